@@ -1,12 +1,11 @@
+import { patternsOf } from './lexicon/data.ts';
 import { ANSWER_TOKENS, PIECE_TOKENS, SIGN, UNIT_TOKENS } from './lexicon/signs.ts';
+import words from './lexicon/small-words.json' with { type: 'json' };
 
 const TOKENS_MAX = 1_000_000;
 
-/** Words before a number that limits the answer: "in 3 sentences", not "the first 3 words". */
-const BEFORE: ReadonlySet<string> = new Set(
-  `in within under max most about only exactly auf unter höchstens maximal dans en sous em até w v do в до у за на sotto
-    binnen onder dalam trong`.split(/\s+/),
-);
+/** Words before a number that limits the answer. */
+const BEFORE: ReadonlySet<string> = new Set(patternsOf(words.lists.before_limit));
 
 /** The length of the answer that a text asks for, gathered word by word. */
 export class AnswerLength {

@@ -1,5 +1,5 @@
 import file from './lexicon/code-lines.json' with { type: 'json' };
-import { expressionsOf } from './lexicon/expressions.ts';
+import { expressionsOf } from './lexicon/data.ts';
 
 /** Characters read of a line. */
 const LINE = 160;

@@ -1,7 +1,7 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
 import { isHard } from './hard.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import file from './lexicon/easy.json' with { type: 'json' };
-import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
 import { SIGN } from './lexicon/signs.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';

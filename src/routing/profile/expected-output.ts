@@ -4,7 +4,7 @@ import { estimateTokens } from '../../core/tokens.ts';
 import { turnText } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
 import file from './lexicon/answers.json' with { type: 'json' };
-import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import { SIGN } from './lexicon/signs.ts';
 import { withoutHarness } from './question.ts';
 import type { QuestionReading } from './reading.ts';

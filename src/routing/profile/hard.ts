@@ -1,4 +1,4 @@
-import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import file from './lexicon/hard.json' with { type: 'json' };
 import { SIGN } from './lexicon/signs.ts';
 import type { QuestionRange } from './question.ts';

@@ -1,4 +1,4 @@
-import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import { SIGN, type Sign } from './lexicon/signs.ts';
 import roles from './lexicon/system-prompt-roles.json' with { type: 'json' };
 import file from './lexicon/system-prompts.json' with { type: 'json' };

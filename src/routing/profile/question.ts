@@ -1,7 +1,7 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 import file from './lexicon/blocks.json' with { type: 'json' };
-import { expressionsOf } from './lexicon/expressions.ts';
+import { expressionsOf } from './lexicon/data.ts';
 
 /** A range of a message, in UTF-16 code units. */
 export interface QuestionRange {

@@ -1,6 +1,6 @@
 import { isObject, listOf } from '../../core/object.ts';
 import file from './lexicon/answers.json' with { type: 'json' };
-import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 
 const ITEMS_MAX = 1_000;
 const DEPTH_MAX = 40;

@@ -1,5 +1,5 @@
 import type { Turn } from '../../core/conversation.ts';
-import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import { SIGN } from './lexicon/signs.ts';
 import file from './lexicon/system-prompts.json' with { type: 'json' };
 import { orderOf } from './order.ts';

@@ -1,8 +1,8 @@
 import { addFeatures } from './add-features.ts';
 import { FEATURE_NAMES } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
+import { figuresOf } from './lexicon/data.ts';
 import type { WeightTable } from './lexicon/data-shapes.ts';
-import { figuresOf } from './lexicon/expressions.ts';
 import prompts from './lexicon/system-prompts.json' with { type: 'json' };
 import { orderedTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';

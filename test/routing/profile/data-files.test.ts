@@ -8,6 +8,7 @@ import { FEATURE_NAMES } from '../../../src/routing/profile/features.ts';
 import {
   ExpressionFile,
   FeatureFile,
+  LetterFile,
   SignFile,
   WeightTable,
   WordLists,
@@ -27,6 +28,7 @@ const read = (file: string) => JSON.parse(readFileSync(join(FOLDER, file), 'utf8
 const SHAPES: Readonly<Record<string, TSchema>> = {
   features: FeatureFile,
   signs: SignFile,
+  scripts: LetterFile,
   expressions: ExpressionFile,
   rows: WeightTable,
   lists: WordLists,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { EXPRESSIONS } from '../../../src/routing/profile/hard.ts';
-import { expressionsOf } from '../../../src/routing/profile/lexicon/expressions.ts';
+import { expressionsOf } from '../../../src/routing/profile/lexicon/data.ts';
 import hard from '../../../src/routing/profile/lexicon/hard.json' with { type: 'json' };
 import { neededPieces } from '../../../src/routing/profile/needed-pieces.ts';
 import { Expressions, type WordingOf } from '../../../src/routing/profile/search-text.ts';

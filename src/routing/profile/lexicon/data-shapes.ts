@@ -96,6 +96,7 @@ export const SignFile = Type.Object(
   {
     ...{ about, fields },
     votes: Type.Record(Type.String(), Type.Number({ exclusiveMinimum: 0 })),
+    weights: Type.Record(Type.String(), Type.Number({ exclusiveMinimum: 0 })),
     signs: Type.Record(
       Type.String({ pattern: '^[a-z_]+$' }),
       Type.Object(
@@ -113,3 +114,23 @@ export const SignFile = Type.Object(
 );
 type SignFile = Static<typeof SignFile>;
 export type SignRow = SignFile['signs'][string];
+
+const codeUnit = Type.String({ pattern: '^[0-9a-f]{4}$' });
+const vote = Type.Number({ exclusiveMinimum: 0, maximum: 1 });
+
+/** Letters that tell a natural language. The file says what each field means. */
+export const LetterFile = Type.Object(
+  {
+    ...{ about, fields },
+    votes: Type.Object({ script: vote, shared_script: vote, typical_letter: vote }, closed),
+    scripts: Type.Array(
+      Type.Object(
+        { from: codeUnit, to: codeUnit, language: Type.String(), shared: Type.Optional(Type.Boolean()) },
+        closed,
+      ),
+    ),
+    typical_letters: Type.Record(Type.String(), Type.String()),
+  },
+  closed,
+);
+export type LetterFile = Static<typeof LetterFile>;

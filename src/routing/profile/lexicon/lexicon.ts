@@ -1,4 +1,5 @@
 import { Trie } from '../trie.ts';
+import { patternsOf } from './data.ts';
 import type { WordLists } from './data-shapes.ts';
 import ar from './languages/ar.json' with { type: 'json' };
 import cs from './languages/cs.json' with { type: 'json' };
@@ -65,8 +66,6 @@ const NAMED: readonly (readonly [sign: number, file: WordLists])[] = [
   [TOPIC, topics],
   [NUMERAL, numerals],
 ];
-
-const patternsOf = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
 
 /** The patterns of all files, each with a packed meaning. */
 function* patterns(): Generator<readonly [string, number]> {

@@ -46,3 +46,6 @@ export function voteFor(language: string, sign: Sign, pattern: string): number {
   const vote = sign === 'words' ? words : !isNoun(sign) ? other : language === 'en' ? english_noun : noun;
   return pattern.length === 1 && pattern < '\u0300' ? vote / letter_divisor : vote;
 }
+
+/** Weights of a sign in a question. `signs.json` describes them. */
+export const WEIGHT = file.weights;

@@ -21,3 +21,6 @@ export function figuresOf<Name extends string>(file: {
   const all = Object.entries<FigureRow>(file.figures);
   return Object.fromEntries(all.map(([name, { value }]) => [name, value])) as Record<Name, number>;
 }
+
+/** The words or patterns of a list. */
+export const patternsOf = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
