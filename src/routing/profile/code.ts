@@ -1,5 +1,6 @@
 import file from './lexicon/code-lines.json' with { type: 'json' };
-import { expressionsOf } from './lexicon/data.ts';
+import { expressionsOf, patternsOf } from './lexicon/data.ts';
+import words from './lexicon/small-words.json' with { type: 'json' };
 
 /** Characters read of a line. */
 const LINE = 160;
@@ -16,8 +17,7 @@ const SURE = 1;
 const BESIDE = 2;
 for (const mark of '{};=<>#$[]@') MARKS[mark.charCodeAt(0)] = SURE;
 for (const mark of '(:') MARKS[mark.charCodeAt(0)] = BESIDE;
-const KEYWORD =
-  /(?:import|from|package|FROM|RUN|COPY|WORKDIR|SELECT|select|puts|def|fi|done|else|return|let|npm|git|docker|pip|cargo|curl|sudo|local|panic|at|File) ?/y;
+const KEYWORD = new RegExp(`(?:${patternsOf(words.lists.code_keywords).join('|')}) ?`, 'y');
 
 /** Whether a line has a mark of code: a bracket, a call, a colon at its end or behind an error's name, a keyword in front. */
 export function mayBeCode(text: string, from: number, to: number): boolean {

@@ -9,31 +9,31 @@ import { TASKS } from './tasks.ts';
 /**
  * Finds requests that are plainly easy or plainly hard. All others are `usual`.
  *
- * A request is `easy` where one of these holds:
+ * A request is `easy` where one of these holds (words and bounds: `lexicon/easy.json`):
  *
- * - **small talk**: a greeting or thanks of at most 8 words, with no other question;
- * - **a small sum**: one line of at most 3 numbers and words for arithmetic, such as "17 * 23" or "what is 15% of 80";
- * - **a label**: one of a few that are named, for a text of at most 300 characters, without reasons;
- * - **a line to translate**: at most 12 words, into a language of the lexicon, no verse and no play on words;
+ * - **small talk**: a greeting or thanks in few words, with no other question;
+ * - **a small sum**: one line of few numbers and words for arithmetic, such as "17 * 23" or "what is 15% of 80";
+ * - **a label**: one of a few that are named, for a short text, without reasons;
+ * - **a line to translate**: few words, into a language of the lexicon, no verse and no play on words;
  * - **a fact of primary school**: a capital, the days of a week, an opposite.
  *
  * A short question is not easy for being short: "Is P = NP?" is none of these. Multiple choice, code, images, documents, tools
  * and an uncertain task are never easy.
  *
- * A request is `hard` where one of these holds (`hard.ts`, words in `lexicon/hard.json`):
+ * A request is `hard` where one of these holds (`hard.ts`; words and bounds: `lexicon/hard.json`):
  *
- * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement (3 signs of formulas or quantifiers); of a
- *   named open problem in however few words;
+ * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement with several signs of formulas or
+ *   quantifiers; of a named open problem in however few words;
  * - **a competition's problem**: all functions, polynomials or pairs that satisfy a condition, or all of anything under a system prompt
  *   of olympiads; bounds such as "n <= 10^5";
  * - **an expert's code to be made**: lock-free, consensus, a compiler, type inference, cryptography, numerics;
  * - **a large change**: a migration or rewrite of a whole code base;
- * - **a hunt**: a failure in code of several threads (12 lines or more), or in 4,000 characters of code, logs or traces; a deadlock
- *   or race of a program that 9 words or more describe;
- * - **a puzzle** of 5 clues or more;
+ * - **a hunt**: a failure in code of several threads, or in a long text of code, logs or traces; a deadlock or race of a program
+ *   that the request describes;
+ * - **a puzzle** of several clues;
  * - **law**: a contract to be drafted, a clause to be reviewed, compared or translated;
  * - **verse** to be translated, and **a paper or an argument** to be reviewed critically;
- * - **an agent that is stuck**: 8 calls of tools or more since the user spoke, the last of which failed.
+ * - **an agent that is stuck**: many calls of tools since the user spoke, the last of which failed.
  *
  * Naming a subject, as in "what is a deadlock?", is not hard.
  */
