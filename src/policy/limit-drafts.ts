@@ -2,6 +2,7 @@ import { type AddressRange, addressText, isWithin, parseRange, startOf } from '.
 import type { Microcredits } from '../core/credits.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { checkNeeded } from './key-rules.ts';
 import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
@@ -19,7 +20,7 @@ export type RateLimitDraft = ReturnType<typeof draftRateLimits>[number];
 /** Checks the rate limits of the policy. */
 export function draftRateLimits(context: CheckContext) {
   return checkList('rate_limits', context).map((named) => {
-    const { name, tree, path, data } = named;
+    const { name, tree, data } = named;
     const place = placeAt(tree, 'name');
     const stated = data ?? validPartsOf(RateLimitText, tree);
     const figures = {
@@ -27,10 +28,7 @@ export function draftRateLimits(context: CheckContext) {
       tokensPerMinute: stated.tokens_per_minute ?? null,
       concurrentStreams: stated.concurrent_streams ?? null,
     };
-    if (data && Object.values(figures).every((figure) => figure === null)) {
-      const keys = '`requests_per_minute`, `tokens_per_minute` or `concurrent_streams`';
-      context.report.add('missing-key', place, `\`${path}\` limits nothing: it needs the key ${keys}`);
-    }
+    if (data) checkNeeded(RateLimitText, { ...named, place }, context.report);
     const each = eachOf(named);
     // `address` is not an expression and stands alone.
     const divides = each?.text.trim() === 'address' ? ('address' as const) : each;

@@ -8,6 +8,7 @@ import { checkAtMost, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
+import { checkExcluded, checkNeeded } from './key-rules.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
@@ -16,7 +17,7 @@ import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './sections.ts';
-import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Output cap, tokens, of a request and model without one. */
 const DEFAULT_MAX_OUTPUT = 4096;
@@ -203,10 +204,8 @@ function draftEndpoints(
   const { provider: only, upstream, regions } = data;
   const shortForm = only === undefined ? [] : [{ provider: only, upstream, regions }];
   const listed: readonly EndpointEntry[] = data.endpoints ?? shortForm;
-  if (listed.length === 0) {
-    report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
-  }
-  if (data.endpoints) refuseBothForms(named, report);
+  checkNeeded(ModelText, named, report);
+  checkExcluded(ModelText, named, report, (key) => `\`${key}\` in each endpoint`);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
     const isKnown = checkProvider(text.provider, own, context);
@@ -229,15 +228,6 @@ function draftEndpoints(
     const endpoint = { provider, upstream, regions, price, capabilities, ...(afterAbort && { afterAbort }) };
     return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];
   });
-}
-
-function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): void {
-  for (const key of ['provider', 'upstream', 'regions']) {
-    const entry = entryOf(tree, key);
-    if (!entry) continue;
-    const message = `\`${path}\` has both \`${key}\` and \`endpoints\``;
-    report.add('conflicting-keys', entry.place, message, { expected: `\`${key}\` in each endpoint` });
-  }
 }
 
 function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: ModelContext): Price | null {

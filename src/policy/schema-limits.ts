@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { closed, integer, itemName, optional, string } from './schema-parts.ts';
+import { closed, integer, itemName, needsOneOf, optional, string } from './schema-parts.ts';
 
 const PER_MINUTE_MAX = 1_000_000_000;
 
@@ -35,6 +35,7 @@ export const RateLimitText = closed(
       'Most chat requests with `stream: true` that run at once.',
     ),
   },
+  needsOneOf('requests_per_minute', 'tokens_per_minute', 'concurrent_streams'),
 );
 
 export const CorsText = Type.Optional(

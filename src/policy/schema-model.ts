@@ -9,8 +9,10 @@ import {
   boolean,
   closed,
   day,
+  excludes,
   ITEM_NAME,
   integer,
+  needsOneOf,
   number,
   oneOf,
   oneOfExplained,
@@ -18,11 +20,6 @@ import {
   string,
   texts,
 } from './schema-parts.ts';
-
-/** Languages that editors offer. The loader knows more, and takes any name. */
-export const LANGUAGES: readonly string[] =
-  `bash c cpp csharp css dart elixir go haskell html java javascript kotlin lua perl php powershell python r ruby
-  rust scala sql swift typescript yaml`.split(/\s+/);
 
 const BASIS_OF_PRICE = {
   'vendor-list': "The vendor's own list.",
@@ -275,8 +272,13 @@ const MODEL = {
 const DESCRIPTION =
   'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.';
 
+export const MODEL_RULES = {
+  ...needsOneOf('provider', 'endpoints'),
+  ...excludes('endpoints', 'provider', 'upstream', 'regions'),
+};
+
 /** A model that answers conversations. */
-export const ModelText = closed(DESCRIPTION, MODEL);
+export const ModelText = closed(DESCRIPTION, MODEL, MODEL_RULES);
 export type ModelText = Static<typeof ModelText>;
 
 /** A model that only embeds: it writes nothing, and models of one vector space are as good as each other. */
