@@ -69,16 +69,10 @@ const texts = (text: string) => ({
   ...(text.includes('`') && { markdownDescription: text }),
 });
 
-function defaultOf({
-  default: usual,
-  formerDefault,
-}: {
-  readonly default?: unknown;
-  readonly formerDefault?: unknown;
-}) {
+function defaultOf({ default: usual, formerDefault }: Omit<TSchema, 'required'>): string {
   if (usual === undefined || /^(?:\[\]|\{\})$/.test(JSON.stringify(usual))) return '';
-  const former = formerDefault === undefined ? '' : `, in version 1 \`${JSON.stringify(formerDefault)}\``;
-  return ` Default: \`${JSON.stringify(usual)}\`${former}.`;
+  const quoted = (value: unknown) => `\`${JSON.stringify(value)}\``;
+  return ` Default: ${quoted(usual)}${formerDefault === undefined ? '' : `, in version 1 ${quoted(formerDefault)}`}.`;
 }
 
 /** A section that is a map, with rules for each of its entries. */
