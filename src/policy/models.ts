@@ -4,6 +4,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
+import { camelKeys } from './camel-keys.ts';
 import { checkAtMost, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
@@ -264,14 +265,13 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
   }
 }
 
-function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {
-  return {
-    connectMs: text?.connect_ms ?? 5_000,
-    firstTokenMs: text?.first_token_ms ?? Math.max(20_000, 4 * ttftMs),
-    idleMs: text?.idle_ms ?? 30_000,
-    totalMs: text?.total_ms ?? 300_000,
-  };
-}
+const compileDeadlines = (
+  { first_token_ms: stated, ...others }: ModelText['deadlines'],
+  ttftMs: number,
+): Deadlines => ({
+  ...camelKeys(others),
+  firstTokenMs: stated ?? Math.max(20_000, 4 * ttftMs),
+});
 
 /** Unix seconds at the beginning of a day; 0 if it is not stated. */
 function secondsOf(day: string | undefined): number {

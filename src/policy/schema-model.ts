@@ -8,6 +8,7 @@ import {
   aliasList,
   boolean,
   closed,
+  closedOrEmpty,
   day,
   excludes,
   ITEM_NAME,
@@ -137,17 +138,19 @@ const ReasoningText = Type.Object(
   { additionalProperties: tokens(`${REASONING} in a task.`), description: `${REASONING}, by task.` },
 );
 
-const deadline = (description: string, example: number) =>
-  optional.integer({ minimum: 1, maximum: 86_400_000, example }, description);
+const DEADLINE = { minimum: 1, maximum: 86_400_000 };
 
-const DeadlinesText = closed('Time limits of a call.', {
-  connect_ms: deadline(
-    'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`. Default: 5000.',
-    5_000,
+const DeadlinesText = closedOrEmpty('Time limits of a call.', {
+  connect_ms: integer(
+    { ...DEADLINE, default: 5_000 },
+    'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`.',
   ),
-  first_token_ms: deadline('Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.', 20_000),
-  idle_ms: deadline('Milliseconds between two tokens. Default: 30000.', 30_000),
-  total_ms: deadline('Milliseconds from admission to the end. Default: 300000.', 300_000),
+  first_token_ms: optional.integer(
+    { ...DEADLINE, example: 20_000 },
+    'Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.',
+  ),
+  idle_ms: integer({ ...DEADLINE, default: 30_000 }, 'Milliseconds between two tokens.'),
+  total_ms: integer({ ...DEADLINE, default: 300_000 }, 'Milliseconds from admission to the end.'),
 });
 
 const count = (description: string, example: number) =>
@@ -261,7 +264,7 @@ const MODEL = {
   ),
   latency: Type.Optional(LatencyText),
   quality: QualityText,
-  deadlines: Type.Optional(DeadlinesText),
+  deadlines: DeadlinesText,
   released: Type.Optional(day('Day of its release.')),
   deprecated: Type.Optional(
     day(
