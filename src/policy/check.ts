@@ -140,7 +140,7 @@ type Problem = readonly [
 
 function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string, creditWorth: string): Problem {
   const found = describe(tree);
-  const words = literalsOf(schema)?.map(([word]) => word);
+  const words = literalsOf(schema);
   if (words) {
     const hint = tree.kind === 'scalar' ? wordHint(schema, words, tree) : undefined;
     return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, hint }];

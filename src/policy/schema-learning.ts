@@ -18,7 +18,7 @@ const ExploreText = closed(
   { examples: [{ share: 0.08 }] },
 );
 
-export const LEARNING_MODE_MEANINGS: Readonly<Record<LearningMode, string>> = {
+const LEARNING_MODE_MEANINGS: Readonly<Record<LearningMode, string>> = {
   off: 'Quality is as declared, corrected by the length of the question.',
   shadow: 'Learns, and shows the effect in explanations.',
   on: 'Learns, and decides by it.',

@@ -11,7 +11,9 @@ import {
   aliasList,
   boolean,
   closed,
+  excludes,
   integer,
+  needsOneOf,
   number,
   oneOf,
   oneOfExplained,
@@ -26,11 +28,11 @@ import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 import { ConsoleText, PublicUrlText, SignInText } from './schema-sign-in.ts';
 import { TokenIssuerText } from './schema-tokens.ts';
-import { AnyModelText } from './schema-wildcard.ts';
+import { ModelsText } from './schema-wildcard.ts';
 import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
 /**
- * The policy language: one schema for the check, the static types and the completion of editors. A
+ * The policy language: one schema for the check, the static types and the JSON Schema of editors. A
  * key with a `default` may be left out. Its type is not optional, because defaults are filled in
  * before the check.
  */
@@ -162,7 +164,7 @@ export const GatewayText = closed('Limits of the whole gateway.', {
 });
 export type GatewayText = Static<typeof GatewayText>;
 
-export const ProviderText = closed('A service or server that serves models.', {
+const PROVIDER = {
   adapter: optional.string(
     { minLength: 1, example: 'openai-compatible' },
     'The plugin that speaks its API. Not needed beside `preset`.',
@@ -212,6 +214,10 @@ export const ProviderText = closed('A service or server that serves models.', {
     examples: [{ max_tokens_field: 'max_completion_tokens' }],
     description: "The adapter's own settings, checked by its schema.",
   }),
+};
+export const ProviderText = closed('A service or server that serves models.', PROVIDER, {
+  ...needsOneOf('adapter', 'preset'),
+  ...excludes('base_url', 'base_url_env'),
 });
 export type ProviderText = Static<typeof ProviderText>;
 
@@ -346,9 +352,7 @@ export const SECTIONS = {
   gateway: GatewayText,
   records: RecordsText,
   providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
-  models: Type.Record(Type.String(), AnyModelText, {
-    description: 'ID → model: the catalog. An ID that ends in `*` is a wildcard.',
-  }),
+  models: ModelsText,
   tasks: Type.Record(Type.String(), TaskText, {
     description:
       'Name → task. `general` and the other usual tasks always exist, with sizes of their own; in version 1, with those of `general`.',

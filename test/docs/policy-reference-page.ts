@@ -212,10 +212,12 @@ function otherKeys({ properties, additionalProperties }: TSchema, path: string):
   return properties && additionalProperties?.type ? [row(`${path}.<task>`, additionalProperties, false)] : [];
 }
 
-/** The schema of what stands under each name of a map; null where its keys are known. */
+/** The schema of what stands under each name of a map, with the keys of every kind of name; null where its keys are known. */
 function named(schema: TSchema): TSchema | null {
-  const [pattern]: TSchema[] = Object.values(schema.patternProperties ?? {});
-  return pattern?.properties ? pattern : null;
+  const [first, ...others]: TSchema[] = Object.values(schema.patternProperties ?? {});
+  if (!first?.properties) return null;
+  const all = [first, ...others, first].map(({ properties }) => properties);
+  return { ...first, properties: Object.assign({}, ...all) };
 }
 
 function row(path: string, schema: TSchema, isRequired: boolean): string {

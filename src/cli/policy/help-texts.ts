@@ -51,8 +51,8 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
   'policy schema': {
     usage: '[DIR] [--write]',
     summary: 'Print the JSON Schema of the policy language for editors.',
-    details: `Includes the options of the policy's plugins and the names that it defines.
---write saves it as DIR/policy.schema.json. The policy may have mistakes. Its plugins run.`,
+    details: `Includes the options of the strategies and adapters that come with Signalbox.
+--write saves it as DIR/policy.schema.json. DIR is not read.`,
   },
   'policy push': {
     usage: '[DIR] [--from REVISION] [--json] [--data DIR]',
