@@ -42,12 +42,6 @@ Without B, A is compared with the policy folder. The plugins of a commit run.
 Decides the cases of both, and the requests of a file.
 Exit code: 2 when a case that held fails or B cannot load (--strict: when any choice differs).`,
   },
-  'policy fmt': {
-    usage: '[DIR | FILE... | -] [--check] [--json]',
-    summary: 'Format YAML files as editors do.',
-    details: `Keeps comments and figures. --check changes nothing and shows what would change.
-"-" reads standard input. Exit code: 2 when --check found something or a file was left as it is.`,
-  },
   'policy schema': {
     usage: '[DIR] [--write]',
     summary: 'Print the JSON Schema of the policy language for editors.',
