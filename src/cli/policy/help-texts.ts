@@ -15,7 +15,7 @@ Exit code: 0 when the policy may serve, 2 when it may not, 1 when there is none.
     summary: "Run a policy's cases.",
     details: `Runs each case as if every variable were set, and again with the variables that are set;
 --here does only the second. --case picks cases by a part of their name.
---watch runs again after every edit. --coverage lists what no case touches.
+--watch runs again after every edit. --coverage lists the rules and models that no case touches.
 Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1 when none ran.`,
   },
   'policy explain': {
