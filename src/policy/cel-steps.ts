@@ -7,7 +7,7 @@ export const EXPRESSION_STEPS_MAX = 100_000;
 /** Steps of each iteration of a loop, without its body. */
 const ITERATION_STEPS = 4;
 /** Steps of a part that can fail: `||`, `all` and `exists` go on after a failure. */
-const FAILURE_STEPS = 200;
+const FAILURE_STEPS = 400;
 /** Steps of a function. */
 const FUNCTION_STEPS = 5;
 /** Steps of a function for each `TEXT_MAX` characters that it reads. */
@@ -187,7 +187,11 @@ const larger = (a: PartSize, b: PartSize): PartSize => ({
 function operatorSize(sign: string, a: PartSize, b: PartSize): PartSize {
   const both = sum(sum(a, b), PLAIN);
   if (sign === '&&' || sign === '||') return { ...PLAIN, steps: both.steps };
-  if ('+-*/%'.includes(sign)) return { ...both, steps: both.steps + FAILURE_STEPS };
+  if ('+-*/%'.includes(sign)) {
+    // Two texts never fail to be joined; whole numbers can be too large, or divided by 0.
+    const canFail = sign !== '+' || a.texts === 0 || b.texts === 0;
+    return { ...both, steps: both.steps + (canFail ? FAILURE_STEPS : 0) };
+  }
   const read = sign === 'in' ? b.entries : Math.min(a.entries, b.entries);
   return { ...PLAIN, steps: both.steps + read * (1 + Math.min(a.texts, b.texts)) };
 }

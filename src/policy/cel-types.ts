@@ -195,7 +195,7 @@ const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): Ty
 
 function requestView(from: RuleScope['request']): TypeView {
   const view = instance('Request', from);
-  /** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
+  /** Makes conditions that read a field fail, because it is larger than the limit of steps assumes. */
   const refuseToRead = (field: keyof RuleScope['request'], why: string) =>
     withhold({ request: view }, 'request', field, `${why}, the most that a condition reads`);
   if (from.languages.length > LIST_ENTRIES_MAX) refuseToRead('languages', `names more than ${LIST_ENTRIES_MAX}`);

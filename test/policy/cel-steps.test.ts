@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { NO_GROUPS } from '../../src/core/holder.ts';
 import { costlyPart } from '../../src/policy/cel-steps.ts';
-import { environmentOf, LIST_ENTRIES_MAX, METADATA_MAX, TEXT_MAX, viewOf } from '../../src/policy/cel-types.ts';
+import {
+  claimsViewOf,
+  environmentOf,
+  LIST_ENTRIES_MAX,
+  METADATA_MAX,
+  TEXT_MAX,
+  viewOf,
+} from '../../src/policy/cel-types.ts';
 import { EMPTY_REQUEST } from '../../src/policy/expressions.ts';
 import { EXPRESSION_LENGTH_MAX } from '../../src/policy/schema-parts.ts';
 import { tries } from '../deep/effort.ts';
@@ -18,7 +25,7 @@ const texts = (count: number, character: string, length = NAME_MAX) =>
   Array.from({ length: count }, (_, at) => `${at}`.padStart(length, character));
 
 /** The largest request that a condition reads. */
-const view = viewOf({
+const request = viewOf({
   request: {
     ...EMPTY_REQUEST.request,
     needs: texts(LIST_ENTRIES_MAX, 'n'),
@@ -34,23 +41,31 @@ const view = viewOf({
   time: { year: 2026, month: 11, day: 23, weekday: 1, hour: 9, minute: 0 },
 });
 
+/** The largest claims: lists of lists. */
+const claims = claimsViewOf({
+  groups: texts(LIST_ENTRIES_MAX, 'a', TEXT_MAX),
+  nested: texts(LIST_ENTRIES_MAX, 'a').map(() => texts(LIST_ENTRIES_MAX, 'a')),
+});
+
+const VIEWS = { when: request, claims };
+
 /** The condition as a policy would evaluate it; null if a policy refuses it. */
-function accepted(text: string): (() => unknown) | null {
+function accepted(text: string, kind: keyof typeof VIEWS): (() => unknown) | null {
   if (text.length > EXPRESSION_LENGTH_MAX) return null;
   try {
-    const program = environmentOf('when').parse(text);
-    return program.check().valid && costlyPart(program.ast, 'when') === null ? () => program(view) : null;
+    const program = environmentOf(kind).parse(text);
+    return program.check().valid && costlyPart(program.ast, kind) === null ? () => program(VIEWS[kind]) : null;
   } catch {
     return null;
   }
 }
 
 /** As many copies of a condition as one expression may have; each is evaluated, whatever the others result in. */
-function copiesOf(condition: string): (() => unknown) | null {
+function copiesOf(condition: string, kind: keyof typeof VIEWS = 'when'): (() => unknown) | null {
   const times = (count: number) => Array.from({ length: count }, () => `((${condition}) && false)`).join(' || ');
   let most: (() => unknown) | null = null;
   for (let [count, step] = [0, 128]; step >= 1; step /= 2) {
-    const program = accepted(times(count + step));
+    const program = accepted(times(count + step), kind);
     if (program) [most, count] = [program, count + step];
   }
   return most;
@@ -111,12 +126,26 @@ const FORMS: Readonly<Record<string, (scale: number) => string>> = {
     Array.from({ length: scale }, () => 'request.user.split("") == request.metadata.one.split("")').join(' || '),
 };
 
+/** Expensive forms over the claims of a token. */
+const CLAIM_FORMS: typeof FORMS = {
+  'a loop over claims': (scale) =>
+    `claims.groups.exists(g, ${Array.from({ length: scale }, () => 'g == "b"').join(' || ')})`,
+  'functions in a loop over claims': (scale) =>
+    `claims.groups.exists(g, ${Array.from({ length: scale }, () => 'g.startsWith("b")').join(' || ')})`,
+  'lists of lists': (scale) =>
+    `claims.nested.exists(g, ${Array.from({ length: scale }, () => '"b" in g').join(' || ')})`,
+  'claims that are missing': (scale) =>
+    `${list(scale)}.exists(g, ${Array.from({ length: scale }, () => 'claims.other == g').join(' || ')})`,
+};
+
 describe('the most expensive accepted expression takes at most 5 ms:', () => {
-  test.each(Object.keys(FORMS))('%s', async (name) => {
-    const form = FORMS[name]!;
+  const forms = (of: typeof FORMS, kind: keyof typeof VIEWS) =>
+    Object.entries(of).map(([name, form]) => [name, form, kind] as const);
+
+  test.each([...forms(FORMS, 'when'), ...forms(CLAIM_FORMS, 'claims')])('%s', async (_, form, kind) => {
     let tried = 0;
     for (let scale = 1; scale <= 256; scale = Math.ceil(scale * 1.2)) {
-      const evaluate = copiesOf(form(scale));
+      const evaluate = copiesOf(form(scale), kind);
       if (!evaluate) continue;
       tried++;
       const ms = await timeOf(evaluate);
