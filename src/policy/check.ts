@@ -13,7 +13,7 @@ import type { KeyRemedy } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
-import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
+import { example, formHint, typeHint } from './value-hints.ts';
 
 /** A value to check, with its path and place for messages. */
 export interface Subject {
@@ -109,11 +109,6 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     });
     return;
   }
-  const decimal = splitDecimal(valueAt(subject.tree, ...parent), last);
-  if (decimal) {
-    report.add('bad-form', keyPlace(subject, steps), 'the comma ends the value here', { hint: decimal });
-    return;
-  }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = propertiesOf(error.schema);
     const remedy = remedyFor(error, subject, report)?.hint;
@@ -160,8 +155,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
   if (type === ValueErrorType.ObjectMinProperties)
     return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
   const limit = limitOf(schema);
-  const description = typeof schema.description === 'string' ? schema.description : undefined;
-  const hint = shareHint(schema, tree) ?? description;
+  const hint = typeof schema.description === 'string' ? schema.description : undefined;
   const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
   if (limit) return ['out-of-range', problem, { expected: limit, hint }];
   return ['bad-form', `is wrong: ${message}`, {}];
@@ -178,7 +172,7 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
 
 /** A hint for a word that is not one of those that fit. */
 const wordHint = ({ hints }: TSchema, words: readonly string[], tree: ScalarTree): string | undefined =>
-  hints?.[tree.source] ?? didYouMean(tree.source, words) ?? switchHint(words, tree);
+  hints?.[tree.source] ?? didYouMean(tree.source, words);
 
 function limitOf(schema: TSchema): string | null {
   const limits: readonly (readonly [words: string, limit: unknown, unit?: string])[] = [

@@ -150,7 +150,6 @@ function* compile(
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   const signIn = compileSignIn(parsed.signIn, check, env, report);
   const tokens = compileIssuers(parsed.tokens, { check, env, report });
-  const isAffordable = check.reviewTotals();
   reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (teams) reviewTeams(parsed.people, teams, report);
@@ -164,7 +163,7 @@ function* compile(
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
-    if (parsed.hasSoundModels && isAffordable) yield* evaluateSoundRules(parsed, programs, report);
+    if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
     return null;
   }
   const drafts = yield* narrowCapabilities(parsed.models, states, report);

@@ -44,7 +44,7 @@ const ERRORS = {
   'cel-refused':
     'An expression uses `matches`, `has`, `dyn`, `in` on labels, or `team.name` of a budget in another way than a comparison.',
   'cel-too-large': 'An expression is too long or nests too deeply.',
-  'cel-too-costly': 'One expression, or all of them together, can take too many steps.',
+  'cel-too-costly': 'An expression can take too many steps.',
   'nothing-to-inherit': 'A selector inherits missing options from `auto`, but `auto` runs another strategy.',
   'selector-empty': "No model of the catalog passes a selector's filter.",
   'provider-without-embeddings': 'A model with the operation `embed` is at a provider whose adapter has no embeddings.',

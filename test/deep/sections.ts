@@ -149,7 +149,6 @@ export const SECTIONS: readonly Section[] = [
   { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },
   { name: 'names', files: ['test/policy/wildcards.test.ts'] },
   { name: 'edited-answer', files: ['test/laws/edited-answer.test.ts'] },
-  { name: 'policy-fmt', files: ['test/system/cli/policy-fmt-law.test.ts'] },
   {
     name: 'laws',
     files: [

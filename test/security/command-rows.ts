@@ -49,7 +49,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'policy check': { runs: ({ policies }) => [[policies]], takes: [] },
   'policy test': { runs: ({ policies }) => [[policies]], takes: [] },
   'policy diff': { runs: ({ policies }) => [[policies, policies]], takes: [] },
-  'policy fmt': { runs: ({ policies }) => [[policies, '--check']], takes: [] },
   'policy schema': { runs: ({ policies }) => [[policies]], takes: [] },
   'policy push': {
     runs: ({ policies, revised }) => [[policies], [revised, '--from', '1']],

@@ -282,7 +282,7 @@ test('cases have the results and the coverage of the admin API, filtered by the 
   const { page } = await openConsole(stage, { path: '/policies/cases' });
   await page.locator('.hero-value', { hasText: `${body.counts?.hold} of ${body.counts?.cases}` }).waitFor();
   const { touched = 0, total = 0 } = body.coverage ?? {};
-  await page.getByText(`${touched} of ${total} parts`).waitFor();
+  await page.getByText(`${touched} of ${total} rules and models`).waitFor();
   await page.getByRole('link', { name: 'a greeting goes to the small model' }).waitFor();
   await page.getByLabel('Result', { exact: true }).selectOption({ label: 'Failed' });
   expect(new URL(page.url()).searchParams.get('result')).toBe('failed');

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatYaml } from '../../../src/operate/policy/format-yaml.ts';
-import { deeply } from '../../deep/deeply.ts';
 import { LANGUAGE_POLICY } from '../../policy/language-policy.ts';
 import { PROGRAM, runToEnd, writePolicy } from '../../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
@@ -68,16 +66,6 @@ describe('files of the policy', () => {
     const all = [...shipped, ...texts.map((text) => fileOf(text))];
     const found = await Promise.all(all.map(({ path, text }) => server.open(path, text)));
     expect(found.flatMap((problems, at) => problems.map(({ message }) => `${all[at]?.path}: ${message}`))).toEqual([]);
-  });
-
-  deeply('are laid out by the editor as by signalbox policy fmt', async () => {
-    const untidy = 'models:\n    a:   {provider:   "x"}\n\n\n    b: # why\n        provider:  y\n';
-    const all = [...shipped, { ...fileOf(untidy), text: untidy }];
-    for (const { path, text } of all) {
-      server.show(path, text);
-      const [edit] = await server.format(path);
-      expect(await formatYaml(text)).toEqual({ text: edit?.newText ?? text });
-    }
   });
 });
 
