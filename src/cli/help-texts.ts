@@ -1,4 +1,6 @@
+import { KEY_OPERATIONS } from '../admin/keys.ts';
 import type { CommandHelp } from './command-help.ts';
+import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
 import { DATA, SERVE_HELP } from './serve-help.ts';
 
@@ -16,71 +18,7 @@ Prints YAML to review, or writes it to --out; no policy changes. Figures are tho
 else of a table of public models. An entry that lacks a price or a limit is a comment.
 Exit code: 0, or 1 when there is no list.`,
   },
-  'keys create': {
-    usage: `[--name NAME] [--scope chat,route,delegate,admin|report] [--label K=V]... [--model ID]...
-[--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
-[--team NAME|ID] [--user ID|ADDRESS]
-[--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
-    summary: 'Create an API key and print it once.',
-    details: `--rpm and --tpm limit requests and tokens a minute, --streams the streams at once.
---budget: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. Windows are day, week, month and
-total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
-"downgrade" takes cheaper models first, and "reject" refuses.
---team, --user: whose key it is; their terms hold, too. The key of a user is of the user's team.
---label team=NAME is a text for rules, and does not put the key into a team.
---wallet: the wallets that its requests may name as agent_wallet.
---scope delegate: makes child keys. --scope report, which stands alone: reads figures of all keys and
-changes nothing.
-A running server accepts the key once the command returns.`,
-  },
-  'keys list': {
-    usage: `[--state valid|suspended|expired|revoked] [--name NAME] [--label K=V]...
-[--team NAME|ID] [--user ID|ADDRESS] [--parent ID] [--json] [--data DIR]`,
-    summary: 'List API keys: all, or those that match every filter.',
-    details: `--parent: the child keys of one.
-${DATA}`,
-  },
-  'keys show': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: "Show a key's state, last use, limits, budgets and balance.",
-  },
-  'keys change': {
-    usage: `ID [--name NAME] [--scope chat,route] [--label K=V]... [--no-label K]...
-[--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--no-budget WINDOW[@ZONE]]...
-[--rpm N] [--tpm N] [--streams N] [--expires-in 30d] [--wallet 0x...]... [--no-name]
-[--no-models] [--no-rpm] [--no-tpm] [--no-streams] [--no-expiry] [--no-wallets]
-[--team NAME|ID] [--user ID|ADDRESS] [--no-team] [--no-user] [--json] [--data DIR]`,
-    summary: 'Change the terms of a key; its secret stays.',
-    details: `Terms that no flag names stay. --scope, --model and --wallet replace the whole list.
---budget replaces the budgets of its window and zone, and keeps what was spent.
-The trail has the terms that differ, before and after: keys log --key ID.
-${DATA}`,
-  },
-  'keys grant': {
-    usage: 'ID CREDITS [--note TEXT] [--data DIR]',
-    summary: "Add to a key's balance; a negative amount takes back.",
-    details: `From its first grant a key is prepaid: it gets 402 when the balance is used up.
-${DATA}`,
-  },
-  'keys rotate': {
-    usage: 'ID [--overlap 24h] [--json] [--data DIR]',
-    summary: 'Give a key a new secret and print it once.',
-    details: `Spend, budgets and balance stay. The old secret works for --overlap, at most 30d; with 0 it ends
-at once.
-${DATA}`,
-  },
-  'keys suspend': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: 'Stop a key until it is resumed.',
-  },
-  'keys resume': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: 'Let a suspended key work again.',
-  },
-  'keys revoke': {
-    usage: 'ID [--data DIR]',
-    summary: 'End a key for good.',
-  },
+  ...Object.fromEntries(KEY_OPERATIONS.map((operation) => [operation.name, helpOf(operation)])),
   'keys log': {
     usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',

@@ -10,30 +10,33 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
+import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
+import { KEY_OPERATIONS } from '../admin/keys.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
+import { servedKeyFunds } from '../operate/key-funds.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { ServerAudits } from '../operate/ledger/audit.ts';
 import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
+import { Places } from '../operate/places.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
 import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
+import type { KeyInfo } from '../store/keys.ts';
 import type { RateStore } from '../store/rates.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
-import { keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { readBody } from './body.ts';
 import { BodyPace } from './body-pace.ts';
 import { BodyReader } from './body-reading.ts';
 import { changesOnce } from './changes-once.ts';
-import { childKeyRoutes } from './child-keys.ts';
 import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
 import { consoleRoutes } from './console/routes.ts';
@@ -56,6 +59,7 @@ import { ledgerRoutes } from './ledger.ts';
 import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { operationRoutes } from './operations.ts';
 import { peopleRoutes } from './people.ts';
 import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
@@ -159,6 +163,25 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
   blocklist: payments.blocklist,
 });
 
+/** A search reads keys until its page is full. Operators have no such limit: their programs may share a key. */
+const KEY_SEARCHES = {
+  own: 1,
+  all: 16,
+  ownTaken: 'A search of yours for keys is still running. Send the next one once it is done.',
+  allTaken: '16 searches for keys are running, which is the limit of the server. Try again later.',
+} as const;
+
+const keyServices = (services: RouteServices, { keys, people, store }: AppOptions) => ({
+  ...services,
+  ...{ keys, store },
+  people: people?.people,
+  searches: new Places(KEY_SEARCHES),
+  fundsOf: (info: KeyInfo) =>
+    servedKeyFunds(services.gateway.ledger, info, services.gateway.lease().snapshot.usdPerCredit),
+  checkLedger: async () => {},
+  refresh: () => services.gateway.ledger.refresh(),
+});
+
 /** All other routes of the API. */
 const otherRoutes = (
   services: RouteServices,
@@ -177,9 +200,9 @@ const otherRoutes = (
     .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes({ ...services, audits: options.audits, people: people?.people }))
     .use(statusRoutes(services, status))
-    .use(keyRoutes({ ...services, keys, people: people?.people, store }))
+    .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
-    .use(childKeyRoutes({ ...services, keys }))
+    .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
     .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))

@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import { orNothingDone } from '../admin/kit/refusals.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { endLogin, LOGINS_LIMIT, LOGINS_LIMIT_MAX, type LoginDesk, listLogins, meBody } from '../operate/logins.ts';
 import type { LoginDoor } from './console/login-door.ts';
@@ -6,7 +7,7 @@ import { routeDocs } from './docs/route-docs.ts';
 import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/logins.ts';
-import { limitOf, orNothingDone } from './terms.ts';
+import { limitOf } from './terms.ts';
 
 export interface LoginServices extends Pick<RouteServices, 'principalOf'> {
   readonly desk: LoginDesk;

@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import { inTerms, orNothingDone } from '../admin/kit/refusals.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
 import {
@@ -17,7 +18,7 @@ import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { Subject, SubjectBlockRequest, SubjectList } from './schemas/subjects.ts';
-import { inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { limitOf, refuseValue } from './terms.ts';
 
 interface SubjectServices extends Pick<RouteServices, 'principalOf'> {
   readonly subjects: () => SubjectSource;
