@@ -1,3 +1,4 @@
+import type { Operation } from './admin/kit/operation.ts';
 import type { DataArguments, PolicyArguments, parseCommand } from './cli/options.ts';
 import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
@@ -189,12 +190,39 @@ const CHANGING = {
   wallets: async () => (await import('./cli/wallets.ts')).runWallets,
 };
 
+/** The operations of groups whose commands a running server carries out. */
+const OPERATIONS: Partial<Record<keyof typeof CHANGING, () => Promise<readonly Operation[]>>> = {
+  keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
+};
+
+const OFFLINE = '--offline';
+
+/** Runs the command of an operation at the server of the data folder; null where no server of this folder runs, or for another command. */
+async function atRunningServer(name: keyof typeof CHANGING, { args, data }: DataArguments): Promise<string | null> {
+  const [word = '', ...rest] = args;
+  const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
+  if (!operation) return null;
+  const { atServer, socketOf } = await import('./cli/at-server.ts');
+  const socket = await socketOf(data);
+  if (socket === null) return null;
+  const [{ runOperation }, { commandActor }] = await Promise.all([
+    import('./cli/operations.ts'),
+    import('./cli/user.ts'),
+  ]);
+  return runOperation(operation, rest, atServer(socket, operation, commandActor()));
+}
+
 async function changing(
   name: keyof typeof CHANGING,
-  { args, ...place }: DataArguments,
+  { args: words, ...place }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(place);
+  const args = words.filter((word) => word !== OFFLINE);
+  if (args.length === words.length) {
+    const answer = await atRunningServer(name, { args, ...place });
+    if (answer !== null) return answer;
+  }
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
     await Promise.all([
       import('./store/open.ts'),

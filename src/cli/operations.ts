@@ -13,7 +13,7 @@ import { operator } from './user.ts';
 /** The commands of operations: their flags, their help and what they print are made of the definitions. */
 
 /** Carries out the operation, here or at a running server. @returns the answer on the wire. @throws SignalboxError */
-type Performer = (id: string, input: object) => Promise<unknown>;
+export type Performer = (id: string, input: object) => Promise<unknown>;
 
 /** The inputs of every command of operations. */
 interface OperationCommand {
@@ -41,7 +41,7 @@ export const commandsOf = <Services, Command extends OperationCommand>(
  * @returns what to print
  * @throws UsageError for flags that do not fit, and for a refusal of the operation
  */
-async function runOperation(operation: Operation, args: readonly string[], perform: Performer): Promise<string> {
+export async function runOperation(operation: Operation, args: readonly string[], perform: Performer): Promise<string> {
   const flags = [...flagsOf(operation.input)];
   const { values, positionals } = parseArguments(withNumbers(args, flags), {
     ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),

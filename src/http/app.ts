@@ -21,6 +21,7 @@ import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import { Places } from '../operate/places.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
+import { operatorAs } from '../operate/principal.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
 import type { TrafficSources } from '../operate/traffic/traffic.ts';
@@ -60,6 +61,7 @@ import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { operationRoutes } from './operations.ts';
+import { operatorOf } from './operator-socket.ts';
 import { peopleRoutes } from './people.ts';
 import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
@@ -298,7 +300,11 @@ function servicesOf(
     callerOf: (request) => contextOf(request).knownCaller,
     teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
-    principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
+    principalOf: (request) => {
+      const operator = operatorOf(request);
+      if (operator) return operatorAs(operator);
+      return principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id);
+    },
     bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from '@sinclair/typebox';
+import type * as keys from '../../admin/keys.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
 import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
-import type * as keys from '../../admin/keys.ts';
 import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
 import type * as models from '../../http/schemas/models.ts';
