@@ -84,30 +84,45 @@ export const left = (description: string, credits: number, dollars: string) => (
   left_usd: f.as('left', f.usd('The same as `left_credits`.', dollars)),
 });
 
+/** What is expected to be spent of a window by its end. */
+export const forecast = (credits: number, dollars: string, from: string) => ({
+  forecast_credits: f.as(
+    'forecast',
+    f.orNull(
+      f.credits(
+        'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+        credits,
+      ),
+    ),
+  ),
+  forecast_usd: f.as('forecast', f.orNull(f.usd('The same as `forecast_credits`.', dollars))),
+  forecast_from: f.orNull(f.moment('From when on there is a forecast: a tenth of the window; null for never.', from)),
+});
+
+/** A budget on the wire, as far as commands print it. */
+interface ShownBudget {
+  readonly limit_credits: number;
+  readonly window: string;
+  readonly time_zone: string;
+  readonly on_exhausted: string;
+  readonly spent_credits: number;
+  readonly forecast_credits: number | null;
+}
+
 /** A budget with what is spent of it. */
 export const BudgetStatus = f.inCommand(
   f.shape('A budget with what is spent of it.', {
     ...budget,
     ...spent('Charged in the current window.', 120.5, '0.1205'),
     ...left('What is left of it; running requests may hold some.', 379.5, '0.3795'),
-    forecast_credits: f.as(
-      'forecast',
-      f.orNull(
-        f.credits(
-          'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
-          480.2,
-        ),
-      ),
-    ),
-    forecast_usd: f.as('forecast', f.orNull(f.usd('The same as `forecast_credits`.', '0.4802'))),
-    forecast_from: f.orNull(
-      f.moment('From when on there is a forecast: a tenth of the window; null for never.', '2026-11-03T23:00:00.000Z'),
-    ),
+    ...forecast(480.2, '0.4802', '2026-11-03T23:00:00.000Z'),
     renews_at: f.orNull(f.moment('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z')),
   }),
   {
-    text: (one: { limit_credits: number; window: string; time_zone: string; spent_credits: number }) =>
-      `${one.spent_credits} of ${one.limit_credits} Credits spent, ${one.window} (${one.time_zone})`,
+    text: ({ limit_credits, window, time_zone, on_exhausted, spent_credits, forecast_credits }: ShownBudget) => {
+      const expected = forecast_credits === null ? '' : `, ${forecast_credits} expected by its end`;
+      return `${spent_credits} of ${limit_credits} Credits spent in this ${window} (${time_zone})${expected}, then ${on_exhausted}`;
+    },
   },
 );
 

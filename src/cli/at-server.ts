@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Operation } from '../admin/kit/operation.ts';
+import { type Operation, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap } from '../admin/kit/values.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { objectOf, parseJson, textOf } from '../core/object.ts';
@@ -55,7 +55,10 @@ export const atServer =
         `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Look whether the change was made.`,
       );
     });
-    const body = parseJson(await answer.text());
+    const text = await answer.text();
+    const mediaType = answer.headers.get('content-type')?.split(';', 1)[0] ?? '';
+    if (answer.ok && mediaType !== 'application/json') return new TextAnswer(text, mediaType, '');
+    const body = parseJson(text);
     if (answer.ok) return body;
     throw errorIn(body, answer.status);
   };

@@ -1,4 +1,6 @@
 import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { showLedger } from '../admin/ledger.ts';
+import { reportUsage } from '../admin/usage.ts';
 import type { CommandHelp } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
@@ -18,7 +20,9 @@ Prints YAML to review, or writes it to --out; no policy changes. Figures are tho
 else of a table of public models. An entry that lacks a price or a limit is a comment.
 Exit code: 0, or 1 when there is no list.`,
   },
-  ...Object.fromEntries(KEY_OPERATIONS.map((operation) => [operation.name, helpOf(operation)])),
+  ...Object.fromEntries(
+    [...KEY_OPERATIONS, showLedger, reportUsage].map((operation) => [operation.name, helpOf(operation)]),
+  ),
   'keys log': {
     usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
@@ -185,23 +189,6 @@ ${DATA}`,
     summary: 'Send a test message to one webhook of the policy, or to all.',
     details: `Takes addresses and secrets from the variables of this shell; POST /admin/alerts/test takes
 those of the server. Exit code: 2 when a webhook could not be reached.`,
-  },
-  'ledger status': {
-    usage: '[--name FUND] [--json] [--data DIR]',
-    summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
-    details: `Reads the whole journal, beside a running server or without one.
-GET /admin/ledger answers the same, and also lists budgets that are not used yet.`,
-  },
-  'ledger usage': {
-    usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC]
-[--key ID] [--team ID] [--user ID] [--label K=V]... [--model ID]
-[--by day,model] [--json] [--data DIR]`,
-    summary: 'Sum charges in Credits and USD by day, month, team, user, key, label:NAME and more.',
-    details: `Spend of each team last month: signalbox ledger usage --by team --month last
---by takes day, month, key, team, user, label:NAME, model, provider, selector, session and agent.
-team is the team that the key belonged to; label:team is the text of its label "team", if it had one.
---month is last, this or 2026-11. Without it, --from and --to, the last 30 days; --to is exclusive.
-GET /admin/usage answers the same.`,
   },
   'ledger export': {
     usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID]

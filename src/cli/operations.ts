@@ -1,5 +1,5 @@
 import { commandOf } from '../admin/kit/fields.ts';
-import type { Operation, OperationHost } from '../admin/kit/operation.ts';
+import { type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue } from '../admin/kit/values.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/object.ts';
@@ -56,6 +56,7 @@ export async function runOperation(operation: Operation, args: readonly string[]
       throw new UsageError(`State what to change: ${operation.name} ${helpOf(operation).usage}`);
     }
     const body = await performed(operation, id, input, perform);
+    if (body instanceof TextAnswer) return body.text;
     return values.json === true ? jsonText(body) : printed(operation, body, id);
   } catch (cause) {
     throw cause instanceof SignalboxError ? new UsageError(flagged(cause.message, flags)) : cause;

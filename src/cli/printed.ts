@@ -2,7 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { commandOf } from '../admin/kit/fields.ts';
 import type { Columns, Operation } from '../admin/kit/operation.ts';
 import { isMap, withoutNull } from '../admin/kit/values.ts';
-import { isObject } from '../core/object.ts';
+import { isObject, objectOf, objectsIn } from '../core/object.ts';
+import type { Members } from '../core/original.ts';
 import { grid } from './terminal.ts';
 import { fieldLines, labelTexts } from './text.ts';
 
@@ -27,21 +28,38 @@ function linesOf(name: string, whole: TSchema, value: unknown): [name: string, t
 }
 
 function tableOf({ columns, sum }: Columns, output: TSchema, body: unknown): string {
-  const [list] = Object.entries(output.properties as Record<string, TSchema>).filter(
-    ([, field]) => field.items?.properties,
-  );
-  const [name = '', field] = list ?? [];
-  const rows = isObject(body) && Array.isArray(body[name]) ? body[name] : [];
-  const members = field?.items.properties as Record<string, TSchema>;
-  const cells = rows.map((row) => columns.map((column) => textOf(members[column]!, row[column])));
+  const fields = Object.entries(output.properties as Record<string, TSchema>);
+  const [name = '', list] = fields.find(([, field]) => field.items?.properties) ?? [];
+  const rows = isObject(body) ? objectsIn(body[name]) : [];
+  const members = list?.items.properties as Record<string, TSchema>;
+  const cells = columns.flatMap((column) => columnsOf(column, members[column]!, rows));
   // A column that no row has anything in tells nothing.
-  const kept = columns.map((_, at) => at).filter((at) => at === 0 || cells.some((row) => row[at] !== NONE));
-  const shown = [columns.map((column) => titleOf(column).toUpperCase()), ...cells].map((row) =>
-    kept.map((at) => row[at]!),
+  const kept = cells.filter(({ texts }, at) => at === 0 || texts.some((text) => text !== NONE));
+  const table = grid(
+    [kept.map(({ head }) => head), ...rows.map((_, at) => kept.map(({ texts }) => texts[at]!))],
+    false,
+    (at) => kept[at]!.texts.every((text) => /^-?[\d.,]+$/.test(text)),
   );
-  const isFigure = kept.map((at) => cells.length > 0 && cells.every((row) => /^-?[\d.,]+$/.test(row[at]!)));
-  const table = `${grid(shown, false, (at) => isFigure[at]!).join('\n')}\n`;
-  return sum ? `${rows.length > 0 ? `${table}\n` : ''}${sum(body as never)}` : table;
+  const text = `${table.join('\n')}\n`;
+  return sum ? `${rows.length > 0 ? `${text}\n` : ''}${sum(body as never)}` : text;
+}
+
+interface Column {
+  readonly head: string;
+  readonly texts: readonly string[];
+}
+
+/** The column of a member; of a map that is spread, one for each of its names. */
+function columnsOf(name: string, field: TSchema, rows: readonly Members[]): readonly Column[] {
+  if (!commandOf(field).isSpread) {
+    return [{ head: titleOf(name).toUpperCase(), texts: rows.map((row) => textOf(field, row[name])) }];
+  }
+  const maps = rows.map((row) => objectOf(row[name]));
+  const names = new Set(maps.flatMap((map) => Object.keys(map)));
+  return [...names].map((one) => ({
+    head: titleOf(one).toUpperCase(),
+    texts: maps.map((map) => String(map[one] ?? '') || NONE),
+  }));
 }
 
 /** `last_used_at` is titled `last used`. */

@@ -12,19 +12,23 @@ import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
+import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { ServerAudits } from '../operate/ledger/audit.ts';
+import { overviewOf, usesOf } from '../operate/ledger/status.ts';
 import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import { Places } from '../operate/places.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
-import { operatorAs } from '../operate/principal.ts';
-import { sightOf } from '../operate/sight.ts';
+import { operatorAs, type Principal } from '../operate/principal.ts';
+import { type Sight, sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
 import type { TrafficSources } from '../operate/traffic/traffic.ts';
+import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../operate/usage.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -56,7 +60,6 @@ import { eventRoutes } from './events.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { HeldRequests } from './held-requests.ts';
-import { ledgerRoutes } from './ledger.ts';
 import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
@@ -77,7 +80,6 @@ import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
 import { trafficRoutes } from './traffic.ts';
 import { type TrailServices, trailRoutes } from './trail.ts';
-import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
 
@@ -184,6 +186,34 @@ const keyServices = (services: RouteServices, { keys, people, store }: AppOption
   refresh: () => services.gateway.ledger.refresh(),
 });
 
+function ledgerServices(services: RouteServices, { keys, people }: AppOptions) {
+  const { gateway } = services;
+  const { ledger, lease } = gateway;
+  const sightFor = ({ caller }: Principal) => sightOf(caller, { keys, policy: () => lease().snapshot });
+  const names = ({ caller }: Principal) => namesFor(caller, people.people);
+  return {
+    ...services,
+    sightOf: sightFor,
+    namesFor: names,
+    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, sightFor(by), names(by)),
+    report: (by: Principal, query: UsageQuery, sight: Sight) =>
+      servedUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight }, query),
+  };
+}
+
+function ownUsageServices(services: RouteServices) {
+  const { ledger, lease } = services.gateway;
+  return {
+    ...services,
+    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) =>
+      ownUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit }, query),
+    fundsOf({ caller }: Principal) {
+      const { selectors, models } = lease().snapshot;
+      return usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
+    },
+  };
+}
+
 /** All other routes of the API. */
 const otherRoutes = (
   services: RouteServices,
@@ -200,7 +230,8 @@ const otherRoutes = (
     .use(adminRoutes(services, policy))
     .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
-    .use(ledgerRoutes({ ...services, audits: options.audits, people: people?.people }))
+    .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
+    .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
     .use(statusRoutes(services, status))
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
@@ -212,7 +243,8 @@ const otherRoutes = (
     .use(feedbackRoutes(services))
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
-    .use(usageRoutes({ ...services, people: people?.people }))
+    .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
+    .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))

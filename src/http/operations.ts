@@ -1,13 +1,13 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
-import { errorsOf, type Operation, type OperationHost } from '../admin/kit/operation.ts';
+import { errorsOf, type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue, wordsOf } from '../admin/kit/values.ts';
 import { bodyIn } from './body.ts';
 import { credentialsIn } from './credentials.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import type { RouteServices } from './route-services.ts';
+import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 
-type Edge = Pick<RouteServices, 'gateway' | 'principalOf'>;
+type Edge = Pick<RouteServices, 'gateway' | 'principalOf' | 'server'>;
 
 /** Makes the routes of operations. */
 export function operationRoutes<Services>(
@@ -16,10 +16,10 @@ export function operationRoutes<Services>(
   services: Services & Edge,
 ) {
   const app = new Elysia({ name });
-  const { gateway, principalOf } = services;
+  const { gateway, principalOf, server } = services;
   const host: OperationHost = { usdPerCredit: () => gateway.lease().snapshot.usdPerCredit };
   for (const operation of operations) {
-    const { method, path, input } = operation;
+    const { method, path, input, isLong } = operation;
     const isRead = method === 'GET';
     const handle = async ({ params, body, request, set }: Handled) => {
       const call = {
@@ -30,9 +30,10 @@ export function operationRoutes<Services>(
         tags: tagsIn(request.headers),
       };
       const given = isRead ? input && queryOf(input, request.url) : body;
-      const { body: answer, tag } = await operation.perform({ ...services, ...host }, call, given);
+      const perform = () => operation.perform({ ...services, ...host }, call, given);
+      const { body: answer, tag } = await (isLong ? withoutIdleLimit(server(), request, perform) : perform());
       if (tag !== null) set.headers.etag = `"${tag}"`;
-      return answer;
+      return answer instanceof TextAnswer ? fileOf(answer) : answer;
     };
     app.route(method, path, handle, {
       ...(input && (isRead ? { query: openQuery(input) } : bodyIn(input))),
@@ -41,6 +42,15 @@ export function operationRoutes<Services>(
   }
   return app;
 }
+
+const fileOf = ({ text, mediaType, filename }: TextAnswer): Response =>
+  new Response(text, {
+    headers: {
+      'content-type': `${mediaType}; charset=utf-8`,
+      'content-disposition': `attachment; filename="${filename}"`,
+      'cache-control': 'no-store',
+    },
+  });
 
 /** The parts of Elysia's context that a handler reads. */
 interface Handled {
@@ -62,6 +72,7 @@ function documented(operation: Operation) {
     details,
     answer,
     output,
+    text,
     differs,
     examples,
     errorField,
@@ -74,7 +85,7 @@ function documented(operation: Operation) {
     ...(!input && method !== 'GET' && { body: 'none' as const }),
     summary,
     description: details,
-    answer: { schema: output, description: answer, ...(differs && { differs }) },
+    answer: { schema: output, description: answer, ...(differs && { differs }), ...(text && { text }) },
     ...(isTagged && { headers: { etag: 'The version, for `If-Match`.' } }),
     ...(examples && { requests: examples }),
     ...(errorField !== undefined && { errorField }),

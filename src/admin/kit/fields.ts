@@ -46,6 +46,8 @@ export interface CommandForm {
   readonly read?: (text: string) => unknown;
   /** The value on the wire as a person reads it. */
   readonly text?: (value: never) => string;
+  /** Whether a table has a column for each name of a map. */
+  readonly isSpread?: boolean;
   /** Shown for null and for an empty list. */
   readonly none?: string;
 }

@@ -53,6 +53,8 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly tag?: string;
   /** Whether it counts against the rate limits of its caller. */
   readonly counts?: boolean;
+  /** Whether it may take longer than a connection may be idle. */
+  readonly isLong?: boolean;
   /** False where no command does the same. */
   readonly command?: false;
   /** An imperative without a full stop. */
@@ -64,6 +66,8 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly output: Output;
   /** Describes the answer. */
   readonly answer: string;
+  /** The other form of the answer, which `run` gives as a `TextAnswer`. */
+  readonly text?: TextForm;
   /** Members of the answer's example that differ from the examples of the fields. */
   readonly differs?: object;
   /** Bodies to send, by name. */
@@ -79,7 +83,31 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   /** What its command prints without `--json`: a table, every member in a line of its own, or a text. `fields` unless stated. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
   /** Checks that the caller's role reaches what it is about, and does it. @throws SignalboxError */
-  readonly run: (services: Services, call: Call, input: ValueOf<Input>) => Promise<ValueOf<Output> & Tagged>;
+  readonly run: (
+    services: Services,
+    call: Call,
+    input: ValueOf<Input>,
+  ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer>;
+}
+
+/** An answer in another form than JSON, for a file. */
+export class TextAnswer {
+  readonly text: string;
+  readonly mediaType: string;
+  readonly filename: string;
+
+  constructor(text: string, mediaType: string, filename: string) {
+    this.text = text;
+    this.mediaType = mediaType;
+    this.filename = filename;
+  }
+}
+
+/** The other form of an answer, for the document. */
+export interface TextForm {
+  readonly mediaType: string;
+  readonly description: string;
+  readonly example: string;
 }
 
 interface Tagged {
@@ -101,6 +129,7 @@ export interface Operation<Services = never> extends Omit<Definition<Services, T
 }
 
 export interface Performed {
+  /** JSON, or a `TextAnswer`. */
   readonly body: unknown;
   /** Null where the answer has no version. */
   readonly tag: string | null;
@@ -127,6 +156,7 @@ export const operationsOn =
       const result = await (method === 'GET'
         ? run(services, call, value)
         : refused(() => run(services, call, value), isMember));
+      if (result instanceof TextAnswer) return { body: result, tag: null };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };
     };

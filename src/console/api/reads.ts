@@ -1,9 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type * as keys from '../../admin/keys.ts';
+import type * as ledger from '../../admin/ledger.ts';
+import type { AdminUsage } from '../../admin/usage.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
 import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
-import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
 import type * as models from '../../http/schemas/models.ts';
 import type * as people from '../../http/schemas/people.ts';
@@ -43,7 +44,7 @@ interface ReadSchemas {
   '/admin/traffic': typeof traffic.Traffic;
   '/admin/trail': typeof trail.KeyTrail;
   '/admin/trail/verify': typeof trail.TrailReport;
-  '/admin/usage': typeof ledger.AdminUsage;
+  '/admin/usage': typeof AdminUsage;
   '/admin/users': typeof people.UserList;
   [user: `/admin/users/${string}`]: typeof people.UserStatus;
   [wallet: `/admin/wallets/${string}`]: typeof x402.WalletStatus;
