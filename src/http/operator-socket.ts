@@ -10,7 +10,7 @@ import { pathOf } from './routes.ts';
 /** Bytes of a path that every system accepts for a socket. */
 const PATH_BYTES_MAX = 103;
 
-/** Who sent a request over the socket. The key of a request is an object of this process, so no header can claim it. */
+/** Who sent a request over the socket. The key of a request is an object of this process, so no header can claim it. State: operator socket. */
 const actors = new WeakMap<Request, Actor>();
 
 /** The operator who sent a request over the socket of the data folder; null for a request that came over the network. */

@@ -214,14 +214,16 @@ describe('a key of a user in a team', () => {
     const named = await bodyOf<{ groups: object[] }>(await box.get('/admin/usage?by=team,user&team=search'));
     expect(named.groups).toEqual(groups);
     expect((await box.run('ledger', 'usage', '--by', 'user', '--team', 'search')).out).toContain(user);
-    expect((await box.run('ledger', 'usage', '--team', 'serch')).err).toContain('no team with the ID or name "serch"');
+    expect((await box.run('ledger', 'usage', '--team', 'serch', '--offline')).err).toContain(
+      'no team with the ID or name "serch"',
+    );
     expect((await box.run('ledger', 'export', '--user', 'ada@nowhere')).err).toContain(
       'no user with the ID or address',
     );
     expect((await box.run('ledger', 'export', '--team', 'search')).out).toContain(first.id);
-    expect((await box.run('ledger', 'status')).out).toMatch(new RegExp(`team-day +${team} \\(search\\)`));
-    expect((await box.run('keys', 'list', '--team', 'search')).out).toMatch(/valid +search +search’s Ada$/m);
-    expect((await box.run('keys', 'show', first.id)).out).toMatch(/^team +search\nuser +search’s Ada$/m);
+    expect((await box.run('ledger', 'status')).out).toMatch(new RegExp(`${team} +search`));
+    expect((await box.run('keys', 'list', '--team', 'search')).out).toMatch(new RegExp(`${team} +${user}$`, 'm'));
+    expect((await box.run('keys', 'show', first.id)).out).toMatch(new RegExp(`^user +${user}$`, 'm'));
     const ofTeam = await bodyOf<{ data: { id: string }[] }>(await box.get('/admin/keys?team=search'));
     expect(ofTeam.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
     expect(await bodyOf<object>(await box.get('/admin/traffic?team=search'))).toMatchObject({ object: 'traffic' });
