@@ -49,6 +49,8 @@ const resultOf = (output: CommandOutput): CommandResult =>
 /** The operations of groups whose commands a running server carries out. */
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
   keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
+  logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
+  subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
   ledger: async () => {
     const [{ showLedger }, { reportUsage }] = await Promise.all([
       import('./admin/ledger.ts'),

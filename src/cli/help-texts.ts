@@ -1,5 +1,7 @@
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLedger } from '../admin/ledger.ts';
+import { LOGIN_OPERATIONS } from '../admin/logins.ts';
+import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { reportUsage } from '../admin/usage.ts';
 import type { CommandHelp } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
@@ -21,7 +23,9 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   ...Object.fromEntries(
-    [...KEY_OPERATIONS, showLedger, reportUsage].map((operation) => [operation.name, helpOf(operation)]),
+    [...[...KEY_OPERATIONS, showLedger, reportUsage], ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS]].map(
+      (operation) => [operation.name, helpOf(operation)],
+    ),
   ),
   'keys log': {
     usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
@@ -146,14 +150,6 @@ time. --team and --user take IDs.`,
     details: `--by takes the name, ID or address of an actor, or a kind such as server. T is a month, day or
 time in UTC: a month without --to is that month, anything else has no end.`,
   },
-  'logins list': {
-    usage: '[--user ID] [--json] [--data DIR]',
-    summary: 'List the logins of people that have not ended, newest first.',
-  },
-  'logins end': {
-    usage: 'ID [--data DIR]',
-    summary: 'End a login: its cookie is refused within a second.',
-  },
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
     summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
@@ -246,24 +242,6 @@ GET /admin/decisions answers the same.`,
     usage: '[--model ID] --yes [--data DIR] [--policies DIR]',
     summary: 'Forget what was learned, of all models or of one.',
     details: 'A running server follows within a second.',
-  },
-  'subjects list': {
-    usage: '[--limit 100] [--before ID] [--json] [--data DIR]',
-    summary: 'List the workloads that have sent a token in place of a key, newest first.',
-  },
-  'subjects show': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: "Show a subject's issuer, first and last token.",
-  },
-  'subjects block': {
-    usage: 'ID [--note TEXT] [--data DIR]',
-    summary: 'Refuse all tokens of a subject.',
-    details: `A running server refuses them once the command returns.
-${DATA}`,
-  },
-  'subjects unblock': {
-    usage: 'ID [--data DIR]',
-    summary: 'Admit the tokens of a subject again.',
   },
   'wallets list': {
     usage: '[--json] [--data DIR]',

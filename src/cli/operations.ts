@@ -2,7 +2,7 @@ import { commandOf } from '../admin/kit/fields.ts';
 import { type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue } from '../admin/kit/values.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { isObject } from '../core/object.ts';
+import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { type Flag, flagsOf, helpOf, isRemovable, kindOf } from './operation-flags.ts';
@@ -19,6 +19,9 @@ export type Performer = (id: string, input: object) => Promise<unknown>;
 interface OperationCommand {
   now(): number;
 }
+
+/** For operations whose answers state no amounts. */
+export const NO_WORTH: OperationHost = { usdPerCredit: () => null };
 
 /** Makes the commands of a group, by their words after the name of the group. */
 export const commandsOf = <Services, Command extends OperationCommand>(
@@ -129,13 +132,11 @@ function put(into: Record<string, unknown>, [name = '', ...more]: readonly strin
 /** Carries out the operation; a list without `--limit` is read to its end. */
 async function performed(operation: Operation, id: string, input: object, perform: Performer): Promise<unknown> {
   const body = await perform(id, input);
-  const isPaged = 'after' in (operation.input?.properties ?? {}) && !('limit' in input);
-  if (!isPaged || !isObject(body) || !Array.isArray(body.data) || body.has_more !== true) return body;
-  const rest = await performed(operation, id, { ...input, after: body.data.at(-1)?.id }, perform);
-  return {
-    ...body,
-    ...(isObject(rest) && Array.isArray(rest.data) && { ...rest, data: [...body.data, ...rest.data] }),
-  };
+  const cursor = ['after', 'before'].find((name) => name in (operation.input?.properties ?? {}));
+  if (!cursor || 'limit' in input || !isObject(body) || body.has_more !== true) return body;
+  const data = objectsIn(body.data);
+  const rest = await performed(operation, id, { ...input, [cursor]: data.at(-1)?.id }, perform);
+  return { ...objectOf(rest), data: [...data, ...objectsIn(objectOf(rest).data)] };
 }
 
 /** A message with the names of flags in place of members. */

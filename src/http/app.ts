@@ -13,6 +13,8 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
+import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
+import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
@@ -60,7 +62,6 @@ import { eventRoutes } from './events.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { HeldRequests } from './held-requests.ts';
-import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { operationRoutes } from './operations.ts';
@@ -74,7 +75,6 @@ import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } f
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
-import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
@@ -246,10 +246,12 @@ const otherRoutes = (
     .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
     .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
-    .use(loginRoutes({ ...services, desk: logins, door }))
+    .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
-    .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
+    .use(
+      operationRoutes('subjects', SUBJECT_OPERATIONS, { ...services, subjects: () => subjectSource(gateway, store) }),
+    )
     .use(x402Routes({ ...services, gateway, store }));
 };
 
