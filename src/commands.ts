@@ -1,3 +1,4 @@
+import type { Operation } from './admin/kit/operation.ts';
 import type { DataArguments, PolicyArguments, parseCommand } from './cli/options.ts';
 import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
@@ -45,7 +46,41 @@ export async function runCommand(command: CommandLine, host: CommandHost): Promi
 const resultOf = (output: CommandOutput): CommandResult =>
   typeof output === 'string' ? { text: output, code: 0 } : output;
 
+/** The operations of groups whose commands a running server carries out. */
+const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
+  keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
+  logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
+  subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
+  ledger: async () => {
+    const [{ showLedger }, { reportUsage }] = await Promise.all([
+      import('./admin/ledger.ts'),
+      import('./admin/usage.ts'),
+    ]);
+    return [showLedger, reportUsage];
+  },
+};
+
+const OFFLINE = '--offline';
+
+/** Runs the command of an operation at the server of the data folder; null where no server of this folder runs, or for another command. */
+async function atRunningServer(name: CommandLine['name'], { args, data }: DataArguments): Promise<string | null> {
+  const [word = '', ...rest] = args;
+  if (args.includes(OFFLINE)) return null;
+  const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
+  if (!operation) return null;
+  const { atServer, socketOf } = await import('./cli/at-server.ts');
+  const socket = await socketOf(data);
+  if (socket === null) return null;
+  const [{ runOperation }, { commandActor }] = await Promise.all([
+    import('./cli/operations.ts'),
+    import('./cli/user.ts'),
+  ]);
+  return runOperation(operation, rest, atServer(socket, operation, commandActor()));
+}
+
 async function outputOf(command: CommandLine, host: CommandHost): Promise<CommandOutput> {
+  const answer = 'data' in command ? await atRunningServer(command.name, command) : null;
+  if (answer !== null) return answer;
   const { version, shipped, terminal, now } = host;
   switch (command.name) {
     case 'help':
@@ -132,7 +167,11 @@ async function policyCommand(
   return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
 }
 
-async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
+async function ledger(
+  { args: words, ...place }: DataArguments,
+  { now, write, warn }: CommandHost,
+): Promise<CommandOutput> {
+  const args = words.filter((word) => word !== OFFLINE);
   const file = await existing(place);
   const [{ runLedger }, { faultIn }] = await Promise.all([
     import('./cli/ledger/ledger.ts'),
@@ -191,10 +230,11 @@ const CHANGING = {
 
 async function changing(
   name: keyof typeof CHANGING,
-  { args, ...place }: DataArguments,
+  { args: words, ...place }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(place);
+  const args = words.filter((word) => word !== OFFLINE);
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
     await Promise.all([
       import('./store/open.ts'),

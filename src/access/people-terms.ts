@@ -47,6 +47,11 @@ export class PeopleError extends Error {
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
   static noTeam = (text: string) =>
     new PeopleError('conflict', `There is no team with the ID or name "${text.slice(0, NAME_MAX)}".`);
+  static manyUsers = (address: string, users: readonly User[]) =>
+    new PeopleError(
+      'conflict',
+      `${users.length} users have the address ${address}. Give the ID of one: ${users.map(({ id }) => id).join(', ')}.`,
+    );
   static noUser = () => new PeopleError('conflict', 'There is no user with this ID.');
   static otherTeam = () =>
     new PeopleError(

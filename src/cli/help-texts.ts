@@ -1,4 +1,10 @@
+import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { showLedger } from '../admin/ledger.ts';
+import { LOGIN_OPERATIONS } from '../admin/logins.ts';
+import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { reportUsage } from '../admin/usage.ts';
 import type { CommandHelp } from './command-help.ts';
+import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
 import { DATA, SERVE_HELP } from './serve-help.ts';
 
@@ -16,71 +22,11 @@ Prints YAML to review, or writes it to --out; no policy changes. Figures are tho
 else of a table of public models. An entry that lacks a price or a limit is a comment.
 Exit code: 0, or 1 when there is no list.`,
   },
-  'keys create': {
-    usage: `[--name NAME] [--scope chat,route,delegate,admin|report] [--label K=V]... [--model ID]...
-[--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
-[--team NAME|ID] [--user ID|ADDRESS]
-[--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
-    summary: 'Create an API key and print it once.',
-    details: `--rpm and --tpm limit requests and tokens a minute, --streams the streams at once.
---budget: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. Windows are day, week, month and
-total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
-"downgrade" takes cheaper models first, and "reject" refuses.
---team, --user: whose key it is; their terms hold, too. The key of a user is of the user's team.
---label team=NAME is a text for rules, and does not put the key into a team.
---wallet: the wallets that its requests may name as agent_wallet.
---scope delegate: makes child keys. --scope report, which stands alone: reads figures of all keys and
-changes nothing.
-A running server accepts the key once the command returns.`,
-  },
-  'keys list': {
-    usage: `[--state valid|suspended|expired|revoked] [--name NAME] [--label K=V]...
-[--team NAME|ID] [--user ID|ADDRESS] [--parent ID] [--json] [--data DIR]`,
-    summary: 'List API keys: all, or those that match every filter.',
-    details: `--parent: the child keys of one.
-${DATA}`,
-  },
-  'keys show': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: "Show a key's state, last use, limits, budgets and balance.",
-  },
-  'keys change': {
-    usage: `ID [--name NAME] [--scope chat,route] [--label K=V]... [--no-label K]...
-[--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--no-budget WINDOW[@ZONE]]...
-[--rpm N] [--tpm N] [--streams N] [--expires-in 30d] [--wallet 0x...]... [--no-name]
-[--no-models] [--no-rpm] [--no-tpm] [--no-streams] [--no-expiry] [--no-wallets]
-[--team NAME|ID] [--user ID|ADDRESS] [--no-team] [--no-user] [--json] [--data DIR]`,
-    summary: 'Change the terms of a key; its secret stays.',
-    details: `Terms that no flag names stay. --scope, --model and --wallet replace the whole list.
---budget replaces the budgets of its window and zone, and keeps what was spent.
-The trail has the terms that differ, before and after: keys log --key ID.
-${DATA}`,
-  },
-  'keys grant': {
-    usage: 'ID CREDITS [--note TEXT] [--data DIR]',
-    summary: "Add to a key's balance; a negative amount takes back.",
-    details: `From its first grant a key is prepaid: it gets 402 when the balance is used up.
-${DATA}`,
-  },
-  'keys rotate': {
-    usage: 'ID [--overlap 24h] [--json] [--data DIR]',
-    summary: 'Give a key a new secret and print it once.',
-    details: `Spend, budgets and balance stay. The old secret works for --overlap, at most 30d; with 0 it ends
-at once.
-${DATA}`,
-  },
-  'keys suspend': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: 'Stop a key until it is resumed.',
-  },
-  'keys resume': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: 'Let a suspended key work again.',
-  },
-  'keys revoke': {
-    usage: 'ID [--data DIR]',
-    summary: 'End a key for good.',
-  },
+  ...Object.fromEntries(
+    [...[...KEY_OPERATIONS, showLedger, reportUsage], ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS]].map(
+      (operation) => [operation.name, helpOf(operation)],
+    ),
+  ),
   'keys log': {
     usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
@@ -204,14 +150,6 @@ time. --team and --user take IDs.`,
     details: `--by takes the name, ID or address of an actor, or a kind such as server. T is a month, day or
 time in UTC: a month without --to is that month, anything else has no end.`,
   },
-  'logins list': {
-    usage: '[--user ID] [--json] [--data DIR]',
-    summary: 'List the logins of people that have not ended, newest first.',
-  },
-  'logins end': {
-    usage: 'ID [--data DIR]',
-    summary: 'End a login: its cookie is refused within a second.',
-  },
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
     summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
@@ -247,23 +185,6 @@ ${DATA}`,
     summary: 'Send a test message to one webhook of the policy, or to all.',
     details: `Takes addresses and secrets from the variables of this shell; POST /admin/alerts/test takes
 those of the server. Exit code: 2 when a webhook could not be reached.`,
-  },
-  'ledger status': {
-    usage: '[--name FUND] [--json] [--data DIR]',
-    summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
-    details: `Reads the whole journal, beside a running server or without one.
-GET /admin/ledger answers the same, and also lists budgets that are not used yet.`,
-  },
-  'ledger usage': {
-    usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC]
-[--key ID] [--team ID] [--user ID] [--label K=V]... [--model ID]
-[--by day,model] [--json] [--data DIR]`,
-    summary: 'Sum charges in Credits and USD by day, month, team, user, key, label:NAME and more.',
-    details: `Spend of each team last month: signalbox ledger usage --by team --month last
---by takes day, month, key, team, user, label:NAME, model, provider, selector, session and agent.
-team is the team that the key belonged to; label:team is the text of its label "team", if it had one.
---month is last, this or 2026-11. Without it, --from and --to, the last 30 days; --to is exclusive.
-GET /admin/usage answers the same.`,
   },
   'ledger export': {
     usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID]
@@ -321,24 +242,6 @@ GET /admin/decisions answers the same.`,
     usage: '[--model ID] --yes [--data DIR] [--policies DIR]',
     summary: 'Forget what was learned, of all models or of one.',
     details: 'A running server follows within a second.',
-  },
-  'subjects list': {
-    usage: '[--limit 100] [--before ID] [--json] [--data DIR]',
-    summary: 'List the workloads that have sent a token in place of a key, newest first.',
-  },
-  'subjects show': {
-    usage: 'ID [--json] [--data DIR]',
-    summary: "Show a subject's issuer, first and last token.",
-  },
-  'subjects block': {
-    usage: 'ID [--note TEXT] [--data DIR]',
-    summary: 'Refuse all tokens of a subject.',
-    details: `A running server refuses them once the command returns.
-${DATA}`,
-  },
-  'subjects unblock': {
-    usage: 'ID [--data DIR]',
-    summary: 'Admit the tokens of a subject again.',
   },
   'wallets list': {
     usage: '[--json] [--data DIR]',

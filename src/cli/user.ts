@@ -3,8 +3,11 @@ import { userInfo } from 'node:os';
 import { isatty } from 'node:tty';
 import { operatorAs, type Principal } from '../operate/principal.ts';
 
-/** The principal of a command. The trail names who runs it, and who owns its terminal, which `sudo` does not change. */
-export const operator = (): Principal => operatorAs({ kind: 'cli', name: userName(), from: terminalUser() });
+/** As whom the trail names the user of a command, and the owner of its terminal, which `sudo` does not change. */
+export const commandActor = () => ({ kind: 'cli', name: userName(), from: terminalUser() }) as const;
+
+/** The principal of a command. */
+export const operator = (): Principal => operatorAs(commandActor());
 
 /** The owner of the terminal of this process; null without one, as in a script. */
 function terminalUser(): string | null {

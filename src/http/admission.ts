@@ -6,7 +6,7 @@ import type { Quota } from '../access/limits/quota.ts';
 import { tokenIn } from '../access/tokens/form.ts';
 import { tokenAdvice } from '../access/tokens/refusal.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
-import { type Caller, isOperator, roleOf, rootOf } from '../core/caller.ts';
+import { type Caller, isOperator, OPERATOR, roleOf, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../money/funding.ts';
@@ -18,6 +18,7 @@ import { checkBody } from './body-headers.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
 import { changerOf, type DailyChanges } from './daily-changes.ts';
+import { operatorOf } from './operator-socket.ts';
 import type { KeySender } from './route-services.ts';
 import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { throttle, throttleLine } from './throttle.ts';
@@ -309,6 +310,7 @@ function authenticated(
   credentials: string | null,
   isForPay: boolean,
 ): Caller | Promise<Caller> {
+  if (operatorOf(request)) return OPERATOR;
   const sender = rules.senderOf(request);
   const authentication = sender ? rules.actAs(sender.keyId) : rules.authenticate(credentials);
   checkAge(authentication.ageMs, 'API keys');

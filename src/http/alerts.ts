@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import { orNothingDone } from '../admin/kit/refusals.ts';
 import type { Alerts } from '../alerts/alerts.ts';
 import { ALERTS_LIMIT, ALERTS_LIMIT_MAX, alertsBody, testedWebhooks } from '../operate/alerts.ts';
 import { bodyIn } from './body.ts';
@@ -6,7 +7,7 @@ import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/alerts.ts';
-import { limitOf, orNothingDone } from './terms.ts';
+import { limitOf } from './terms.ts';
 
 /** The alerts, as the edge sees them. */
 export type AlertDesk = Pick<Alerts, 'list' | 'test'>;

@@ -10,30 +10,40 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
+import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
+import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
+import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
+import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
+import { servedKeyFunds } from '../operate/key-funds.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { ServerAudits } from '../operate/ledger/audit.ts';
+import { overviewOf, usesOf } from '../operate/ledger/status.ts';
 import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
+import { Places } from '../operate/places.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
-import { sightOf } from '../operate/sight.ts';
+import { operatorAs, type Principal } from '../operate/principal.ts';
+import { type Sight, sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
 import type { TrafficSources } from '../operate/traffic/traffic.ts';
+import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../operate/usage.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
+import type { KeyInfo } from '../store/keys.ts';
 import type { RateStore } from '../store/rates.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
-import { keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { readBody } from './body.ts';
 import { BodyPace } from './body-pace.ts';
 import { BodyReader } from './body-reading.ts';
 import { changesOnce } from './changes-once.ts';
-import { childKeyRoutes } from './child-keys.ts';
 import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
 import { consoleRoutes } from './console/routes.ts';
@@ -52,10 +62,10 @@ import { eventRoutes } from './events.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { HeldRequests } from './held-requests.ts';
-import { ledgerRoutes } from './ledger.ts';
-import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { operationRoutes } from './operations.ts';
+import { operatorOf } from './operator-socket.ts';
 import { peopleRoutes } from './people.ts';
 import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
@@ -65,13 +75,11 @@ import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } f
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
-import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
 import { trafficRoutes } from './traffic.ts';
 import { type TrailServices, trailRoutes } from './trail.ts';
-import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
 
@@ -159,6 +167,53 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
   blocklist: payments.blocklist,
 });
 
+/** A search reads keys until its page is full. Operators have no such limit: their programs may share a key. */
+const KEY_SEARCHES = {
+  own: 1,
+  all: 16,
+  ownTaken: 'A search of yours for keys is still running. Send the next one once it is done.',
+  allTaken: '16 searches for keys are running, which is the limit of the server. Try again later.',
+} as const;
+
+const keyServices = (services: RouteServices, { keys, people, store }: AppOptions) => ({
+  ...services,
+  ...{ keys, store },
+  people: people?.people,
+  searches: new Places(KEY_SEARCHES),
+  fundsOf: (info: KeyInfo) =>
+    servedKeyFunds(services.gateway.ledger, info, services.gateway.lease().snapshot.usdPerCredit),
+  checkLedger: async () => {},
+  refresh: () => services.gateway.ledger.refresh(),
+});
+
+function ledgerServices(services: RouteServices, { keys, people }: AppOptions) {
+  const { gateway } = services;
+  const { ledger, lease } = gateway;
+  const sightFor = ({ caller }: Principal) => sightOf(caller, { keys, policy: () => lease().snapshot });
+  const names = ({ caller }: Principal) => namesFor(caller, people.people);
+  return {
+    ...services,
+    sightOf: sightFor,
+    namesFor: names,
+    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, sightFor(by), names(by)),
+    report: (by: Principal, query: UsageQuery, sight: Sight) =>
+      servedUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight }, query),
+  };
+}
+
+function ownUsageServices(services: RouteServices) {
+  const { ledger, lease } = services.gateway;
+  return {
+    ...services,
+    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) =>
+      ownUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit }, query),
+    fundsOf({ caller }: Principal) {
+      const { selectors, models } = lease().snapshot;
+      return usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
+    },
+  };
+}
+
 /** All other routes of the API. */
 const otherRoutes = (
   services: RouteServices,
@@ -175,11 +230,12 @@ const otherRoutes = (
     .use(adminRoutes(services, policy))
     .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
-    .use(ledgerRoutes({ ...services, audits: options.audits, people: people?.people }))
+    .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
+    .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
     .use(statusRoutes(services, status))
-    .use(keyRoutes({ ...services, keys, people: people?.people, store }))
+    .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
-    .use(childKeyRoutes({ ...services, keys }))
+    .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
     .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
@@ -187,12 +243,15 @@ const otherRoutes = (
     .use(feedbackRoutes(services))
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
-    .use(usageRoutes({ ...services, people: people?.people }))
+    .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
+    .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
-    .use(loginRoutes({ ...services, desk: logins, door }))
+    .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
-    .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
+    .use(
+      operationRoutes('subjects', SUBJECT_OPERATIONS, { ...services, subjects: () => subjectSource(gateway, store) }),
+    )
     .use(x402Routes({ ...services, gateway, store }));
 };
 
@@ -275,7 +334,11 @@ function servicesOf(
     callerOf: (request) => contextOf(request).knownCaller,
     teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
-    principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
+    principalOf: (request) => {
+      const operator = operatorOf(request);
+      if (operator) return operatorAs(operator);
+      return principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id);
+    },
     bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { eventFor } from '../operate/events.ts';
+import { Places } from '../operate/places.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
-import { Places } from './places.ts';
 import { Watch, type WatchedItem } from './watch.ts';
 
 /** Streams of one user or key at once, and of all together. */

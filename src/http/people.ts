@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia';
 import type { Tags } from '../access/people.ts';
+import { refused } from '../admin/kit/refusals.ts';
 import { USER_ROLES } from '../core/people.ts';
 import type { Page } from '../operate/pages.ts';
 import {
@@ -30,7 +31,7 @@ import {
   UserRequest,
   type UserRequest as UserTerms,
 } from './schemas/people.ts';
-import { inPeople, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { limitOf, refuseValue } from './terms.ts';
 
 export interface PeopleServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly desk: PeopleDesk;
@@ -65,7 +66,7 @@ const teamRoutes = ({ desk, gateway, principalOf }: PeopleServices) =>
     .post(
       '/admin/teams',
       async ({ body, request, set }) =>
-        tagged(set, desk, await changed(() => createTeam(principalOf(request), desk, teamPatch(body)))),
+        tagged(set, desk, await refused(() => createTeam(principalOf(request), desk, teamPatch(body)))),
       { ...bodyIn(TeamRequest), ...docs.CREATE_TEAM },
     )
     .patch(
@@ -73,14 +74,14 @@ const teamRoutes = ({ desk, gateway, principalOf }: PeopleServices) =>
       async ({ params: { id }, body: { origin, ...body }, request, set }) => {
         const patch = { ...teamPatch(body), ...(origin !== undefined && { origin }) };
         const deed = () => changeTeam(principalOf(request), desk, id, patch, tagsOf(request));
-        return tagged(set, desk, await changed(deed));
+        return tagged(set, desk, await refused(deed));
       },
       { ...bodyIn(TeamPatchRequest), ...docs.CHANGE_TEAM },
     )
     .delete(
       '/admin/teams/:id',
       async ({ params: { id }, request }) => {
-        const team = await changed(() => removeTeam(principalOf(request), desk, id, tagsOf(request)));
+        const team = await refused(() => removeTeam(principalOf(request), desk, id, tagsOf(request)));
         return { id: team.id, object: 'removed', revoked_keys: 0 };
       },
       docs.REMOVE_TEAM,
@@ -124,32 +125,32 @@ const userChanges = ({ desk, principalOf }: PeopleServices) =>
     .post(
       '/admin/users',
       async ({ body, request, set }) =>
-        tagged(set, desk, await changed(() => createUser(principalOf(request), desk, userPatch(body)))),
+        tagged(set, desk, await refused(() => createUser(principalOf(request), desk, userPatch(body)))),
       { ...bodyIn(UserRequest), ...docs.CREATE_USER },
     )
     .patch(
       '/admin/users/:id',
       async ({ params: { id }, body, request, set }) => {
         const deed = () => changeUser(principalOf(request), desk, id, userPatch(body), tagsOf(request));
-        return tagged(set, desk, await changed(deed));
+        return tagged(set, desk, await refused(deed));
       },
       { ...bodyIn(UserRequest), ...docs.CHANGE_USER },
     )
     .post(
       '/admin/users/:id/suspend',
-      ({ params: { id }, request }) => changed(() => suspendUser(principalOf(request), desk, id, true)),
+      ({ params: { id }, request }) => refused(() => suspendUser(principalOf(request), desk, id, true)),
       docs.SUSPEND_USER,
     )
     .post(
       '/admin/users/:id/resume',
-      ({ params: { id }, request }) => changed(() => suspendUser(principalOf(request), desk, id, false)),
+      ({ params: { id }, request }) => refused(() => suspendUser(principalOf(request), desk, id, false)),
       docs.RESUME_USER,
     )
     .delete(
       '/admin/users/:id',
       async ({ params: { id }, request }) => {
         const deed = () => removeUser(principalOf(request), desk, id, tagsOf(request));
-        const { revoked } = await changed(deed);
+        const { revoked } = await refused(deed);
         return { id, object: 'removed', revoked_keys: revoked };
       },
       docs.REMOVE_USER,
@@ -174,7 +175,6 @@ const termsPatch = ({ models, limits, budgets }: Pick<UserTerms, 'models' | 'lim
 });
 
 /** A change that terms, what there is, or a disk may refuse. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inPeople(deed));
 
 /** The tags in `If-Match`; null for any. */
 function tagsOf(request: Request): Tags {

@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import { orNothingDone } from '../admin/kit/refusals.ts';
 import { iso } from '../core/clock.ts';
 import { listPushes, PUSHES_LIMIT, PUSHES_LIMIT_MAX } from '../operate/policy/pushed.ts';
 import { checkServed, diffServed, testServed } from '../operate/policy/served-check.ts';
@@ -26,7 +27,7 @@ import * as docs from './docs/policy-docs.ts';
 import { queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as requests from './schemas/policy-requests.ts';
-import { limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { limitOf, refuseValue } from './terms.ts';
 
 /** The policy's tools and files, as the edge sees them. */
 export type PolicyTable = ExplanationDesk & WritableDesk;

@@ -1,55 +1,9 @@
-import { PeopleError } from '../access/people-terms.ts';
-import { KeyTermsError } from '../access/terms.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
 import type { Principal } from '../operate/principal.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import { orOverloaded } from '../store/unwritten.ts';
-
-/**
- * Runs work on a key's terms and turns their refusal into an error of the caller.
- * @param isField whether the body has a field of that name
- * @throws SignalboxError `invalid_value`
- */
-export async function inTerms<T>(
-  deed: () => T | Promise<T>,
-  isField: (param: string) => boolean = () => true,
-): Promise<T> {
-  try {
-    return await deed();
-  } catch (cause) {
-    if (!(cause instanceof KeyTermsError)) throw cause;
-    const { message, param } = cause;
-    throw new SignalboxError('invalid_value', message, isField(param) ? { param } : {});
-  }
-}
-
-/**
- * Runs work on teams and users, and turns its refusals into errors of the caller.
- * @throws SignalboxError
- */
-export async function inPeople<T>(deed: () => T | Promise<T>): Promise<T> {
-  try {
-    return await inTerms(deed);
-  } catch (cause) {
-    if (!(cause instanceof PeopleError)) throw cause;
-    const headers = cause.tag === null ? undefined : { etag: `"${cause.tag}"` };
-    throw new SignalboxError(PEOPLE_CODES[cause.reason], cause.message, { ...(headers && { headers }), cause });
-  }
-}
-
-const PEOPLE_CODES = {
-  conflict: 'conflict',
-  stale: 'precondition_failed',
-  missing: 'not_found',
-  busy: 'overloaded',
-} as const satisfies Record<PeopleError['reason'], ErrorCode>;
-
-/** Runs a change that the disk may refuse. Rejects with SignalboxError `overloaded` where it does. */
-export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written, so nothing was changed; try again.', change);
 
 /**
  * Reads the Credits of a grant.

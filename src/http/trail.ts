@@ -1,7 +1,9 @@
 import { Elysia, t } from 'elysia';
+import { orNothingDone } from '../admin/kit/refusals.ts';
 import { parseMoment } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
+import { holderOf, Places } from '../operate/places.ts';
 import { eraseWords, exportedTrail, listTrail, type TrailPage, verifyTrail } from '../operate/trail.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -16,11 +18,10 @@ import {
 import { bodyIn } from './body.ts';
 import * as docs from './docs/trail-docs.ts';
 import { exportResponse } from './export-response.ts';
-import { holderOf, Places } from './places.ts';
 import { MOMENT_FORM, queryLimit, queryText, queryTexts, queryWord } from './query.ts';
 import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import { EraseRequest } from './schemas/trail.ts';
-import { limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { limitOf, refuseValue } from './terms.ts';
 
 export interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'server' | 'stalledS'> {
   readonly store: Pick<Store, 'commit'> & { readonly trail: TrailTable };

@@ -44,3 +44,9 @@ function familyIn(rows: readonly KeyRow[], keyId: string): readonly string[] {
   for (const { key } of rows) if (key.info.parent !== null && family.has(key.info.parent)) family.add(key.info.id);
   return [...family];
 }
+
+/** The worth of a Credit as a database has it; null in one that never had a policy. */
+export async function storedUsdPerCredit(database: string): Promise<string | null> {
+  using reader = await readStore(database, ['access', 'ledger']);
+  return (await reader.ledger.exists()) ? await reader.journal.usdPerCredit() : null;
+}

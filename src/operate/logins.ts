@@ -1,12 +1,9 @@
 import type { Keys } from '../access/keys.ts';
 import type { Logins } from '../access/logins.ts';
 import type { People } from '../access/people.ts';
-import type { PresentLogin } from '../access/sign-in/sign-in.ts';
 import { roleOf } from '../core/caller.ts';
-import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Login } from '../store/logins.ts';
-import type { User } from '../store/people.ts';
 import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { ACTION_NAMES, checkAction, reachOf } from './roles.ts';
@@ -41,19 +38,18 @@ export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after
     const message = '`after` must be the ID of a login that has not ended. Read the list again.';
     throw new SignalboxError('invalid_value', message, { param: 'after' });
   }
-  const { data, hasMore } = pageOfList(wanted.slice(start), limit, (login) => loginBody(login, desk));
-  return { object: 'list' as const, data, has_more: hasMore };
+  return pageOfList(wanted.slice(start), limit, (login) => loginOf(login, desk));
 }
 
 /**
  * Ends a login.
- * @returns its body, or null where there is none that the principal may end. Rejects with StoreError.
+ * @returns the login, or null where there is none that the principal may end. Rejects with StoreError.
  */
 export async function endLogin({ caller, actor }: Principal, desk: LoginDesk, id: string) {
   const reach = checkAction(caller, 'logins.end');
   const login = desk.logins.list().find((one) => one.id === id && (reach === 'all' || holderOf(one) === caller.keyId));
   const isEnded = login !== undefined && (await desk.logins.end(login, actor));
-  return isEnded ? loginBody(login, desk) : null;
+  return isEnded ? login : null;
 }
 
 /** The ID of the user or the key that a login belongs to: its caller's. */
@@ -65,18 +61,20 @@ function hasHolder({ user, key, keyHash }: Login, { people, keys }: LoginDesk): 
   return key !== null && keyHash !== null && keys.lives(key, keyHash);
 }
 
-/** Who asks, as the server sees it, and all that it may do. @param present its login; null for none */
-export function meBody({ caller }: Principal, present: PresentLogin | null, desk: Pick<LoginDesk, 'keys' | 'people'>) {
+/** Who asks, as the server sees it, and all that it may do. */
+export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
   checkAction(caller, 'me.read');
   const role = roleOf(caller);
-  const user = present?.user ?? null;
+  const id = 'login' in actor ? actor.login : undefined;
+  const login = desk.logins.list().find((one) => one.id === id) ?? null;
+  const user = login?.user == null ? null : desk.people.user(login.user);
   return {
     object: 'me' as const,
     role,
     name: user?.name ?? desk.keys.known(caller.keyId)?.name ?? null,
-    key_id: user ? null : caller.keyId,
-    user: user && personBody(user, desk.people),
-    login: present && loginBody(present.login, desk),
+    keyId: user ? null : caller.keyId,
+    user: user && { ...user, teamName: user.team === null ? null : (desk.people.team(user.team)?.name ?? null) },
+    login: login && loginOf(login, desk),
     actions: Object.fromEntries(
       ACTION_NAMES.flatMap((action) => {
         const reach = reachOf(role, action);
@@ -86,23 +84,10 @@ export function meBody({ caller }: Principal, present: PresentLogin | null, desk
   };
 }
 
-const personBody = ({ id, issuer, sub, name, email, team }: User, people: Pick<People, 'team'>) => ({
-  ...{ id, issuer, sub, name, email },
-  team_id: team,
-  team: team === null ? null : (people.team(team)?.name ?? null),
-});
-
-const loginBody = (login: Login, { people, keys }: Pick<LoginDesk, 'keys' | 'people'>) => ({
-  id: login.id,
+/** A login with the names of its user and its key. */
+export const loginOf = (login: Login, { people, keys }: Pick<LoginDesk, 'keys' | 'people'>) => ({
+  ...login,
   object: 'login' as const,
-  user_id: login.user,
-  user_name: (login.user === null ? null : people.user(login.user)?.name) ?? null,
-  key_id: login.key,
-  key_name: (login.key === null ? null : keys.known(login.key)?.name) ?? null,
-  browser: login.browser,
-  from: login.from,
-  created_at: iso(login.createdAt),
-  last_used_at: iso(login.usedAt),
-  confirmed_at: iso(login.confirmedAt),
-  expires_at: iso(login.expiresAt),
+  userName: (login.user === null ? null : people.user(login.user)?.name) ?? null,
+  keyName: (login.key === null ? null : keys.known(login.key)?.name) ?? null,
 });

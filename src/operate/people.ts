@@ -244,6 +244,16 @@ export function membershipPatch(people: People, { team, user }: Partial<Membersh
   };
 }
 
+/** The ID of a user that a text names: an ID, or the address of exactly one user. @throws PeopleError */
+export function userIdIn(people: Pick<People, 'user' | 'users'>, text: string): string {
+  if (!text.includes('@') || people.user(text) !== null) return text;
+  const [user, ...others] = people
+    .users()
+    .filter(({ email }) => email !== null && email.toLowerCase() === text.toLowerCase());
+  if (others.length > 0) throw PeopleError.manyUsers(text, [user!, ...others]);
+  return user?.id ?? text;
+}
+
 /** The team of an ID or a name, removed ones apart. */
 function teamOf(people: Pick<People, 'team' | 'teamNamed'>, name: string): Team | null {
   const team = people.team(name) ?? people.teamNamed(name);

@@ -1,5 +1,4 @@
 import { checkText } from '../access/terms.ts';
-import { iso } from '../core/clock.ts';
 import type { Blocklist } from '../payments/blocklist.ts';
 import { inBatches } from '../store/batches.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -33,11 +32,11 @@ export async function listSubjects(
   by: Principal,
   { store }: Pick<SubjectSource, 'store'>,
   { limit, before }: { readonly limit: number; readonly before: string | null },
-): Promise<Page<SubjectRow, SubjectBody>> {
+): Promise<Page<SubjectRow, SubjectState>> {
   checkAction(by.caller, 'subjects.read');
   const blocked = new Set(await store.blocklist.all());
   const all = inBatches<SubjectRow>((last, most) => store.subjects.list(most, last?.id ?? before));
-  return await pageOf(all, limit, (row) => subjectBody({ ...row, isBlocked: blocked.has(row.id) }));
+  return await pageOf(all, limit, async (row) => ({ ...row, isBlocked: blocked.has(row.id) }));
 }
 
 /** Returns a subject; null for one that has shown no token. Rejects with StoreError. */
@@ -85,14 +84,3 @@ const lineOf = (
 function tell({ caller, actor }: Principal, { log }: SubjectSource, message: string, details: Record<string, string>) {
   log.warn(message, { ...details, key: caller.keyId, request: requestOf(actor) ?? undefined });
 }
-
-type SubjectBody = ReturnType<typeof subjectBody>;
-
-/** A subject as `/admin/subjects` and `--json` show it. */
-export const subjectBody = ({ id, name, issuer, sub, firstSeen, lastSeen, isBlocked }: SubjectState) => ({
-  object: 'subject' as const,
-  ...{ id, name, issuer, sub },
-  first_seen_at: iso(firstSeen),
-  last_seen_at: iso(lastSeen),
-  is_blocked: isBlocked,
-});

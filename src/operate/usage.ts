@@ -286,40 +286,31 @@ function keyName(id: string, sight: Sight): string | null {
   return name === id ? null : name || null;
 }
 
-/** The report as the admin API and `signalbox ledger usage --json` show it. */
-export function usageBody(
-  { query, usdPerCredit, total, groups }: UsageReport,
-  sight = FULL_SIGHT,
-  nameOf: HolderNames = NO_NAMES,
-) {
-  const usd = usdWriter(usdPerCredit);
+/** The report as an asker may see it: groups with their names in place of a list of columns. */
+export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_SIGHT, nameOf: HolderNames = NO_NAMES) {
   const { from, to, timeZone, by } = query;
   return {
     object: 'usage' as const,
-    from: from.toString(),
-    to: to.toString(),
-    time_zone: timeZone,
+    ...{ from: from.toString(), to: to.toString(), timeZone, total },
     by: [...by],
-    total_credits: toCredits(total),
-    total_usd: usd(total),
     groups: groups.map(({ names, charges, input, output, charged }) => ({
       group: groupOf(by, names, nameOf, sight),
-      charges,
-      input_tokens: input,
-      output_tokens: output,
-      credits: toCredits(charged),
-      usd: usd(charged),
+      ...{ charges, input, output, charged },
     })),
   };
 }
 
 /** The same report as CSV, for a spreadsheet: a line for each group. */
 export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames): string {
-  const columns = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
-  const lines = usageBody(report, sight, nameOf).groups.map(({ group, usd, ...figures }) => ({
-    ...group,
-    ...figures,
-    usd: usd === null ? null : { decimal: usd },
-  }));
-  return csvTable([...groupColumns(report.query.by, sight), ...columns], lines);
+  const usd = usdWriter(report.usdPerCredit);
+  const lines = usageAnswer(report, sight, nameOf).groups.map(({ group, charges, input, output, charged }) => {
+    const worth = usd(charged);
+    return {
+      ...group,
+      ...{ charges, input_tokens: input, output_tokens: output, credits: toCredits(charged) },
+      usd: worth === null ? null : { decimal: worth },
+    };
+  });
+  const figures = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
+  return csvTable([...groupColumns(report.query.by, sight), ...figures], lines);
 }

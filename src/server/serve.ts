@@ -8,6 +8,7 @@ import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
 import { EventFeed } from '../http/event-feed.ts';
+import { openOperatorSocket } from '../http/operator-socket.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { endpointEvent } from '../operate/events.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
@@ -152,10 +153,9 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
-  const address = await listen(app, { ...options, socketBytesMax, idleS: around.stalledS });
+  const { address, stopListening } = await openDoors(app, options, { socketBytesMax, idleS: around.stalledS });
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
-  const stopListening = () => app.server?.stop();
   alerts.sender.begin();
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const port = portOf(address);
@@ -178,6 +178,22 @@ function tellOfWait(database: string | null, log: Log, timers: Timers): Disposab
   const tell = () => log.warn('the start waits for the database', { database });
   const timer = database === null ? null : timers.after(SLOW_START_MS, tell);
   return { [Symbol.dispose]: () => timer?.close() };
+}
+
+/** Takes the port, and the socket of the data folder where this is its only process or the first one. */
+async function openDoors(
+  app: ReturnType<typeof createApp>,
+  options: ServeOptions,
+  terms: Pick<Parameters<typeof listen>[1], 'socketBytesMax' | 'idleS'>,
+) {
+  const address = await listen(app, { ...options, ...terms });
+  const isFirst = options.process === null || options.process === 1;
+  const closeSocket = isFirst ? openOperatorSocket(options.home, (request) => app.handle(request)) : null;
+  const stopListening = () => {
+    closeSocket?.();
+    return app.server?.stop();
+  };
+  return { address, stopListening };
 }
 
 function sharedLimits({ rates, news }: OpenStore, ownRank: () => number): AppOptions['shared'] {

@@ -15,7 +15,8 @@ const files = readdirSync(ROOM, { withFileTypes: true, recursive: true })
 const IMPORT = /^(?:import|export)( type)? (?:[\w*{][^'"]*? from )?'([^']+)';|\bimport\('([^']+)'\)/gm;
 const PACKAGE = /^(?:preact(?:\/hooks)?|@preact\/signals|@codemirror\/[\w-]+|@lezer\/[\w-]+)$/;
 /** Of the server, and only types. */
-const LENT = /^src\/(?:http\/schemas\/|http\/x402\/schemas\.ts$|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
+const LENT =
+  /^src\/(?:admin\/|http\/schemas\/|http\/x402\/schemas\.ts$|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
 
 function faultOf(path: string, isType: boolean, target: string): string | null {
   if (!target.startsWith('.')) {

@@ -71,7 +71,7 @@ describe('the funds', () => {
     ]);
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status', '--name', 'team');
-    expect(out).toMatch(/^team +- +5 +0 +0 +0\.005 +0\.00 +0 +- +20\d\d-/m);
+    expect(out).toMatch(/^budget +team +5 +0 +0 .* 20\d\d-/m);
   });
 
   test('show by how many requests they are held, and since when, by request, by command and in metrics', async () => {
@@ -91,7 +91,7 @@ describe('the funds', () => {
     expect(still(await byCommand('--name', 'all'))).toEqual(still(await byRequest('?name=all')));
     expect(await byRequest('?name=team')).toMatchObject({ open_reservations: 2, held_credits: 0.884, funds_total: 1 });
     const unknown = await purse.live.box.run('ledger', 'status', '--name', 'nobody');
-    expect(unknown.out).toStartWith('No fund is named nobody');
+    expect(unknown.out).toContain('0 Credits (0 USD) charged');
     const own = await purse.live.box.get('/v1/usage', { headers: { authorization: `Bearer ${key.key}` } });
     const { funds } = (await own.json()) as StatusShown;
     expect(funds).toMatchObject([
@@ -113,12 +113,12 @@ describe('the funds', () => {
     }
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status');
-    expect(out).toMatch(/^FUND +SUBJECT +LIMIT +SPENT +HELD +LIMIT USD +SPENT USD +BY +OLDEST +RENEWS$/m);
-    expect(out).toMatch(/^team +red +5 +0\.1 +0 +0\.005 +0\.00010 +0 +- +20\d\d-/m);
-    expect(out).toMatch(/^all +- +100 +0\.15 +0 +0\.100 +0\.00015 +0 +- +never$/m);
-    expect(out).toEndWith('0.15 Credits (0.00015 USD) charged, 0 Credits (0.00 USD) held by 0 open requests.\n');
+    expect(out).toMatch(/^KIND +NAME +SUBJECT .* RENEWS$/m);
+    expect(out).toMatch(/^budget +team +red +5 +0\.1 +0 +0\.0001 .* 20\d\d-/m);
+    expect(out).toMatch(/^budget +all +- +100 +0\.15 +0 +0\.00015 .* never$/m);
+    expect(out).toEndWith('0.15 Credits (0.00015 USD) charged, 0 Credits held by 0 open requests.\n');
     const { out: own } = await purse.live.box.run('ledger', 'status', '--name', 'team');
-    expect(own).toEndWith('0.1 Credits (0.0001 USD) charged, 0 Credits (0.00 USD) held by 0 open requests.\n');
+    expect(own).toEndWith('0.1 Credits (0.0001 USD) charged, 0 Credits held by 0 open requests.\n');
   });
 
   test('of a key’s own budget are listed before anything draws on it, in pages', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Static } from '@sinclair/typebox';
-import type { AdminUsage } from '../../src/http/schemas/ledger.ts';
+import type { AdminUsage } from '../../src/admin/usage.ts';
 import type { Traffic } from '../../src/http/schemas/traffic.ts';
 import { answerOf } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';

@@ -69,7 +69,7 @@ describe('a subject', () => {
       'The operator has blocked this subject.',
     ]);
     expect((await ask(await issuer.sign({ sub: 'blocked by command', jti: 'new' }))).status).toBe(403);
-    expect((await box.run('subjects', 'list')).out).toMatch(new RegExp(`${id} +robots +blocked by command .* blocked`));
+    expect((await box.run('subjects', 'list')).out).toMatch(new RegExp(`${id} +robots +blocked by command .* true`));
     expect((await box.run('subjects', 'unblock', id)).code).toBe(0);
     expect((await ask(token)).status).toBe(200);
     const trail = await box.run('trail', 'list', '--subject', id, '--json');

@@ -27,7 +27,7 @@ import { backUp } from '../../src/operate/ledger/backup.ts';
 import { readBooks } from '../../src/operate/ledger/reading.ts';
 import { refund } from '../../src/operate/ledger/refund.ts';
 import { overviewOf, storedOverview } from '../../src/operate/ledger/status.ts';
-import { endLogin, listLogins, meBody } from '../../src/operate/logins.ts';
+import { endLogin, listLogins, meOf } from '../../src/operate/logins.ts';
 import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
 import {
   changeTeam,
@@ -168,7 +168,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   writePolicyFiles: [OPERATORS, (by) => writePolicyFiles(by, stub, [], '')],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
-  meBody: [[...REPORTED, 'finance', ...MEMBERS], (by) => meBody(by, null, stub)],
+  meOf: [[...REPORTED, 'finance', ...MEMBERS], (by) => meOf(by, stub)],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT, stub)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],

@@ -195,7 +195,7 @@ describe('a login', () => {
     const { login } = (await json(await meBy(box, value))) as { login: { id: string } };
     const { out } = await box.run('logins', 'list');
     expect(out).toContain(login.id);
-    expect(JSON.parse((await box.run('logins', 'list', '--json')).out)).toContainEqual(
+    expect(JSON.parse((await box.run('logins', 'list', '--json')).out).data).toContainEqual(
       expect.objectContaining({ id: login.id }),
     );
     const ended = await box.run('logins', 'end', login.id);

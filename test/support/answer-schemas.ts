@@ -1,13 +1,15 @@
+import { ChildKeyList } from '../../src/admin/child-keys.ts';
+import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/keys.ts';
+import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
+import { Login, LoginList, Me } from '../../src/admin/logins.ts';
+import { Subject, SubjectList } from '../../src/admin/subjects.ts';
+import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
-import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
-import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
-import { AdminUsage, LedgerAudit, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
-import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
@@ -19,7 +21,6 @@ import {
   LearningStatus,
   Readiness,
 } from '../../src/http/schemas/status.ts';
-import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,

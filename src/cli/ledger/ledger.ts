@@ -1,26 +1,30 @@
+import type { OperationHost } from '../../admin/kit/operation.ts';
+import { type LedgerServices, showLedger } from '../../admin/ledger.ts';
+import { reportUsage, type UsageServices } from '../../admin/usage.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { parseId } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
+import { storedUsdPerCredit } from '../../operate/key-funds.ts';
 import { findingsOf } from '../../operate/ledger/audit.ts';
 import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
 import { storedOverview } from '../../operate/ledger/status.ts';
 import { notServed } from '../../operate/served.ts';
-import { storedUsage } from '../../operate/usage.ts';
+import { FULL_SIGHT } from '../../operate/sight.ts';
+import { type HolderNames, storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
+import { commandsOf } from '../operations.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
 import { operator } from '../user.ts';
 import { auditJson, auditText, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
 import { StoredPeople } from './holders.ts';
-import { parseStatus, statusText } from './status.ts';
-import { parseUsage, usageText } from './usage.ts';
 
 /** The inputs of every command on the ledger. */
 export interface LedgerCommand extends BooksFiles {
@@ -33,7 +37,9 @@ export interface LedgerCommand extends BooksFiles {
 
 /** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
 export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
-  ...{ status, audit, usage, export: exportEntries, backup, refund: refundDecision },
+  ...commandsOf([showLedger], servicesIn),
+  ...commandsOf([reportUsage], servicesIn),
+  ...{ audit, export: exportEntries, backup, refund: refundDecision },
 });
 
 /** Reads the books, and warns of settlements in spools that they lack. Throws UsageError where there are none. */
@@ -78,21 +84,32 @@ async function exportEntries(args: readonly string[], command: LedgerCommand): P
   return '';
 }
 
-async function status(args: readonly string[], command: LedgerCommand): Promise<string> {
-  const flags = parseStatus(args);
-  const now = command.now();
-  return reading(command, async (reader) =>
-    statusText(await storedOverview(operator(), reader, now), flags, now, (await StoredPeople.of(reader)).nameOf),
-  );
-}
-
-async function usage(args: readonly string[], command: LedgerCommand): Promise<string> {
-  const { query, json } = parseUsage(args, command.now());
-  return reading(command, async (reader) => {
-    const people = await StoredPeople.of(reader);
-    const report = await storedUsage(operator(), reader.journal, { ...query, ...people.idsOf(query) });
-    return usageText(report, json, people.nameOf);
-  });
+/** The reports of a database, whose names of teams and users are those of the last report. */
+function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & OperationHost {
+  let nameOf: HolderNames = () => null;
+  const readingNames = <T>(read: (reader: StoreReader, people: StoredPeople) => Promise<T>) =>
+    reading(command, async (reader) => {
+      const people = await StoredPeople.of(reader);
+      nameOf = people.nameOf;
+      return await read(reader, people);
+    });
+  return {
+    usdPerCredit: () => storedUsdPerCredit(command.file),
+    sightOf: () => FULL_SIGHT,
+    namesFor: () => nameOf,
+    teamIdOf: (text) => text,
+    report: (by, query) =>
+      readingNames((reader, people) => storedUsage(by, reader.journal, { ...query, ...people.idsOf(query) })),
+    overview: (by) =>
+      readingNames(async (reader) => {
+        const { funds, ...sums } = await storedOverview(by, reader, command.now());
+        const named = funds.map((use) => {
+          const { subject } = use.title;
+          return { ...use, subjectName: nameOf('team', subject) ?? nameOf('user', subject) };
+        });
+        return { ...sums, funds: named };
+      }),
+  };
 }
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {

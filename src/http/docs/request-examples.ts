@@ -26,55 +26,6 @@ export const ROUTE_REQUESTS = {
   },
 } as const;
 
-export const KEY_REQUESTS = {
-  plain: { summary: 'For an application', value: { name: 'billing-app', labels: { team: 'billing' } } },
-  limited: {
-    summary: 'With limits, a budget and an end',
-    value: {
-      name: 'trial',
-      scopes: ['chat'],
-      models: ['gpt-6-luna'],
-      expires_in_seconds: 2_592_000,
-      limits: { requests_per_minute: 60, concurrent_streams: 4 },
-      budgets: [{ limit_credits: 500, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'downgrade' }],
-    },
-  },
-  wallets: {
-    summary: 'For agents of these wallets alone',
-    value: { name: 'agents', wallets: ['0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'] },
-  },
-} as const;
-
-export const KEY_CHANGES = {
-  limited: {
-    summary: 'Another budget, one label less, the limits of the policy',
-    value: { budgets: [{ limit_credits: 800, window: 'month' }], labels: { trial: null }, limits: null },
-  },
-  ending: { summary: 'Another name and an end', value: { name: 'billing', expires_at: '2027-02-18T09:30:00Z' } },
-} as const;
-
-export const CHILD_KEY_REQUESTS = {
-  worker: {
-    summary: 'For a sub-agent, for an hour',
-    value: {
-      name: 'crawler',
-      labels: { 'child.task': 'crawl' },
-      expires_in_seconds: 3_600,
-      budgets: [{ limit_credits: 20, window: 'total' }],
-    },
-  },
-} as const;
-
-export const ROTATE_REQUESTS = {
-  overlap: { summary: 'The old secret works for an hour more', value: { overlap_seconds: 3_600 } },
-  leaked: { summary: 'The old secret ends at once', value: { overlap_seconds: 0 } },
-} as const;
-
-export const GRANT_REQUESTS = {
-  grant: { summary: 'Add', value: { credits: 25, note: 'invoice 1042' } },
-  back: { summary: 'Take back', value: { credits: -5 } },
-} as const;
-
 export const FEEDBACK_REQUESTS = {
   good: { summary: 'It did what was asked', value: { decision_id: 'dec_0a4x1wm3zk0', score: 1 } },
   tests: {

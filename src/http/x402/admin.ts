@@ -1,4 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
+import { inTerms, orNothingDone } from '../../admin/kit/refusals.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../../core/holder-address.ts';
 import { parseId } from '../../core/id.ts';
@@ -10,7 +11,7 @@ import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../stor
 import { bodyIn } from '../body.ts';
 import { queryLimit } from '../query.ts';
 import { withoutIdleLimit } from '../route-services.ts';
-import { grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from '../terms.ts';
+import { grantedAmount, limitOf, refuseValue } from '../terms.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import * as docs from './route-docs.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';

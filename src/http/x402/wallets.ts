@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { checkText } from '../../access/terms.ts';
+import { inTerms } from '../../admin/kit/refusals.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isAddress } from '../../core/holder-address.ts';
@@ -11,7 +12,6 @@ import { requestHashOf } from '../../payments/canonical.ts';
 import { inFlight, shuttingDown } from '../../request/drain.ts';
 import { bodyIn } from '../body.ts';
 import { withoutIdleLimit } from '../route-services.ts';
-import { inTerms } from '../terms.ts';
 import * as docs from './route-docs.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
 import type { X402Services } from './services.ts';

@@ -1,6 +1,4 @@
-import { iso } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
-import { usdWriter } from '../../core/usd.ts';
+import type { Microcredits } from '../../core/credits.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
 import { foldJournal } from '../../ledger/audit/run.ts';
 import { balanceFund } from '../../ledger/drawn-fund.ts';
@@ -14,7 +12,7 @@ import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 import type { HolderNames } from '../usage.ts';
-import { FUNDS_MAX, type FundPage, type FundUse, pageOfFunds } from './fund-pages.ts';
+import type { FundUse } from './fund-pages.ts';
 
 /** Puts the open requests to funds of a running ledger. */
 export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<FundUse, 'holds'>[]): FundUse[] => {
@@ -65,30 +63,6 @@ export interface LedgerOverview {
   readonly funds: readonly FundUse[];
 }
 
-/**
- * The status as the admin API and `signalbox ledger status --json` show it.
- * @param name only funds of this name; undefined for all
- * @param now ms since 1970
- */
-export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number, page = FIRST_PAGE) {
-  const { charged, held, open, funds: all, usdPerCredit } = overviewNamed(overview, name);
-  const usd = usdWriter(usdPerCredit);
-  const { funds, hasMore, nextAfter } = pageOfFunds(all, page, now, (use) => fundBody(use, now, usd));
-  return {
-    charged_credits: toCredits(charged),
-    charged_usd: usd(charged),
-    held_credits: toCredits(held),
-    held_usd: usd(held),
-    open_reservations: open,
-    funds,
-    funds_total: all.length,
-    has_more: hasMore,
-    next_after: nextAfter,
-  };
-}
-
-const FIRST_PAGE: FundPage = { limit: FUNDS_MAX, after: null };
-
 /** Returns the funds of a name with their own sums, or all. A request draws on one fund of a name. */
 export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {
   if (name === undefined) return all;
@@ -103,42 +77,21 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
   };
 }
 
-/** The first funds of a list, up to a bound, as every answer shows them. */
-export function fundBodies(funds: readonly FundUse[], now: number, usdPerCredit: string | null) {
-  const usd = usdWriter(usdPerCredit);
-  return funds.slice(0, FUNDS_MAX).map((use) => fundBody(use, now, usd));
-}
-
-function fundBody(
-  { title, limit, spent, held, holds, subjectName }: FundUse,
-  now: number,
-  usd: ReturnType<typeof usdWriter>,
-) {
-  const left = limit - spent - held;
+/** A fund as answers show it. @param now ms since 1970 */
+export function fundStatus({ title, limit, spent, held, holds, subjectName = null }: FundUse, now: number) {
+  const { kind, name, subject, starts, ends } = title;
   const { expected, knownFrom } = forecastOf(spent, title, now);
-  const spentAt = runsOutAt(spent, limit, title, now);
   return {
-    kind: title.kind,
-    name: title.name,
-    subject: title.subject,
-    subject_name: subjectName ?? null,
-    holder: title.kind === 'budget' ? levelOf(title.definition) : null,
-    limit_credits: toCredits(limit),
-    limit_usd: usd(limit),
-    spent_credits: toCredits(spent),
-    spent_usd: usd(spent),
-    held_credits: toCredits(held),
-    held_usd: usd(held),
-    left_credits: toCredits(left),
-    left_usd: usd(left),
-    forecast_credits: expected === null ? null : toCredits(expected),
-    forecast_usd: expected === null ? null : usd(expected),
-    forecast_from: knownFrom === null ? null : iso(knownFrom),
-    runs_out_at: spentAt === null ? null : iso(spentAt),
-    open_reservations: holds.open,
-    oldest_reservation_seconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
-    starts: title.starts === 0 ? null : iso(title.starts),
-    renews_at: Number.isFinite(title.ends) ? iso(title.ends) : null,
+    ...{ kind, name, subject, subjectName, limit, spent, held },
+    holder: kind === 'budget' ? levelOf(title.definition) : null,
+    left: limit - spent - held,
+    forecast: expected,
+    forecastFrom: knownFrom,
+    runsOutAt: runsOutAt(spent, limit, title, now),
+    openReservations: holds.open,
+    oldestReservationSeconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
+    starts: starts === 0 ? null : starts,
+    renewsAt: Number.isFinite(ends) ? ends : null,
   };
 }
 

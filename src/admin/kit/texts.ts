@@ -1,0 +1,43 @@
+import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
+import type { KeyBudget } from '../../core/caller.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { UsageError } from '../../core/usage-error.ts';
+
+/** The short forms in which commands take values. */
+
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Reads `90m`, `12h`, `30d` or `0`, in ms. @throws UsageError */
+export function durationIn(text: string): number {
+  if (text === '0') return 0;
+  const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
+  if (!amount) throw new UsageError(`Write a duration such as 90m, 12h or 30d, not "${text}".`);
+  return Number(amount) * UNITS_MS[unit]!;
+}
+
+/** Digits and at most six decimals. */
+const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
+
+/** Reads Credits as a person writes them, exactly, in microcredits; null for anything else. */
+export function creditsIn(text: string): Microcredits | null {
+  const [, sign, whole = '', fraction = ''] = CREDITS.exec(text) ?? [];
+  if (sign === undefined) return null;
+  const amount = Number(whole + fraction.padEnd(6, '0'));
+  return sign === '-' ? -amount : amount;
+}
+
+const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
+
+/** Reads `500/month`, `500/month@Europe/Berlin`, `500/month:downgrade`, or all of it. @throws UsageError */
+export function budgetIn(text: string): KeyBudget {
+  const [, credits = '', name, timeZone = 'UTC', action] = BUDGET.exec(text) ?? [];
+  const window = WINDOWS.find((known) => known === name);
+  const limit = creditsIn(credits);
+  if (!window || limit === null) {
+    throw new UsageError(
+      `Write a budget such as 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with one of the windows ${WINDOWS.join(', ')} and, after a colon, one of the actions ${EXHAUSTED_ACTIONS.join(', ')}, not "${text}".`,
+    );
+  }
+  const onExhausted = EXHAUSTED_ACTIONS.find((known) => known === action) ?? 'cap';
+  return { limit, window, timeZone, onExhausted };
+}

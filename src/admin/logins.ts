@@ -1,0 +1,135 @@
+import { Type } from '@sinclair/typebox';
+import {
+  endLogin,
+  LOGINS_LIMIT,
+  LOGINS_LIMIT_MAX,
+  type LoginDesk,
+  listLogins,
+  loginOf,
+  meOf,
+} from '../operate/logins.ts';
+import * as f from './kit/fields.ts';
+import { notFound, operationsOn } from './kit/operation.ts';
+
+/** What operations on logins work with. */
+export interface LoginServices {
+  readonly desk: LoginDesk;
+}
+const operation = operationsOn<LoginServices>();
+
+const login = {
+  id: f.text(
+    'Names the login. It is not the value of the cookie, which nobody can see again.',
+    'login_5f0c2e9b7a1d4c3e8f60',
+  ),
+  object: f.always('login'),
+  user_id: f.as('user', f.orNull(f.text('ID of the user; null for the login of a key.', 'user_0mtqg5k3w4x1b7q2z'))),
+  user_name: f.orNull(f.text('Name of the user; null for one who was removed.', 'Ada Lovelace')),
+  key_id: f.as('key', f.orNull(f.text('ID of the key; null for the login of a user.'), undefined, null)),
+  key_name: f.orNull(f.text('Name of the key.'), undefined, null),
+  browser: f.text(
+    'What the browser said of itself.',
+    'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  ),
+  from: f.orNull(f.text('The address of the sign-in.', '192.0.2.7')),
+  created_at: f.moment('When the person signed in.'),
+  last_used_at: f.as('usedAt', f.moment('The last use, at most ten minutes late.', '2026-11-20T11:02:00.000Z')),
+  confirmed_at: f.moment(
+    'When the issuer last stated the person’s groups and other claims; of a key, the sign-in.',
+    '2026-11-20T10:31:00.000Z',
+  ),
+  expires_at: f.moment('The end, however much it is used.', '2026-11-27T09:30:00.000Z'),
+};
+export const Login = f.named('Login', 'The login of a person, or of a key, in one browser.', login);
+export const LoginList = f.named('LoginList', 'Logins that have not ended.', {
+  object: f.always('list'),
+  data: f.list(f.shape('A login.', login), 'Newest first.'),
+  has_more: f.flag('Whether there are more. To get them, repeat the request with `after`.', false),
+});
+
+/** `/admin/logins` and `signalbox logins`. */
+export const LOGIN_OPERATIONS = [
+  operation({
+    name: 'logins list',
+    http: 'GET /admin/logins',
+    action: 'logins.read',
+    summary: 'List logins',
+    details:
+      'Lists the logins that have not ended. Owners, admins and auditors see all, others their own. A login belongs to a user, or to the key that signed in.',
+    input: f.body('Which logins.', {
+      user: f.optional(f.text('Only logins of the user, or the key, with this ID.')),
+      after: f.optional(f.formed('The ID of the last login of the page before.', { minLength: 1 })),
+      limit: f.optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: LOGINS_LIMIT_MAX,
+          description: `How many at most; ${LOGINS_LIMIT} unless given. A page also ends at 1 MiB.`,
+        }),
+      ),
+    }),
+    output: LoginList,
+    answer: 'The page.',
+    errorField: 'limit',
+    prints: {
+      columns: ['id', 'user_name', 'key_name', 'created_at', 'last_used_at', 'expires_at', 'from', 'browser'],
+    },
+    async run({ desk }, { by }, { user = null, after = null, limit = LOGINS_LIMIT }) {
+      const { data, hasMore } = listLogins(by, desk, { user, after, limit });
+      return { object: 'list' as const, data, hasMore };
+    },
+  }),
+  operation({
+    name: 'logins end',
+    http: 'DELETE /admin/logins/:id',
+    action: 'logins.end',
+    summary: 'End a login',
+    details:
+      'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user; to keep a key out, suspend or revoke it.',
+    output: Login,
+    answer: 'The login that was ended.',
+    prints: ({ user_name, key_name }: Readonly<Record<'user_name' | 'key_name', string | null>>, id) =>
+      `Ended the login of ${user_name ?? `key ${key_name}`}, ${id}.\n`,
+    run: async ({ desk }, { by, id }) =>
+      loginOf(
+        (await endLogin(by, desk, id)) ?? notFound('No login that you may end has this ID. It may have ended already.'),
+        desk,
+      ),
+  }),
+];
+
+export const Me = f.named('Me', 'Who asks.', {
+  object: f.always('me'),
+  role: f.text('The role: of a person, or as the scopes of the key have it.', 'member'),
+  name: f.orNull(f.text('Name of the person or the key; null for a token.', 'Ada Lovelace')),
+  key_id: f.orNull(f.text('ID of the key, or of the subject of a token; null for a person.'), undefined, null),
+  user: f.orNull(
+    f.shape('The person; null for a key.', {
+      id: f.text('ID of the user.', 'user_0mtqg5k3w4x1b7q2z'),
+      issuer: f.orNull(f.text('Who knows the person.', 'https://login.example.com/realms/acme')),
+      sub: f.orNull(f.text('The person’s ID at the issuer.', '8f2d1c')),
+      name: f.text('For showing.', 'Ada Lovelace'),
+      email: f.orNull(f.text('For showing; it proves nothing.', 'ada@example.com')),
+      team_id: f.as('team', f.orNull(f.text('ID of the team.'), undefined, null)),
+      team: f.as('teamName', f.orNull(f.text('Name of the team.'), undefined, null)),
+    }),
+  ),
+  login: f.orNull(f.shape('The login; null for a request with a key or a token.', login)),
+  actions: f.mapOf(
+    f.word(['all', 'team', 'own'], 'How far it reaches.'),
+    'The actions that the caller may take, each with how far it reaches: to everything, to what its team has, or to what is its own.',
+    { 'usage.own': 'own', 'me.read': 'own' },
+  ),
+});
+
+export const showMe = operation({
+  name: 'me',
+  command: false,
+  http: 'GET /admin/me',
+  action: 'me.read',
+  summary: 'Who asks',
+  details:
+    'Returns the role of the caller with each action that it may take and how far that reaches, and the login where a browser asks.',
+  output: Me,
+  answer: 'The caller.',
+  run: async ({ desk }, { by }) => meOf(by, desk),
+});

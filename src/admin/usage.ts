@@ -1,0 +1,227 @@
+import { Type } from '@sinclair/typebox';
+import { SignalboxError } from '../core/errors.ts';
+import { FUNDS_MAX, type FundUse } from '../operate/ledger/fund-pages.ts';
+import { fundStatus } from '../operate/ledger/status.ts';
+import type { Principal } from '../operate/principal.ts';
+import type { Sight } from '../operate/sight.ts';
+import {
+  type HolderNames,
+  type UsagePeriod,
+  type UsageQuery,
+  type UsageReport,
+  UsageTooLargeError,
+  usageAnswer,
+  usageCsv,
+} from '../operate/usage.ts';
+import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
+import * as f from './kit/fields.ts';
+import { operationsOn, TextAnswer } from './kit/operation.ts';
+import { FundStatus } from './ledger.ts';
+import * as dates from './period.ts';
+
+/** What reports of usage are made with. */
+export interface UsageServices {
+  /** The report of a running server as far as the caller may see it, or the report of a database. @throws UsageTooLargeError, by rejecting */
+  report(by: Principal, query: UsageQuery, sight: Sight): Promise<UsageReport>;
+  sightOf(by: Principal): Sight;
+  /** The names of teams and users that the caller may see. */
+  namesFor(by: Principal): HolderNames;
+  teamIdOf(text: string): string;
+}
+const operation = operationsOn<UsageServices>();
+
+const figures = {
+  charges: f.count('Attempts that were charged: one for an ordinary request. A refund counts as one.', 214),
+  input_tokens: f.as('input', f.count('Input tokens that were billed.', 120_400)),
+  output_tokens: f.as('output', f.count('Output tokens that were billed, hidden reasoning included.', 31_250)),
+  credits: f.as('charged', f.credits('Charges, less refunds.', 61.75)),
+  usd: f.as('charged', f.usd('The same as `credits`.', '0.06175')),
+};
+const total = (of: string) => ({
+  total_credits: f.as('total', f.credits(`The sum of all ${of}.`, 1_204.5)),
+  total_usd: f.as('total', f.usd('The same as `total_credits`.', '1.2045')),
+});
+const UsageGroup = f.named('UsageGroup', 'The charges of one group.', {
+  group: f.inCommand(
+    f.mapOf(
+      Type.String(),
+      'The name of the group in each grouping: `day`, `month`, `key_id` (`key_name` for a key with the scope `report`), `team_id`, `user_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model. `team_id` is the team that the key belonged to, `label:team` the text of its label `team`. `key_name`, `team_name` and `user_name` stand beside the IDs where there is a name that the caller may see.',
+      { key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' },
+    ),
+    { isSpread: true },
+  ),
+  ...figures,
+});
+export const AdminUsage = f.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
+  ...dates.reported,
+  by: f.list(Type.String(), 'The groupings.', { examples: [['key', 'model']] }),
+  ...total('groups'),
+  groups: f.list(UsageGroup, 'In the order of their names; at most 10,000.'),
+});
+
+/** The report in its other form. */
+const CSV = {
+  mediaType: 'text/csv',
+  description:
+    'With `format=csv`, CSV as RFC 4180 has it, with a header: the columns of the groups, of keys, teams and users with `key_name`, `team_name` and `user_name`, then the figures. A text that a spreadsheet would run as a formula begins with a single quote.',
+  example:
+    'day,team_id,team_name,charges,input_tokens,output_tokens,credits,usd\r\n2026-11-20,team_8f2k,search,214,120400,31250,61.75,0.06175\r\n',
+};
+
+export const reportUsage = operation({
+  name: 'ledger usage',
+  http: 'GET /admin/usage',
+  action: 'usage.read',
+  summary: 'Usage by groups',
+  details:
+    'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. With `format=csv` the groups come as a table for a spreadsheet, as `./signalbox ledger export --by` writes them.',
+  input: f.body('Which charges.', {
+    ...dates.period,
+    by: f.optional(
+      f.formed(
+        `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given. \`team\` is the team that the key belonged to, \`label:team\` the text of its label \`team\`.`,
+        { minLength: 1 },
+      ),
+    ),
+    key: f.optional(
+      f.text(
+        'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
+      ),
+    ),
+    team: f.optional(f.text('Only charges of keys that belonged to the team with this ID or name.')),
+    user: f.optional(
+      f.text(
+        'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
+      ),
+    ),
+    model: f.optional(f.text('Only charges of the model with this ID.')),
+    label: f.optional(
+      f.as(
+        'labels',
+        f.mapOf(
+          Type.String(),
+          'Only charges of keys with this label, as `name=value`. It may be repeated. For the team of keys, use `team`.',
+        ),
+      ),
+    ),
+    format: f.optional(f.word(['json', 'csv'], '`csv` for a table with a line for each group; `json` unless given.')),
+  }),
+  output: AdminUsage,
+  answer: 'The report.',
+  text: CSV,
+  errorField: 'by',
+  prints: {
+    columns: ['group', 'charges', 'input_tokens', 'output_tokens', 'credits', 'usd'],
+    sum: ({ from, to, total_credits, total_usd }: Record<'from' | 'to' | 'total_credits' | 'total_usd', string>) =>
+      `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\n`,
+  },
+  async run(
+    { report, sightOf, namesFor, teamIdOf },
+    { by: caller, now },
+    { by = 'day,model', team, labels = {}, format, ...rest },
+  ) {
+    const { key: keyId = null, user = null, model = null, ...stated } = rest;
+    const query = {
+      ...dates.periodOf(stated, now),
+      ...{ keyId, user, model, labels },
+      by: groupingsOf(by),
+      team: team === undefined ? null : teamIdOf(team),
+    };
+    const sight = sightOf(caller);
+    const found = await withinSize(() => report(caller, query, sight));
+    const names = namesFor(caller);
+    if (format !== 'csv') return usageAnswer(found, sight, names);
+    return new TextAnswer(usageCsv(found, sight, names), CSV.mediaType, `usage-${query.from}-${query.to}.csv`);
+  },
+});
+
+/** What a key's own report is made with. */
+export interface OwnUsageServices {
+  /** @throws UsageTooLargeError, by rejecting */
+  ownReport(by: Principal, query: UsagePeriod & Pick<UsageQuery, 'by'>): Promise<UsageReport>;
+  /** The funds that requests of the caller spend. */
+  fundsOf(by: Principal): readonly FundUse[];
+}
+
+const UsageDay = f.named('UsageDay', 'What one model was charged on one day.', {
+  date: dates.day('The day, in `time_zone`, on which the requests began.', '2026-11-20'),
+  model: f.orNull(f.text('ID of the model; null for refunds and for requests that a crash ended.', 'gpt-6-luna')),
+  ...figures,
+});
+export const OwnUsage = f.named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
+  ...dates.reported,
+  ...total('days'),
+  days: f.list(UsageDay, 'By day, then by model; days without charges are left out.'),
+  groups: f.optional(f.list(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
+  funds: f.list(
+    FundStatus,
+    'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance; at most 1,000.',
+  ),
+  balance_credits: f.as(
+    'balance',
+    f.orNull(
+      f.credits('The rest of the key’s balance. Null for a key without a balance, which only budgets limit.', 21.8),
+    ),
+  ),
+  balance_usd: f.as(
+    'balance',
+    f.orNull(f.usd('The same as `balance_credits`; null for a key without a balance.', '0.0218')),
+  ),
+});
+
+export const reportOwnUsage = operationsOn<OwnUsageServices>()({
+  name: 'usage',
+  command: false,
+  http: 'GET /v1/usage',
+  action: 'usage.own',
+  tag: 'Usage',
+  summary: 'Your own usage',
+  details:
+    'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews; of budgets of each session, the 100 windows that have spent most. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
+  input: f.body('Which charges.', {
+    ...dates.period,
+    by: f.optional(
+      f.formed('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.', {
+        minLength: 1,
+      }),
+    ),
+  }),
+  output: OwnUsage,
+  answer: 'The report.',
+  errorField: 'from',
+  async run({ ownReport, fundsOf }, { by: caller, now }, { by, ...stated }) {
+    const period = dates.periodOf(stated, now);
+    const grouped = async (groupings: readonly Grouping[]) =>
+      usageAnswer(await withinSize(() => ownReport(caller, { ...period, by: groupings })));
+    const funds = fundsOf(caller);
+    const balance = funds.find(({ title }) => title.kind === 'balance');
+    const { groups, ...report } = await grouped(['day', 'model']);
+    return {
+      ...report,
+      days: groups.map(({ group: { day: date = '', model }, ...sums }) => ({ date, model: model || null, ...sums })),
+      ...(by !== undefined && { groups: (await grouped(groupingsOf(by))).groups }),
+      funds: funds.slice(0, FUNDS_MAX).map((use) => fundStatus(use, now)),
+      balance: balance ? balance.limit - balance.spent - balance.held : null,
+    };
+  },
+});
+
+/** @throws SignalboxError for a report with too many groups */
+async function withinSize(read: () => Promise<UsageReport>): Promise<UsageReport> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (!(cause instanceof UsageTooLargeError)) throw cause;
+    const message = `${cause.message} Choose a shorter period or fewer groupings.`;
+    throw new SignalboxError('out_of_range', message, { param: 'by', cause });
+  }
+}
+
+function groupingsOf(text: string): Grouping[] {
+  return text.split(',').map((part, at, all) => {
+    const grouping = parseGrouping(part.trim());
+    if (grouping && all.findIndex((one) => one.trim() === part.trim()) === at) return grouping;
+    const form = `${GROUPINGS.join(', ')} and label:NAME, each once`;
+    return f.refuse('by', `\`by\` accepts ${form}, not \`${part.slice(0, 64)}\`.`);
+  });
+}

@@ -1,0 +1,130 @@
+import type { TSchema } from '@sinclair/typebox';
+import { Elysia, t } from 'elysia';
+import { errorsOf, type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
+import { isMap, parsedValue, wordsOf } from '../admin/kit/values.ts';
+import { bodyIn } from './body.ts';
+import { credentialsIn } from './credentials.ts';
+import { routeDocs } from './docs/route-docs.ts';
+import { type RouteServices, withoutIdleLimit } from './route-services.ts';
+
+type Edge = Pick<RouteServices, 'gateway' | 'principalOf' | 'server'>;
+
+/** Makes the routes of operations. */
+export function operationRoutes<Services>(
+  name: string,
+  operations: readonly Operation<Services>[],
+  services: Services & Edge,
+) {
+  const app = new Elysia({ name });
+  const { gateway, principalOf, server } = services;
+  const host: OperationHost = { usdPerCredit: () => gateway.lease().snapshot.usdPerCredit };
+  for (const operation of operations) {
+    const { method, path, input, isLong } = operation;
+    const isRead = method === 'GET';
+    const handle = async ({ params, body, request, set }: Handled) => {
+      const call = {
+        by: principalOf(request),
+        now: gateway.now(),
+        id: params?.id ?? '',
+        credentials: credentialsIn(request.headers),
+        tags: tagsIn(request.headers),
+      };
+      const given = isRead ? input && queryOf(input, request.url) : body;
+      const perform = () => operation.perform({ ...services, ...host }, call, given);
+      const { body: answer, tag } = await (isLong ? withoutIdleLimit(server(), request, perform) : perform());
+      if (tag !== null) set.headers.etag = `"${tag}"`;
+      return answer instanceof TextAnswer ? fileOf(answer) : answer;
+    };
+    app.route(method, path, handle, {
+      ...(input && (isRead ? { query: openQuery(input) } : bodyIn(input))),
+      ...documented(operation),
+    });
+  }
+  return app;
+}
+
+const fileOf = ({ text, mediaType, filename }: TextAnswer): Response =>
+  new Response(text, {
+    headers: {
+      'content-type': `${mediaType}; charset=utf-8`,
+      'content-disposition': `attachment; filename="${filename}"`,
+      'cache-control': 'no-store',
+    },
+  });
+
+/** The parts of Elysia's context that a handler reads. */
+interface Handled {
+  /** Absent on a path without parameters. */
+  readonly params?: Readonly<Record<string, string | undefined>>;
+  readonly body: unknown;
+  readonly request: Request;
+  readonly set: { readonly headers: Record<string, string | number> };
+}
+
+function documented(operation: Operation) {
+  const {
+    action,
+    tag,
+    counts,
+    method,
+    input,
+    summary,
+    details,
+    answer,
+    output,
+    text,
+    differs,
+    examples,
+    errorField,
+    isTagged,
+  } = operation;
+  return routeDocs({
+    access: action,
+    ...(tag !== undefined && { tag }),
+    ...(counts && { counts }),
+    ...(!input && method !== 'GET' && { body: 'none' as const }),
+    summary,
+    description: details,
+    answer: { schema: output, description: answer, ...(differs && { differs }), ...(text && { text }) },
+    ...(isTagged && { headers: { etag: 'The version, for `If-Match`.' } }),
+    ...(examples && { requests: examples }),
+    ...(errorField !== undefined && { errorField }),
+    errors: errorsOf(operation),
+  });
+}
+
+/** The query for the document. Elysia lets every text pass, so that one reader refuses them. */
+const openQuery = ({ properties }: TSchema) =>
+  t.Object(
+    Object.fromEntries(
+      Object.entries(properties as Record<string, TSchema>).map(([name, field]) => [
+        name,
+        t.Optional(t.Any(queryForm(field))),
+      ]),
+    ),
+  );
+
+/** The form of a parameter: a map is given as texts of the form name=value. */
+function queryForm(field: TSchema): object {
+  const { description } = field;
+  if (isMap(field)) return { type: 'array', items: { type: 'string', pattern: '^[^=]+=' }, description };
+  const words = wordsOf(field);
+  return words.length > 0 ? { type: 'string', enum: words, description } : { ...field };
+}
+
+/** Reads a query as its schema has it. @throws SignalboxError */
+function queryOf({ properties }: TSchema, url: string): object {
+  const query = new URL(url).searchParams;
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, TSchema>).flatMap(([name, field]) => {
+      const texts = query.getAll(name);
+      return texts.length === 0 ? [] : [[name, parsedValue(name, field, texts)]];
+    }),
+  );
+}
+
+/** The tags in `If-Match`, with or without quotes; null for any. */
+function tagsIn(headers: Headers): readonly string[] | null {
+  const text = headers.get('if-match')?.trim() ?? '*';
+  return text === '*' ? null : text.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'));
+}
