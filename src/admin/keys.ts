@@ -110,19 +110,30 @@ export const ApiKeyList = f.page('ApiKeyList', 'Keys, the revoked ones too.', Ap
 export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
   budgets: f.list(terms.BudgetStatus, 'The current state of its own budgets.'),
-  balance: f.orNull(
-    f.shape(
-      'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
-      {
-        granted_credits: f.as(
-          'granted',
-          f.credits('All Credits granted. For a wallet, with the payments it made.', 25),
-        ),
-        granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '0.025')),
-        ...terms.spent('The part that was spent.', 3.2, '0.0032'),
-        ...terms.left('What is left; running requests may hold some.', 21.8, '0.0218'),
-      },
+  balance: f.inCommand(
+    f.orNull(
+      f.shape(
+        'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
+        {
+          granted_credits: f.as(
+            'granted',
+            f.credits('All Credits granted. For a wallet, with the payments it made.', 25),
+          ),
+          granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '0.025')),
+          ...terms.spent('The part that was spent.', 3.2, '0.0032'),
+          ...terms.left('What is left; running requests may hold some.', 21.8, '0.0218'),
+        },
+      ),
     ),
+    {
+      none: 'none: the key is not prepaid',
+      text: ({
+        granted_credits,
+        spent_credits,
+        left_credits,
+      }: Readonly<Record<'granted_credits' | 'spent_credits' | 'left_credits', number>>) =>
+        `${granted_credits} Credits granted, ${spent_credits} spent, ${left_credits} left`,
+    },
   ),
 });
 
@@ -481,6 +492,13 @@ export const endKey = operation({
   },
 });
 
+/** The answer on the wire, as far as the command prints it. */
+interface PrintedGrant {
+  readonly id: string;
+  readonly wallet: string | null;
+  readonly balance: { readonly granted_credits: number; readonly left_credits: number } | null;
+}
+
 export const grantCredits = operation({
   name: 'keys grant',
   http: 'POST /admin/keys/:id/grant',
@@ -503,6 +521,8 @@ export const grantCredits = operation({
   output: ApiKeyStatus,
   answer: 'The key.',
   errorField: 'credits',
+  prints: ({ id, wallet: holder, balance }: PrintedGrant) =>
+    `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${balance?.left_credits} Credits, of ${balance?.granted_credits} that were granted.\n`,
   examples: {
     grant: { summary: 'Add', value: { credits: 25, note: 'invoice 1042' } },
     back: { summary: 'Take back', value: { credits: -5 } },

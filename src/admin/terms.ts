@@ -1,10 +1,12 @@
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, ONE_LINE, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
+import { UsageError } from '../core/usage-error.ts';
 import * as f from './kit/fields.ts';
-import { budgetIn, durationIn } from './kit/texts.ts';
+import { budgetIn, durationIn, durationText } from './kit/texts.ts';
+import { withoutNull } from './kit/values.ts';
 
 /** The terms that keys, teams and users have in common. */
 
@@ -136,6 +138,13 @@ export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }:
   renewsAt: Number.isFinite(renewsAt) ? renewsAt : null,
 });
 
-/** Seconds on the wire, and `30d` in a command. */
-export const inSeconds = <Schema extends Parameters<typeof f.inCommand>[0]>(field: Schema, flag: string) =>
-  f.inCommand(field, { flag, form: '30d', read: (text) => durationIn(text) / 1_000 });
+/** A whole number of seconds on the wire, and a duration such as `30d` in a command. */
+export function inSeconds<Schema extends TSchema>(field: Schema, flag: string): Schema {
+  const { minimum, maximum } = withoutNull(field);
+  const read = (text: string) => {
+    const seconds = durationIn(text) / 1_000;
+    if (seconds >= minimum && seconds <= maximum) return seconds;
+    throw new UsageError(`--${flag} takes from ${durationText(minimum)} to ${durationText(maximum)}, not "${text}".`);
+  };
+  return f.inCommand(field, { flag, form: '30d', read });
+}

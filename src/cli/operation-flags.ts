@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { type CommandForm, commandOf } from '../admin/kit/fields.ts';
 import type { Operation } from '../admin/kit/operation.ts';
 import { isMap, withoutNull, wordsOf } from '../admin/kit/values.ts';
+import { wrapped } from '../core/text.ts';
 import type { CommandHelp } from './command-help.ts';
 
 /** A member of the input that a flag or an argument states. */
@@ -12,6 +13,7 @@ export interface Flag {
   /** Its schema, for a value that is not null. */
   readonly field: TSchema;
   readonly form: CommandForm;
+  readonly description: string;
   readonly isNullable: boolean;
 }
 
@@ -24,10 +26,21 @@ export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [
     if (field.type === 'object' && field.properties) yield* flagsOf(field, [...path, name]);
     else {
       const flag = form.flag ?? (isMany ? name.replace(/s$/, '') : name).replaceAll('_', '-');
-      yield { name: flag, path: [...path, name], field, form, isNullable: field !== whole };
+      yield {
+        name: flag,
+        path: [...path, name],
+        field,
+        form,
+        description: whole.description ?? field.description ?? '',
+        isNullable: field !== whole,
+      };
     }
   }
 }
+
+/** How messages and the help name a flag or an argument. */
+export const shownName = ({ name, form }: Flag): string =>
+  form.isPositional ? (form.form ?? name.toUpperCase()) : `--${name}`;
 
 /** How often a flag is given, and whether with a value. */
 export const kindOf = ({ field }: Flag): 'switch' | 'list' | 'text' =>
@@ -48,20 +61,19 @@ export function helpOf(operation: Operation): CommandHelp {
     if (!isRemovable(operation, flag)) return stated;
     return `${stated} [--no-${flag.name}${isMap(flag.field) ? ' NAME]...' : ']'}`;
   });
-  const described = flags.map(({ name, field, form }) => {
-    return `${form.isPositional ? (form.form ?? name) : `--${name}`}: ${field.description}`;
-  });
+  const described = flags.map((flag) => `${shownName(flag)}: ${flag.description}`);
   return {
-    usage: wrapped([...(operation.takesId ? ['ID'] : []), ...words, '[--json]', '[--data DIR]']),
+    usage: inLines([...(operation.takesId ? ['ID'] : []), ...words, '[--json]', '[--data DIR]']),
     summary: `${operation.summary}.`,
-    details: [operation.details, ...described].join('\n'),
+    details: [operation.details, ...described].flatMap((text) => wrapped(text, DETAIL_COLUMNS)).join('\n'),
   };
 }
 
-/** Columns of a line of a usage. */
+/** Columns of a line of a usage, and of its details. */
 const USAGE_COLUMNS = 90;
+const DETAIL_COLUMNS = 100;
 
-const wrapped = (words: readonly string[]): string =>
+const inLines = (words: readonly string[]): string =>
   words.reduce((text, word) => {
     const line = text.slice(text.lastIndexOf('\n') + 1);
     return `${text}${line.length + word.length < USAGE_COLUMNS ? ' ' : '\n'}${word}`;

@@ -1,11 +1,12 @@
 import { commandOf } from '../admin/kit/fields.ts';
 import { type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue } from '../admin/kit/values.ts';
+import { commandName } from '../core/command-name.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
-import { type Flag, flagsOf, helpOf, isRemovable, kindOf } from './operation-flags.ts';
+import { type Flag, flagsOf, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
@@ -56,7 +57,7 @@ export async function runOperation(operation: Operation, args: readonly string[]
     const input = inputIn(operation, flags, values, words);
     if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
     if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
-      throw new UsageError(`State what to change: ${operation.name} ${helpOf(operation).usage}`);
+      throw new UsageError(`State what to change. See ${commandName()} help ${operation.name}.`);
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
@@ -111,12 +112,17 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
 }
 
 const asObject = (flag: Flag, texts: readonly string[]) =>
-  texts.length > 0 ? (parsedValue(`--${flag.name}`, flag.field, texts) as object) : {};
+  texts.length > 0 ? (parsedValue(shownName(flag), flag.field, texts) as object) : {};
 
-function valueIn({ name, field, form }: Flag, texts: readonly string[]): unknown {
+function valueIn(flag: Flag, texts: readonly string[]): unknown {
+  const { field, form } = flag;
+  const [text = ''] = texts;
   const read = form.read ?? (field.items && commandOf(field.items).read);
-  if (!read) return parsedValue(`--${name}`, field, texts);
-  return field.type === 'array' ? texts.map(read) : read(texts[0] ?? '');
+  if (read) return field.type === 'array' ? texts.map(read) : read(text);
+  const value = parsedValue(shownName(flag), field, texts);
+  const isNumber = field.type === 'integer' || field.type === 'number';
+  if (!isNumber || typeof value === 'number') return value;
+  throw new UsageError(`${shownName(flag)} takes a ${field.type === 'integer' ? 'whole ' : ''}number, not "${text}".`);
 }
 
 function put(into: Record<string, unknown>, [name = '', ...more]: readonly string[], value: unknown): void {
@@ -141,4 +147,7 @@ async function performed(operation: Operation, id: string, input: object, perfor
 
 /** A message with the names of flags in place of members. */
 const flagged = (message: string, flags: readonly Flag[]): string =>
-  flags.reduce((text, { name, path }) => text.replaceAll(`\`${path.join('.')}\``, `--${name}`), message);
+  message.replaceAll(/`([a-z_.]+)((?:\[\d+\])?[^`]*)`/g, (whole, path: string) => {
+    const flag = flags.find((one) => one.path.join('.') === path);
+    return flag ? shownName(flag) : whole;
+  });

@@ -25,16 +25,16 @@ const run = async (...args: string[]) => {
 
 describe('wrong usage gives one clear sentence, and no key is made:', () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
-    [['create', '--rpm', '0'], /--rpm takes a whole number from 1 to 1000000000, not "0"/],
-    [['create', '--tpm', '1e3'], /--tpm takes a whole number/],
-    [['create', '--streams', ''], /--streams takes a whole number/],
+    [['create', '--rpm', '0'], /--rpm must be a whole number from 1 to 1000000000/],
+    [['create', '--tpm', '1e3'], /--tpm takes a whole number, not "1e3"/],
+    [['create', '--streams', ''], /--streams takes a whole number, not ""/],
     [
       ['create', '--budget', '500'],
       /such as 500\/month, 20\/day@Europe\/Berlin or 500\/total:downgrade, with one of the windows day, week/,
     ],
     [['create', '--budget', '500/year'], /not "500\/year"/],
     [['create', '--budget', '0.0000001/day'], /not "0.0000001\/day"/],
-    [['create', '--budget', '5/day@Mars'], /no time zone "Mars"/],
+    [['create', '--budget', '5/day@Mars'], /time zone "Mars" is unknown/],
     [['create', '--budget', '5/day:stop'], /actions cap, reject, downgrade, not "5\/day:stop"/],
     [['create', '--budget', '5/day', '--budget', '6/day'], /Two budgets have the same window, day in UTC/],
     [['create', '--name', 'two\nlines'], /name must be one line/],
@@ -42,14 +42,13 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--wallet', ''], /A wallet must be given by its address/],
     [['create', '--wallet', WALLET, '--wallet', 'x'], /A wallet must be given by its address/],
     [['create', '--name', 'a', '--name', 'b'], /--name is given twice/],
-    [['create', '--label', 'team=a', '--label', 'team=b'], /"team" is given twice/],
-    [['create', '--scope', 'chat', '--scope', 'chet'], /no scope "chet"; there are/],
-    [['show', WALLET], /between sb_live_ and the next underscore/],
-    [['grant', WALLET, '5'], /between sb_live_ and the next underscore/],
-    [['show'], /keys show takes the ID of one key/],
-    [['show', 'nobody'], /no key with the ID nobody/],
-    [['rotate', 'nobody'], /no valid key with the ID nobody/],
-    [['rotate', 'nobody', '--overlap', '31d'], /at most 30d more, not for "31d"/],
+    [['create', '--label', 'team=a', '--label', 'team=b'], /--label gives team twice/],
+    [['create', '--scope', 'chat', '--scope', 'chet'], /--scope must be one of "chat"/],
+    [['show', `sb_live_abc_${'x'.repeat(43)}`], /between sb_live_ and the next underscore/],
+    [['show'], /keys show takes an ID/],
+    [['show', 'nobody'], /No key has this ID/],
+    [['rotate', 'nobody'], /No valid key has this ID/],
+    [['rotate', 'nobody', '--overlap', '31d'], /--overlap takes from 0 to 30d, not "31d"/],
     [['rotate', 'nobody', '--overlap', 'soon'], /90m, 12h or 30d/],
     [['log', '--limit', '0'], /--limit takes a whole number from 1 to 1000/],
     [['log', '--key', 'NO'], /between sb_live_ and the next underscore/],
@@ -59,7 +58,7 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
       const error = await run(...args).catch((cause: unknown) => cause);
       expect(error).toBeInstanceOf(UsageError);
       expect(String(error)).toMatch(message);
-      expect(await run('list', '--json')).toBe('[]\n');
+      expect(JSON.parse(await run('list', '--json')).data).toEqual([]);
     });
   }
 });
@@ -92,7 +91,7 @@ test('with --json a key that is made or rotated is one object with all of the ke
   expect(again.key).toStartWith(`sb_live_${made.id}_`);
   expect(again.key).not.toBe(made.key);
   const { key: _, ...known } = again;
-  expect(JSON.parse(await run('list', '--json'))).toContainEqual(known);
+  expect(JSON.parse(await run('list', '--json')).data).toContainEqual(known);
 });
 
 test('a database without a ledger shows budgets of which nothing is spent, and takes no grant', async () => {
@@ -110,20 +109,19 @@ test('a key may be bound to wallets, each address given in any case; show tells 
   const id = (await run('create', ...flags)).split('_')[2]!;
   const wallets = [WALLET, `0x${'12'.repeat(20)}`];
   expect(JSON.parse(await run('show', id, '--json'))).toMatchObject({ wallets, wallet: null });
-  expect(await run('show', id)).toMatch(new RegExp(`^wallets {4}${wallets.join(', ')}$`, 'm'));
+  expect(await run('show', id)).toMatch(new RegExp(`^wallets +${wallets.join(', ')}$`, 'm'));
   const plain = (await run('create')).split('_')[2]!;
-  expect(await run('show', plain)).toMatch(/^wallets {4}all$/m);
+  expect(await run('show', plain)).toMatch(/^wallets +all$/m);
 });
 
 test('a key of a wallet is marked, and has that wallet’s balance, which is never post-paid', async () => {
   expect(await run('list')).not.toContain('WALLET');
   const { info } = await opened.keys.createForHolder(WALLET, 'laptop');
-  expect(await run('list')).toMatch(/^ID .* STATE +WALLET$/m);
-  expect(await run('list')).toMatch(new RegExp(`^${info.id} +laptop .* valid +${WALLET}$`, 'm'));
+  expect(await run('list')).toMatch(/^ID .* WALLET$/m);
+  expect(await run('list')).toMatch(new RegExp(`^${info.id} +laptop .* ${WALLET}$`, 'm'));
   const shown = await run('show', info.id);
-  expect(shown).toMatch(new RegExp(`^wallet {5}${WALLET}$`, 'm'));
-  expect(shown).toMatch(/^balance {4}0 Credits granted, 0 Credits \(0\.00 USD\) spent, 0 Credits left$/m);
-  expect(shown).not.toMatch(/^wallets/m);
+  expect(shown).toMatch(new RegExp(`^wallet +${WALLET}$`, 'm'));
+  expect(shown).toMatch(/^balance +0 Credits granted, 0 spent, 0 left$/m);
   expect(JSON.parse(await run('show', info.id, '--json'))).toMatchObject({
     wallet: WALLET,
     wallets: null,

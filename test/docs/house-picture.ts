@@ -6,6 +6,7 @@ import { box, DIM, FAINT, LINE, picture, text } from './svg.ts';
 const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, string>>])[] = [
   ['start', { server: 'the life of a server: start, reload, drain' }],
   ['doors', { http: 'routes, admission', cli: 'commands', console: 'the web client' }],
+  ['operations', { admin: 'what operators can do, each stated once' }],
   ['operators', { operate: 'what operators ask for', conformance: 'the laws of plugins' }],
   ['dialects', { surface: 'the dialects that callers speak' }],
   [

@@ -42,13 +42,16 @@ function pairsIn(name: string, texts: readonly string[]): Record<string, string>
   const pairs = new Map<string, string>();
   for (const text of texts) {
     const at = text.indexOf('=');
-    if (at < 1) refuse(name, `\`${name}\` must have the form name=value, not \`${text.slice(0, 64)}\`.`);
+    if (at < 1) refuse(name, `${quoted(name)} must have the form name=value, not \`${text.slice(0, 64)}\`.`);
     const key = text.slice(0, at);
-    if (pairs.has(key)) refuse(name, `\`${name}\` gives ${key} twice; it takes one value.`);
+    if (pairs.has(key)) refuse(name, `${quoted(name)} gives ${key} twice; it takes one value.`);
     pairs.set(key, text.slice(at + 1));
   }
   return Object.fromEntries(pairs);
 }
+
+/** A parameter in backticks; a flag as it is. */
+const quoted = (name: string): string => (name.startsWith('-') ? name : `\`${name}\``);
 
 function refuse(param: string, message: string): never {
   throw new SignalboxError('invalid_value', message, { param });

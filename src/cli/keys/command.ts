@@ -43,23 +43,3 @@ export function idOf(positionals: readonly string[], command: string): string {
   }
   return id;
 }
-
-export const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
-
-export function stateText(info: KeyInfo, now: number): string {
-  const { inForce = info } = info;
-  const { revokedAt, expiresAt, suspendedAt } = inForce;
-  if (revokedAt !== null) return `revoked ${day(revokedAt)}`;
-  if (suspendedAt !== null && keyStateOf(inForce, now) === 'suspended') return `suspended ${day(suspendedAt)}`;
-  if (expiresAt === null) return 'valid';
-  return `${keyStateOf(inForce, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
-}
-
-/** The team and the user of a key, as they are called now; `-` for none. */
-export const memberTexts = (
-  people: Pick<People, 'team' | 'user'>,
-  { team, user }: Pick<KeyInfo, 'team' | 'user'>,
-): readonly [team: string, user: string] => [
-  team === null ? '-' : people.team(team)?.name || team,
-  user === null ? '-' : people.user(user)?.name || user,
-];
