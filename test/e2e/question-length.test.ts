@@ -41,7 +41,20 @@ const OPENINGS = [
 ];
 const WORDS = [
   ...['the', 'Quick', 'añadir', 'naïve', 'função', 'résumé', 'x1y2', '3.14159', '42', '1000000', '²', 'ﬀ', 'ß'],
-  ...['def f(x): return x', 'a=b+c;', '{"k":[1,2]}', '東京都', 'สวัสดี', '🙂🙂', '\u2028', '\u00a0', '--', '…', 'Ωμέγα', '१२३'],
+  ...[
+    'def f(x): return x',
+    'a=b+c;',
+    '{"k":[1,2]}',
+    '東京都',
+    'สวัสดี',
+    '🙂🙂',
+    '\u2028',
+    '\u00a0',
+    '--',
+    '…',
+    'Ωμέγα',
+    '१२३',
+  ],
 ];
 
 /** Draws numbers below `n` (Park and Miller 1988). */
@@ -86,7 +99,9 @@ afterAll(async () => {
 
 async function figuresOf(question: string) {
   const messages = [{ role: 'user', content: question }];
-  const { platform } = await answerOf(await box.post('/v1/chat/completions', { model: 'auto', messages, max_tokens: 16 }));
+  const { platform } = await answerOf(
+    await box.post('/v1/chat/completions', { model: 'auto', messages, max_tokens: 16 }),
+  );
   const body = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as Explained;
   expect(body.replay.matches).toBe(true);
   const byModel = body.candidates.toSorted((one, other) => (one.model < other.model ? -1 : 1));
@@ -105,7 +120,6 @@ test(
       }
       figures.push(await figuresOf(question));
     }
-    if (process.env.WRITE) { await Bun.write(FIXTURE, JSON.stringify(figures)); return; }
     expect(figures).toEqual(JSON.parse(readFileSync(FIXTURE, 'utf8')));
   },
   PATIENCE,
