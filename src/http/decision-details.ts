@@ -30,8 +30,8 @@ export const decisionDetailRoutes = ({ gateway, principalOf, sightOf, store, lev
     .get(
       '/admin/decisions/:id/repeat',
       ({ params: { id }, request }) => {
-        const { records, learner } = gateway;
-        const sources = { records, learner, lease: gateway.lease, levelsOf };
+        const { records } = gateway;
+        const sources = { records, lease: gateway.lease, levelsOf };
         return repeatDecision(principalOf(request), sources, id, sightOf(request));
       },
       routeDocs({

@@ -101,12 +101,6 @@ Options of a selector. \`auto-fast\` and \`auto-cheap\` also take those of \`aut
 
 ${pluginRows('strategy')}
 
-### Estimators
-
-Options of \`learning\`.
-
-${pluginRows('estimator')}
-
 ### Adapters
 
 Settings of a provider.

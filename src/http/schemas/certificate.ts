@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { REJECTIONS } from '../../core/decision.ts';
+import { LEARNING_MODES } from '../../core/estimate.ts';
 import { LENGTH_SOURCES } from '../../core/expected-length.ts';
-import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
