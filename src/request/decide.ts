@@ -185,7 +185,7 @@ function readRequest(
  * Finds the rules that apply, and decides under them within the caller's money.
  * @param context gets the routing attempt; absent for a decision of no request
  */
-export function tryDecision(
+function tryDecision(
   gateway: Gateway,
   { facts, questionLength }: RequestReading,
   request: ModelRequest,
