@@ -20,7 +20,7 @@ interface Explanation {
   readonly replay: { readonly matches: boolean | null };
 }
 
-const FIXTURE = join(import.meta.dir, '../fixtures/learning/decisions.json');
+const FIXTURE = join(import.meta.dir, '../fixtures/learned-decisions/expected.json');
 const { rows, expected }: Fixture = JSON.parse(readFileSync(FIXTURE, 'utf8'));
 const decisions = Object.entries(expected);
 const MINUTE_MS = 60_000;

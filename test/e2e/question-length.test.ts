@@ -8,7 +8,7 @@ import { type Signalbox, startSignalbox, temporaryFolder } from '../support/sign
  * The qualities in the fixture are from the last version that learned from outcomes (57258952), with `learning: off`, for the same
  * requests in the same order and a restart after half of them.
  */
-const FIXTURE = join(import.meta.dir, '../fixtures/learning/question-lengths.json');
+const FIXTURE = join(import.meta.dir, '../fixtures/question-lengths/expected.json');
 const PATIENCE = 60_000;
 const REQUESTS = 240;
 
