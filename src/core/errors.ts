@@ -113,7 +113,7 @@ export const ERRORS = {
   conflict: conflict(409, 'The change contradicts what there is. The message says what to do first.'),
   learning_off: conflict(
     409,
-    'The decision has no quality to score: it is one of embeddings, or of a model that the policy does not declare.',
+    'The decision has no quality to score: it is one of embeddings, or of a model that its policy does not declare.',
   ),
   nothing_to_score: conflict(
     409,

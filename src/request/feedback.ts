@@ -1,6 +1,6 @@
 import { type Caller, rootOf } from '../core/caller.ts';
 import { type DecisionRecord, modelOf } from '../core/decision-record.ts';
-import { declaredByTask, declaredFor } from '../core/declared.ts';
+import { declaredByTask, declaredFor, type TaskFacts } from '../core/declared.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { FeedbackRequest } from '../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../core/id.ts';
@@ -23,8 +23,8 @@ interface Feedback extends Pick<ScoreReceipt, 'score' | 'weight' | 'label'> {
 }
 
 /** The parts of the gateway that take feedback. */
-export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'now'> {
-  readonly records: Pick<RecordReader, 'find'>;
+export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'past' | 'now'> {
+  readonly records: Pick<RecordReader, 'find' | 'findRevision'>;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'now
  * @throws SignalboxError
  */
 export async function giveFeedback(
-  { lease, scores, records, now }: FeedbackGateway,
+  { lease, scores, records, past, now }: FeedbackGateway,
   { decision_id: decision, score, label: given }: FeedbackRequest,
   caller: Caller,
 ): Promise<Feedback> {
@@ -49,7 +49,7 @@ export async function giveFeedback(
   checkAge(record, snapshot, now());
   const model = modelOf(record);
   const { task } = record.facts;
-  const declared = declaredQuality(record, model, snapshot);
+  const declared = await declaredQuality(record, model, snapshot, { records, past });
   const row = { decision: record.id, keyId: rootOf(caller), model, task, declared, score, label };
   const { isFirst, ...stored } = await orOverloaded(UNWRITTEN, () => scores.add(row));
   if (stored.score !== score) {
@@ -100,12 +100,34 @@ function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, 
   );
 }
 
-/** @throws SignalboxError for embeddings, and for a model that the policy does not declare: they have no quality */
-function declaredQuality({ facts }: DecisionRecord, model: string, snapshot: PolicySnapshot): number {
-  const at = snapshot.modelIndex.get(model);
-  if (at !== undefined && facts.operation === 'chat')
-    return declaredFor(facts, snapshot, declaredByTask(snapshot))[at]!;
+/**
+ * The quality that a policy declares for the request: the active one, or that of the decision where the active one lacks the model.
+ * @throws SignalboxError for embeddings, and for a model that neither policy declares: they have no quality
+ */
+async function declaredQuality(
+  record: DecisionRecord,
+  model: string,
+  active: PolicySnapshot,
+  { records, past }: Pick<FeedbackGateway, 'records' | 'past'>,
+): Promise<number> {
+  const { facts } = record;
+  if (facts.operation === 'chat') {
+    const declared = declaredBy(active, facts, model);
+    if (declared !== null) return declared;
+    const revision = await orOverloaded(UNREAD, () => records.findRevision(record.revision));
+    const recorded = record.quality?.[revision?.models.indexOf(model) ?? -1] ?? Number.NaN;
+    if (Number.isFinite(recorded)) return recorded;
+    const found = revision && (await past.find(revision));
+    const earlier = typeof found === 'object' && found ? declaredBy(found.snapshot, facts, model) : null;
+    if (earlier !== null) return earlier;
+  }
   const message =
-    'This decision cannot be scored: it is one of embeddings, or the policy does not declare its model, so that no quality is known.';
+    'This decision cannot be scored: it is one of embeddings, or its policy does not declare its model, so that no quality is known.';
   throw new SignalboxError('learning_off', message, { param: 'decision_id' });
+}
+
+/** Null for a model that the policy does not declare. */
+function declaredBy(snapshot: PolicySnapshot, facts: TaskFacts, model: string): number | null {
+  const at = snapshot.modelIndex.get(model);
+  return at === undefined ? null : declaredFor(facts, snapshot, declaredByTask(snapshot))[at]!;
 }

@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../../src/core/caller.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt, idText } from '../../src/core/id.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
 import type { AnswerScore, ScoreReceipt } from '../../src/records/scores.ts';
@@ -22,6 +23,7 @@ let keyId: string;
 let record: Partial<DecisionRecord>;
 let answer: (one: AnswerScore) => ScoreReceipt;
 let scored: AnswerScore[];
+let past: string | { readonly snapshot: PolicySnapshot };
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
@@ -29,6 +31,7 @@ beforeEach(() => {
   record = { id: ID, keyId: 'mine', kind: 'route', choice: 'best', outcome: null, ...facts('coding') };
   answer = ({ score, label }) => ({ isFirst: true, score, weight: 1, label });
   scored = [];
+  past = 'It cannot be built.';
 });
 
 const MODELS = [model('best', { q: 0.9 }), model('other', { q: 0.5 })];
@@ -39,7 +42,11 @@ const outcome = (status: string, ...models: string[]) =>
 const gateway = {
   lease: () => ({ snapshot: { ...snapshot(MODELS), recordDays: 7 } }),
   now: () => now,
-  records: { find: async (id: number) => (id === ID ? record : null) },
+  records: {
+    find: async (id: number) => (id === ID ? record : null),
+    findRevision: async (revision: string) => ({ revision, models: ['old', 'best'] }),
+  },
+  past: { find: async () => past },
   scores: {
     add: async (one: AnswerScore) => {
       scored.push(one);
@@ -102,6 +109,15 @@ describe('a score', () => {
       result: 'learnt',
     });
     expect(scored[0]).toMatchObject({ label: 'ci:unit_tests-2.1', declared: 0.5 });
+  });
+
+  test('counts against the policy of the decision where the active one lacks the model', async () => {
+    record = { ...record, choice: 'old', quality: Float64Array.of(0.7, 0.9) };
+    await told({ decision_id: DECISION, score: 1 });
+    record = { ...record, quality: null };
+    past = { snapshot: snapshot([model('old', { q: 0.6 })]) };
+    await told({ decision_id: DECISION, score: 1 });
+    expect(scored.map(({ declared }) => declared)).toEqual([0.7, 0.6]);
   });
 
   test('that is the same again is told with the label of the first', async () => {
