@@ -104,7 +104,7 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'learn':
       await existing(command);
       host.mindDefects();
-      return (await import('./cli/learn/learn.ts')).runLearn(command.args, await policyCommand(command, host));
+      return (await import('./cli/learn.ts')).runLearn(command.args, await policyCommand(command, host));
     case 'decisions': {
       const file = await existing(command);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);

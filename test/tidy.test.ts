@@ -21,7 +21,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['store'],
   [
     ...['alerts', 'policy', 'routing', 'tokenizer', 'ledger', 'access'],
-    ...['upstream', 'records', 'learning', 'plugin-host', 'importers'],
+    ...['upstream', 'records', 'plugin-host', 'importers'],
   ],
   ['runtime', 'payments'],
   ['prompt'],

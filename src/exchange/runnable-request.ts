@@ -54,8 +54,8 @@ export interface RunnableRequest {
   /** Paths of fields that were taken out of it for every endpoint. */
   readonly dropped: readonly string[];
   readonly decision: Decision;
-  /** The features of its last question, for the estimator; null for none. */
-  readonly features: Uint8Array | null;
+  /** The length of its last question, as `questionLengthOf` gives it; null without text. */
+  readonly questionLength: number | null;
   readonly history: PromptHistory;
   readonly terms: FundingTerms;
   /** Of the terms. */

@@ -2,8 +2,8 @@ import { Elysia } from 'elysia';
 import { type ClusterStatus, clusterBody } from '../operate/cluster.ts';
 import { endpointStatus, endpointsBody } from '../operate/endpoints.ts';
 import { type InstanceStatus, instanceBody } from '../operate/instance.ts';
-import { type LearningStatus, learningBody } from '../operate/learning/status.ts';
 import type { Principal } from '../operate/principal.ts';
+import { type ScoreStatus, scoresBody } from '../operate/scores.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
@@ -16,7 +16,7 @@ export interface StatusSources {
   /** Rejects with StoreError. */
   cluster(by: Principal): Promise<ClusterStatus>;
   /** Rejects with StoreError. */
-  learning(by: Principal): Promise<LearningStatus>;
+  learning(by: Principal): Promise<ScoreStatus>;
 }
 
 /** `GET /admin/status`, `GET /admin/cluster`, `GET /admin/endpoints` and `GET /admin/learning`. */
@@ -57,12 +57,12 @@ export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>
     )
     .get(
       '/admin/learning',
-      async ({ request }) => learningBody(await sources.learning(principalOf(request))),
+      async ({ request }) => scoresBody(await sources.learning(principalOf(request))),
       routeDocs({
         access: 'learning.read',
-        summary: 'Results of learning',
+        summary: 'Scores by model and task',
         description:
-          'Returns the stored outcomes, the changes that they made to the quality of each model, and the keys that they came from. `./signalbox learn status` shows the same figures.',
+          'Returns how many scores are stored, and their means by model and task. `./signalbox learn status` shows the same figures. The members `mode`, `estimator`, `examples`, `checkpoint`, `brier`, `keys` and `faults` have no meaning any more and always have the same value.',
         answer: { schema: schemas.LearningStatus, description: 'The status.' },
       }),
     );

@@ -1,6 +1,5 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
-import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { isObject, objectOf } from '../core/object.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
@@ -221,7 +220,7 @@ function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
  * `inherited`: options that apply if the policy does not state them.
  */
 export function optionsOf(
-  plugin: StrategyPlugin | EstimatorPlugin,
+  plugin: StrategyPlugin,
   subject: Subject,
   report: Report,
   inherited: Readonly<Record<string, unknown>> = {},
@@ -237,19 +236,11 @@ export function optionsOf(
   return options;
 }
 
-function refusalOf(
-  plugin: StrategyPlugin | EstimatorPlugin,
-  options: Readonly<Record<string, unknown>>,
-): string | null {
+function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unknown>>): string | null {
   try {
-    if (plugin.kind === 'strategy') {
-      // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
-      const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
-      if (typeof prepared?.score !== 'function') return '`prepare` returns no `score` function';
-    }
-    // The validity of options does not depend on the secret.
-    else plugin.prepare(options, [0, 0]);
-    return null;
+    // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
+    const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
+    return typeof prepared?.score === 'function' ? null : '`prepare` returns no `score` function';
   } catch (error) {
     return messageOf(error);
   }

@@ -24,8 +24,6 @@ export function policySchema(plugins: readonly Plugin[]): JsonSchema {
       ...Object.fromEntries(sections),
       providers: eachOf('providers', adapterRules(plugins)),
       selectors: eachOf('selectors', strategyRules(plugins)),
-      // Its short forms are expanded before the check.
-      learning: texts(`${SECTIONS.learning.description}`),
     },
     additionalProperties: false,
   };

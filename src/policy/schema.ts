@@ -4,7 +4,6 @@ import { AbortText } from './schema-abort.ts';
 import { AlertsText } from './schema-alerts.ts';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
-import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { PagesMaxText } from './schema-pages.ts';
 import {
@@ -375,7 +374,10 @@ export const SECTIONS = {
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
   alerts: AlertsText,
   ledger: LedgerText,
-  learning: LearningText,
+  learning: Type.Unknown({
+    examples: ['off'],
+    description: 'Without effect: scores no longer change the quality of models. Remove it.',
+  }),
   organization: OrganizationText,
   payments: PaymentsText,
   tokens: Type.Array(TokenIssuerText, {

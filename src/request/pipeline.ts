@@ -69,7 +69,7 @@ function decideFunded(
   const { request, dropped, runtime } = pinRequest(given, leased.runtime, context);
   const terms = runtime === leased.runtime ? leased : { ...leased, runtime };
   // (cache)
-  const runnableOf = ({ decision, history, features }: RequestDecision): RunnableRequest => ({
+  const runnableOf = ({ decision, history, questionLength }: RequestDecision): RunnableRequest => ({
     request,
     dropped,
     context,
@@ -80,7 +80,7 @@ function decideFunded(
     startedAt,
     decision,
     history,
-    features,
+    questionLength,
   });
   const deciding = decideRequest(gateway, request, terms, true, context);
   return deciding instanceof Promise ? deciding.then(runnableOf) : runnableOf(deciding);

@@ -9,7 +9,6 @@ import { decideRequest } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
-import { exampleOf } from './learn-from-answer.ts';
 import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { sayableModels } from './sayable.ts';
@@ -35,9 +34,9 @@ export async function recommend(gateway: Gateway, given: ModelRequest, context: 
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
-  // The decision that a chat of the same facts would get, without a draw.
+  // The decision that a chat of the same facts would get.
   const deciding = decideRequest(gateway, request, terms, false, context, routeFacts);
-  const { decision, features, history } = deciding instanceof Promise ? await deciding : deciding;
+  const { decision, history } = deciding instanceof Promise ? await deciding : deciding;
   const offered = { ...decision, ranked: sayableModels({ request, history, decision, runtime }) };
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   if (gateway.isDraining) throw shuttingDown();
@@ -45,7 +44,6 @@ export async function recommend(gateway: Gateway, given: ModelRequest, context: 
   const recorded = recordedOf(request, caller, snapshot, context);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   gateway.records.append(writes);
-  if (!snapshot.isOfWildcard) gateway.learner.keepExample(runtime, exampleOf({ runtime, caller, decision, features }));
   const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
   const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
   const [, ...others] = offered.ranked;

@@ -96,7 +96,7 @@ async function recallPlugins(
     // Callers see this error, so it must not show the path of the operator's code.
     const name = specifier.startsWith('/') ? basename(specifier) : specifier;
     if (found === null) throw new Error(`the code of plugin \`${name}\` is missing or has changed`);
-    own.set(specifier, found);
+    own.set(specifier, found.plugins);
   }
   return own;
 }

@@ -113,7 +113,7 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   await parts.stopTrail();
   await parts.stopHead();
   keys.close();
-  await gateway.learner.close().catch(orWarn('the learning checkpoint could not be written'));
+  await gateway.questionLengths.close().catch(orWarn('the lengths of questions could not be stored'));
   // After a failure of the disk, the next start sums up the rest.
   await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();

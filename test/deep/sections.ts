@@ -96,10 +96,6 @@ export const SECTIONS: readonly Section[] = [
   { name: 'seen', files: ['test/e2e/seen-law.test.ts'] },
   { name: 'metrics-money', files: ['test/ledger/metrics-law.test.ts'] },
   {
-    name: 'learning',
-    files: ['test/estimators/laws.test.ts', 'test/learning/crash-law.test.ts', 'test/learning/influence.test.ts'],
-  },
-  {
     name: 'costly',
     files: [
       'test/system/bench/console-generate.test.ts',

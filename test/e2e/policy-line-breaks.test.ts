@@ -61,7 +61,7 @@ test.each(Object.entries(BREAKS))(
 );
 
 test('CRLF is a line break as LF is, and an escape in a double-quoted text stands for any of them', async () => {
-  const text = `${disguised('\n')}learning: { mode: off }\n`;
+  const text = `${disguised('\n')}records: { retention_days: 30 }\n`;
   expect(found(await checked(text))).toEqual([]);
   expect(found(await checked(text.replaceAll('\n', '\r\n')))).toEqual([]);
   const name = (written: string) => `rate_limits:\n  - { name: a, each: ${written}, requests_per_minute: 5 }\n`;

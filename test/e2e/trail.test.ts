@@ -228,7 +228,7 @@ describe('by request', () => {
   });
 });
 
-test('a reset of what was learned is in the trail', async () => {
+test('a reset of scores is in the trail', async () => {
   expect((await box.run('learn', 'reset', '--yes')).code).toBe(0);
   expect((await trail())[0]).toMatchObject({
     ...{ actor: { kind: 'cli' }, action: 'reset' },

@@ -18,10 +18,6 @@ import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
 import { pageOfKeys } from '../../src/operate/key-pages.ts';
 import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../src/operate/keys.ts';
-import { readLearning } from '../../src/operate/learning/reading.ts';
-import { rewriteLearning } from '../../src/operate/learning/replay.ts';
-import { forgetLearning } from '../../src/operate/learning/reset.ts';
-import { learningStatus, storedLearningStatus } from '../../src/operate/learning/status.ts';
 import { lastAudit, runAudit } from '../../src/operate/ledger/audit.ts';
 import { backUp } from '../../src/operate/ledger/backup.ts';
 import { readBooks } from '../../src/operate/ledger/reading.ts';
@@ -55,6 +51,7 @@ import { policyPatch, pushPolicyFiles, rollBackPolicy, writePolicyFiles } from '
 import type { Principal } from '../../src/operate/principal.ts';
 import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
+import { readScores, resetScores, scoreStatus } from '../../src/operate/scores.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
@@ -137,11 +134,11 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
   findSubject: [[...AUDITED, 'finance'], (by) => findSubject(by, stub, 's')],
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, { store: stub, keys: stub, file: '', now: stub }, 'w')],
-  forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
+  resetScores: [OPERATORS, (by) => resetScores(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
-  learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
+  scoreStatus: [AUDITED, (by) => scoreStatus(by, stub)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listLogins: [[...REPORTED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub, stub)],
@@ -175,7 +172,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub)],
   // Members their own, where the policy says so: test/security/own-content.test.ts.
   readContent: [[...OPERATORS, ...MEMBERS], (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
-  readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
+  readScores: [AUDITED, (by) => readScores(by, '/nowhere', stub)],
   rebuildTraffic: [OPERATORS, (by) => rebuildTraffic(by, stub, stub)],
   reconcilePayment: [OPERATORS, (by) => reconcilePayment(by, stub, 'pay_0a4x1wm3zk0')],
   refund: [OPERATORS, (by) => refund(by, '/nowhere/signalbox.db', stub, GRANT, 0)],
@@ -184,7 +181,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   removeTeam: [OPERATORS, (by) => removeTeam(by, stub, 't')],
   removeUser: [[...OPERATORS, 'lead'], (by) => removeUser(by, stub, 'u')],
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
-  rewriteLearning: [OPERATORS, (by) => rewriteLearning(by, '', stub, '/nowhere/signalbox.db')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
   runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
   servedPolicy: [REPORTED, (by) => servedPolicy(by, stub)],
@@ -196,7 +192,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   teamStatus: [[...AUDITED, 'finance', ...MEMBERS], (by) => teamStatus(by, stub, stub, 't')],
   userStatus: [[...AUDITED, 'finance', ...MEMBERS], (by) => userStatus(by, stub, stub, 'u')],
   showUser: [[...AUDITED, 'finance', ...MEMBERS], (by) => showUser(by, stub, 'u')],
-  storedLearningStatus: [AUDITED, (by) => storedLearningStatus(by, stub, stub, 0)],
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
   storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],

@@ -22,7 +22,6 @@ const BY_KEY: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   preset: fc.constantFrom('groq', 'openai', 'ollama'),
   adapter: fc.constantFrom('openai', 'openai-compatible', 'anthropic', 'simulated'),
   strategy: fc.constantFrom('auto', 'auto-fast', 'weighted'),
-  estimator: fc.constant('learned'),
 };
 
 /** Values that fit a schema. Texts with a pattern take one of its examples. */
@@ -86,10 +85,9 @@ function map({ properties = {}, required = [], patternProperties, additionalProp
 const whole: fc.Arbitrary<Map> = fc
   .array(
     fc.oneof(
-      ...Object.entries<TSchema>(SECTIONS)
-        // The schema for editors admits anything here.
-        .filter(([key]) => key !== 'learning')
-        .map(([key, one]) => fitting(one, key).map((value): Map => ({ [key]: value }))),
+      ...Object.entries<TSchema>(SECTIONS).map(([key, one]) =>
+        fitting(one, key).map((value): Map => ({ [key]: value })),
+      ),
     ),
     { minLength: 1, maxLength: 2 },
   )

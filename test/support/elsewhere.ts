@@ -25,7 +25,6 @@ const AT_THE_DOOR: readonly string[] = [
   'data-url',
   'drop-unsupported',
   'dropped-tools',
-  'explore-funds',
   'failover',
   'feedback',
   'leavers',

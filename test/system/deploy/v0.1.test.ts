@@ -119,7 +119,6 @@ describe('the folders of 0.1, opened after an hour', () => {
         .split('\n');
       expect(lines.length).toBeGreaterThan(40);
       expect(await opened.run(['learn', 'export'])).toContain('unit-tests');
-      await opened.run(['learn', 'replay', '--policies', policies()]);
       await opened.run(['ledger', 'backup', join(opened.box.data, 'copy.db')]);
     },
     PATIENCE,
