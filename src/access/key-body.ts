@@ -1,7 +1,7 @@
 import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
-import { usdWriter } from '../core/usd.ts';
+import type { usdWriter } from '../core/usd.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import type { TrailEntry } from '../store/trail.ts';
@@ -85,23 +85,6 @@ export const budgetUseBody = (
   forecast_from: isoOrNull(knownFrom),
   renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
 });
-
-/** A key with its spending. */
-export function keyStatusBody(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: KeyFunds) {
-  const usd = usdWriter(usdPerCredit);
-  return {
-    ...keyBody(info, now),
-    budgets: uses.map((use) => budgetUseBody(use, usd)),
-    balance: balance && {
-      granted_credits: toCredits(balance.granted),
-      granted_usd: usd(balance.granted),
-      spent_credits: toCredits(balance.spent),
-      spent_usd: usd(balance.spent),
-      left_credits: toCredits(balance.granted - balance.spent),
-      left_usd: usd(balance.granted - balance.spent),
-    },
-  };
-}
 
 /** An entry of the trail, as `/admin/trail`, `--json` and an export show it. */
 export function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {

@@ -1,9 +1,9 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { creditsIn } from '../admin/kit/texts.ts';
 import { commandName } from '../core/command-name.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { nearest } from '../policy/nearest.ts';
-import { parseCredits } from './text.ts';
 import { listed, unknownCommand } from './unknown-command.ts';
 
 /** The kinds of flags. */
@@ -103,7 +103,7 @@ export function parseGrant(args: readonly string[], usage: string) {
   const { holder, credits, note } = parseCreditArguments(args, usage);
   const text = needed(credits, usage);
   const wrong = `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`;
-  return { holder, amount: needed(parseCredits(text) || null, wrong), note };
+  return { holder, amount: needed(creditsIn(text) || null, wrong), note };
 }
 
 /** Reads a whole number of a flag. Throws UsageError. */

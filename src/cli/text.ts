@@ -29,17 +29,6 @@ export const fieldLines = (fields: readonly (readonly [name: string, value: stri
 export const labelTexts = (labels: Readonly<Record<string, string>>): string[] =>
   Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 
-/** Digits and at most six decimals. */
-const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
-
-/** Reads Credits as a person writes them, exactly; null for anything else. */
-export function parseCredits(text: string): Microcredits | null {
-  const [, sign, whole = '', fraction = ''] = CREDITS.exec(text) ?? [];
-  if (sign === undefined) return null;
-  const amount = Number(whole + fraction.padEnd(6, '0'));
-  return sign === '-' ? -amount : amount;
-}
-
 /** The change that a grant made: `Granted 25 Credits to k7…: 50 Credits in all.` */
 export const grantText = (done: string, amount: Microcredits, owner: string, all: Microcredits): string => {
   const change = amount > 0 ? `${done} ${creditsText(amount)} to` : `Took ${creditsText(-amount)} back from`;

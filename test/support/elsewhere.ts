@@ -1,5 +1,6 @@
 import { openKeys } from '../../src/access/keys.ts';
-import { parseTerms } from '../../src/cli/keys/terms.ts';
+import type { KeysCommand } from '../../src/cli/keys/command.ts';
+import { runKeys } from '../../src/cli/keys/keys.ts';
 import { seedOf } from '../deep/effort.ts';
 import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
 import { World } from '../store/hostile/world.ts';
@@ -72,7 +73,9 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
   return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
 
   async function makeKey(...flags: string[]): Promise<string> {
-    const { key } = await command.create(parseTerms(flags, Date.now()).grant);
+    // Of the command's sources, a key without a team or a user needs no others.
+    const sources = { keys: command, now: Date.now } as unknown as KeysCommand;
+    const { key } = JSON.parse(await runKeys(['create', ...flags, '--json'], sources)) as { key: string };
     // To list its keys a server reads them.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
     return key;

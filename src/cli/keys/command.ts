@@ -1,4 +1,3 @@
-import { keyStateOf } from '../../access/key-entry.ts';
 import { KeyConflict } from '../../access/key-patch.ts';
 import type { Keys } from '../../access/keys.ts';
 import type { People } from '../../access/people.ts';
@@ -7,10 +6,8 @@ import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { WalletSource } from '../../operate/wallets.ts';
-import type { KeyInfo } from '../../store/keys.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { onlyOne } from '../arguments.ts';
-import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
 export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {

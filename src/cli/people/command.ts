@@ -3,13 +3,13 @@ import type { People } from '../../access/people.ts';
 import type { teamBody } from '../../access/people-body.ts';
 import { PeopleError } from '../../access/people-terms.ts';
 import { KeyTermsError, LIMIT_MAX } from '../../access/terms.ts';
+import { budgetIn } from '../../admin/kit/texts.ts';
 import { commandName } from '../../core/command-name.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PeopleDesk, TermsPatch } from '../../operate/people.ts';
 import type { User } from '../../store/people.ts';
 import { LIST, onlyOne, TEXT, wholeOf } from '../arguments.ts';
-import { budgetOf } from '../keys/terms.ts';
 
 /** The inputs of every command on teams and users. */
 export interface PeopleCommand extends PeopleDesk {
@@ -50,7 +50,7 @@ export function termsOf({ model, budget, rpm, tpm, streams }: TermFlags): TermsP
   };
   return {
     ...(model && { models: isOnly(model, 'all') ? null : model }),
-    ...(budget && { budgets: isOnly(budget, 'none') ? null : budget.map(budgetOf) }),
+    ...(budget && { budgets: isOnly(budget, 'none') ? null : budget.map(budgetIn) }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
 }

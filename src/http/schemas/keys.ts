@@ -4,7 +4,7 @@ import * as terms from '../../admin/terms.ts';
 import * as field from '../../api/parts.ts';
 
 /** A text that is kept and shown. For the document: `checkText` refuses other texts, with what would be right. */
-export const KeptText = Type.String({ allOf: [{ maxLength: TEXT_MAX, pattern: ONE_LINE.source }] });
+const KeptText = Type.String({ allOf: [{ maxLength: TEXT_MAX, pattern: ONE_LINE.source }] });
 
 export const keptText = (description: string, example: string) => ({ ...KeptText, description, examples: [example] });
 
