@@ -16,15 +16,16 @@ export interface Flag {
 }
 
 /** The flags and arguments of a command, by the schema of its input. */
-export function* flagsOf(input: TSchema | undefined, path: readonly string[] = []): Generator<Flag> {
+export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [], prefix = ''): Generator<Flag> {
   for (const [name, whole] of Object.entries(input?.properties ?? {}) as [string, TSchema][]) {
     const field = withoutNull(whole);
     const form = { ...commandOf(field), ...commandOf(whole) };
     const isMany = field.type === 'array' || isMap(field);
-    if (field.type === 'object' && field.properties) yield* flagsOf(field, [...path, name]);
-    else {
+    if (field.type === 'object' && field.properties) {
+      yield* flagsOf(field, [...path, name], form.flag ? `${prefix}${form.flag}-` : prefix);
+    } else {
       const flag = form.flag ?? (isMany ? name.replace(/s$/, '') : name).replaceAll('_', '-');
-      yield { name: flag, path: [...path, name], field, form, isNullable: field !== whole };
+      yield { name: `${prefix}${flag}`, path: [...path, name], field, form, isNullable: field !== whole };
     }
   }
 }
@@ -52,7 +53,7 @@ export function helpOf(operation: Operation): CommandHelp {
     return `${form.isPositional ? (form.form ?? name) : `--${name}`}: ${field.description}`;
   });
   return {
-    usage: wrapped([...(operation.takesId ? ['ID'] : []), ...words, '[--json]', '[--data DIR]']),
+    usage: wrapped([...(operation.takesId ? [operation.idForm ?? 'ID'] : []), ...words, '[--json]', '[--data DIR]']),
     summary: `${operation.summary}.`,
     details: [operation.details, ...described].join('\n'),
   };
