@@ -12,6 +12,7 @@ export interface Flag {
   /** Its schema, for a value that is not null. */
   readonly field: TSchema;
   readonly form: CommandForm;
+  readonly description: string | undefined;
   readonly isNullable: boolean;
 }
 
@@ -25,7 +26,14 @@ export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [
       yield* flagsOf(field, [...path, name], form.flag ? `${prefix}${form.flag}-` : prefix);
     } else {
       const flag = form.flag ?? (isMany ? name.replace(/s$/, '') : name).replaceAll('_', '-');
-      yield { name: `${prefix}${flag}`, path: [...path, name], field, form, isNullable: field !== whole };
+      yield {
+        name: `${prefix}${flag}`,
+        path: [...path, name],
+        field,
+        form,
+        isNullable: field !== whole,
+        description: whole.description,
+      };
     }
   }
 }
@@ -49,8 +57,8 @@ export function helpOf(operation: Operation): CommandHelp {
     if (!isRemovable(operation, flag)) return stated;
     return `${stated} [--no-${flag.name}${isMap(flag.field) ? ' NAME]...' : ']'}`;
   });
-  const described = flags.map(({ name, field, form }) => {
-    return `${form.isPositional ? (form.form ?? name) : `--${name}`}: ${field.description}`;
+  const described = flags.map(({ name, form, description }) => {
+    return `${form.isPositional ? (form.form ?? name) : `--${name}`}: ${description}`;
   });
   return {
     usage: wrapped([...(operation.takesId ? [operation.idForm ?? 'ID'] : []), ...words, '[--json]', '[--data DIR]']),

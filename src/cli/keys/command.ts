@@ -1,4 +1,3 @@
-import { keyStateOf } from '../../access/key-entry.ts';
 import { KeyConflict } from '../../access/key-patch.ts';
 import type { Keys } from '../../access/keys.ts';
 import type { People } from '../../access/people.ts';
@@ -7,10 +6,8 @@ import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { WalletSource } from '../../operate/wallets.ts';
-import type { KeyInfo } from '../../store/keys.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { onlyOne } from '../arguments.ts';
-import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
 export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {
@@ -43,23 +40,3 @@ export function idOf(positionals: readonly string[], command: string): string {
   }
   return id;
 }
-
-export const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
-
-export function stateText(info: KeyInfo, now: number): string {
-  const { inForce = info } = info;
-  const { revokedAt, expiresAt, suspendedAt } = inForce;
-  if (revokedAt !== null) return `revoked ${day(revokedAt)}`;
-  if (suspendedAt !== null && keyStateOf(inForce, now) === 'suspended') return `suspended ${day(suspendedAt)}`;
-  if (expiresAt === null) return 'valid';
-  return `${keyStateOf(inForce, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
-}
-
-/** The team and the user of a key, as they are called now; `-` for none. */
-export const memberTexts = (
-  people: Pick<People, 'team' | 'user'>,
-  { team, user }: Pick<KeyInfo, 'team' | 'user'>,
-): readonly [team: string, user: string] => [
-  team === null ? '-' : people.team(team)?.name || team,
-  user === null ? '-' : people.user(user)?.name || user,
-];
