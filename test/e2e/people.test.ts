@@ -307,6 +307,10 @@ test('commands make, show, change and delete teams and users as the API does', a
   const { body } = await send('GET', '/admin/teams/Data%20Science');
   expect(body).toMatchObject({ budgets: [], limits: null, models: ['best'] });
   expect(JSON.parse(await run('teams', 'show', 'Data Science', '--json'))).toEqual(body);
+  await run('teams', 'change', 'Data Science', '--member-rpm', '9', '--no-member-budget');
+  expect((await send('GET', '/admin/teams/Data%20Science')).body).toMatchObject({
+    member_defaults: { limits: { requests_per_minute: 9 }, budgets: [] },
+  } as object);
   await run('users', 'create', '--name', 'Bob', '--email', 'bob@example.com', '--team', 'Data Science');
   await run('users', 'change', 'bob@example.com', '--role', 'lead', '--budget', '9/day');
   const { data } = JSON.parse(await run('users', 'list', '--team', 'Data Science', '--json')) as {
