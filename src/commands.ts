@@ -51,6 +51,8 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
+  teams: async () => (await import('./admin/teams.ts')).TEAM_OPERATIONS,
+  users: async () => (await import('./admin/users.ts')).USER_OPERATIONS,
   ledger: async () => {
     const [{ showLedger }, { reportUsage }] = await Promise.all([
       import('./admin/ledger.ts'),
@@ -223,8 +225,8 @@ const CHANGING = {
   keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
   logins: async () => (await import('./cli/logins.ts')).runLogins,
   subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
-  teams: async () => (await import('./cli/people/teams.ts')).runTeams,
-  users: async () => (await import('./cli/people/users.ts')).runUsers,
+  teams: async () => (await import('./cli/people.ts')).runTeams,
+  users: async () => (await import('./cli/people.ts')).runUsers,
   wallets: async () => (await import('./cli/wallets.ts')).runWallets,
 };
 

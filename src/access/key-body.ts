@@ -1,7 +1,5 @@
 import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
-import { toCredits } from '../core/credits.ts';
-import type { usdWriter } from '../core/usd.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import type { TrailEntry } from '../store/trail.ts';
@@ -69,22 +67,6 @@ export interface KeyFunds {
   /** The worth of a Credit; null in a database that never had a policy. */
   readonly usdPerCredit: string | null;
 }
-
-/** A budget with its spending. */
-export const budgetUseBody = (
-  { budget, spent, forecast: { expected, knownFrom }, renewsAt }: BudgetUse,
-  usd: ReturnType<typeof usdWriter>,
-) => ({
-  ...budgetBody(budget),
-  spent_credits: toCredits(spent),
-  spent_usd: usd(spent),
-  left_credits: toCredits(budget.limit - spent),
-  left_usd: usd(budget.limit - spent),
-  forecast_credits: expected === null ? null : toCredits(expected),
-  forecast_usd: expected === null ? null : usd(expected),
-  forecast_from: isoOrNull(knownFrom),
-  renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
-});
 
 /** An entry of the trail, as `/admin/trail`, `--json` and an export show it. */
 export function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {

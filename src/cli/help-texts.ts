@@ -2,7 +2,9 @@ import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { TEAM_OPERATIONS } from '../admin/teams.ts';
 import { reportUsage } from '../admin/usage.ts';
+import { USER_OPERATIONS } from '../admin/users.ts';
 import type { CommandHelp } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
@@ -31,77 +33,9 @@ Exit code: 0, or 1 when there is no list.`,
     usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
   },
-  'teams create': {
-    usage: `--name NAME [--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--rpm N]
-[--tpm N] [--streams N] [--member-model ID]... [--member-budget ...]... [--member-rpm N]
-[--member-tpm N] [--member-streams N] [--json] [--data DIR]`,
-    summary: 'Make a team.',
-    details: `Models, budgets and limits hold for all keys and users of the team together, beside their own;
-those with --member- for each member that states none. Budgets are written as for keys create.
-A team can be declared in the policy instead, in its section teams.
-${DATA}`,
-  },
-  'teams list': {
-    usage: '[--origin api|policy|former] [--json] [--data DIR]',
-    summary: 'List the teams, and where each comes from.',
-  },
-  'teams show': {
-    usage: 'NAME|ID [--json] [--data DIR]',
-    summary: "Show a team's terms, and those of its members.",
-  },
-  'teams change': {
-    usage: `NAME|ID [--name NAME] [--origin api|policy] [--model ID|all]... [--budget ...|none]...
-[--rpm N|none] [--tpm N|none] [--streams N|none] [--member-...] [--json] [--data DIR]`,
-    summary: 'Change a team that was made through the API.',
-    details: `Flags that are absent change nothing. --model and --budget replace the whole list.
---origin policy hands the team to the policy, whose next load sets its terms; --origin api takes
-over a team that the policy no longer has.
-${DATA}`,
-  },
-  'teams delete': {
-    usage: 'NAME|ID [--data DIR]',
-    summary: 'Delete a team that has no users and no keys.',
-  },
-  'users create': {
-    usage: `[--name NAME] [--email ADDRESS] [--team NAME|ID]
-[--role owner|admin|finance|auditor|lead|member] [--issuer URL --sub SUB]
-[--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--rpm N] [--tpm N]
-[--streams N] [--json] [--data DIR]`,
-    summary: 'Make a user.',
-    details: `Users that sign in are made by that. Without terms a user has those that its team states for
-members. --issuer and --sub name the person behind it at its sign-in; an address names nobody.
-${DATA}`,
-  },
-  'users list': {
-    usage: '[--team NAME|ID] [--role ROLE] [--search TEXT] [--suspended] [--json] [--data DIR]',
-    summary: 'List the users.',
-  },
-  'users show': {
-    usage: 'ID|ADDRESS [--json] [--data DIR]',
-    summary: "Show a user's team, role and terms.",
-  },
-  'users change': {
-    usage: `ID|ADDRESS [--name NAME] [--email ADDRESS] [--team NAME|ID|none] [--role ROLE]
-[--issuer URL|none --sub SUB|none] [--model ID|all]... [--budget ...|none]... [--rpm N|none]
-[--tpm N|none] [--streams N|none] [--json] [--data DIR]`,
-    summary: 'Change a user. Its keys go along to its new team.',
-    details: `Flags that are absent change nothing; none and all return to what the team states for members.
-${DATA}`,
-  },
-  'users suspend': {
-    usage: 'ID|ADDRESS [--data DIR]',
-    summary: "Refuse a user's keys and logins until it is resumed.",
-  },
-  'users resume': {
-    usage: 'ID|ADDRESS [--data DIR]',
-    summary: 'End the suspension of a user.',
-  },
-  'users delete': {
-    usage: 'ID|ADDRESS [--data DIR]',
-    summary: "Revoke a user's keys and forget its name.",
-    details: `An issuer that still signs the person in makes a new user: to keep somebody out, suspend.
-${DATA}`,
-  },
+  ...Object.fromEntries(
+    [...TEAM_OPERATIONS, ...USER_OPERATIONS].map((operation) => [operation.name, helpOf(operation)]),
+  ),
   'db status': {
     usage: '[--json] [--data DIR]',
     summary: 'Show the database, and whether its tables are of this version.',

@@ -18,16 +18,17 @@ export interface Flag {
 }
 
 /** The flags and arguments of a command, by the schema of its input. */
-export function* flagsOf(input: TSchema | undefined, path: readonly string[] = []): Generator<Flag> {
+export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [], prefix = ''): Generator<Flag> {
   for (const [name, whole] of Object.entries(input?.properties ?? {}) as [string, TSchema][]) {
     const field = withoutNull(whole);
     const form = { ...commandOf(field), ...commandOf(whole) };
     const isMany = field.type === 'array' || isMap(field);
-    if (field.type === 'object' && field.properties) yield* flagsOf(field, [...path, name]);
-    else {
+    if (field.type === 'object' && field.properties) {
+      yield* flagsOf(field, [...path, name], form.flag ? `${prefix}${form.flag}-` : prefix);
+    } else {
       const flag = form.flag ?? (isMany ? name.replace(/s$/, '') : name).replaceAll('_', '-');
       yield {
-        name: flag,
+        name: `${prefix}${flag}`,
         path: [...path, name],
         field,
         form,
@@ -63,7 +64,7 @@ export function helpOf(operation: Operation): CommandHelp {
   });
   const described = flags.map((flag) => `${shownName(flag)}: ${flag.description}`);
   return {
-    usage: inLines([...(operation.takesId ? ['ID'] : []), ...words, '[--json]', '[--data DIR]']),
+    usage: inLines([...(operation.takesId ? [operation.idForm ?? 'ID'] : []), ...words, '[--json]', '[--data DIR]']),
     summary: `${operation.summary}.`,
     details: [operation.details, ...described].flatMap((text) => wrapped(text, DETAIL_COLUMNS)).join('\n'),
   };

@@ -84,9 +84,9 @@ function withNumbers(args: readonly string[], flags: readonly Flag[]): readonly 
 }
 
 /** The ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
-function idIn({ name }: Operation, words: readonly string[]): string {
-  const id = onlyOne(words, `${name} takes an ID. The command that lists them shows the IDs.`);
-  if (/^[\w.:@-]{1,128}$/.test(id) && !id.startsWith('sb_')) return id;
+function idIn({ name, idForm }: Operation, words: readonly string[]): string {
+  const id = onlyOne(words, `${name} takes ${idForm ?? 'an ID'}. The command that lists them shows the IDs.`);
+  if ((idForm ? /^.+$/ : /^[\w.:@-]{1,128}$/).test(id) && !id.startsWith('sb_')) return id;
   throw new UsageError('Give only the ID. The ID of a key is the part between sb_live_ and the next underscore.');
 }
 

@@ -76,5 +76,11 @@ function textOf(whole: TSchema, value: unknown): string {
   if (!isObject(value)) return String(value);
   if (isMap(field)) return labelTexts(value as Record<string, string>).join(', ') || none;
   const members = Object.entries(field.properties as Record<string, TSchema>).filter(([name]) => value[name] !== null);
-  return members.map(([name, one]) => `${titleOf(name)} ${textOf(one, value[name])}`).join(', ') || none;
+  const texts = members.map(([name, one]) => [titleOf(name), textOf(one, value[name])]);
+  return (
+    texts
+      .filter(([, one]) => one !== NONE)
+      .map((pair) => pair.join(' '))
+      .join(', ') || none
+  );
 }

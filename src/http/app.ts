@@ -15,7 +15,9 @@ import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
+import { USER_OPERATIONS } from '../admin/users.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
@@ -66,7 +68,6 @@ import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { operationRoutes } from './operations.ts';
 import { operatorOf } from './operator-socket.ts';
-import { peopleRoutes } from './people.ts';
 import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
@@ -201,6 +202,13 @@ function ledgerServices(services: RouteServices, { keys, people }: AppOptions) {
   };
 }
 
+const peopleServices = (services: RouteServices, { people }: AppOptions): RouteServices & PeopleServices => ({
+  ...services,
+  ...people,
+  usesOf: (holder, budgets) => services.gateway.ledger.budgetUses(holder, budgets),
+  teamPlaces: () => services.gateway.lease().snapshot.teamPlaces,
+});
+
 function ownUsageServices(services: RouteServices) {
   const { ledger, lease } = services.gateway;
   return {
@@ -221,8 +229,7 @@ const otherRoutes = (
   countFailure: (request: Request) => void,
   options: AppOptions,
 ) => {
-  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
-    options;
+  const { gateway, policy, desk, keys, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
   const { levels = NO_LEVELS } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
@@ -236,7 +243,8 @@ const otherRoutes = (
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
-    .use(peopleRoutes({ ...services, desk: people }))
+    .use(operationRoutes('teams', TEAM_OPERATIONS, peopleServices(services, options)))
+    .use(operationRoutes('users', USER_OPERATIONS, peopleServices(services, options)))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(decisionDetailRoutes({ ...services, store, levelsOf: (caller) => levels.of(caller) }))

@@ -3,7 +3,9 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
+import { Removal, Team, TeamList } from '../../src/admin/teams.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
+import { User, UserList } from '../../src/admin/users.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
@@ -11,7 +13,6 @@ import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
-import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import {
   ClusterStatus,

@@ -36,7 +36,7 @@ interface Codec {
 
 /** How a field is given and shown in a command; by its schema where nothing is stated. */
 export interface CommandForm {
-  /** The name of its flag. Its own in kebab case unless stated, without the plural `s` of a list. */
+  /** The name of its flag, or what the flags of an object's members begin with. Its own in kebab case unless stated, without the plural `s` of a list. */
   readonly flag?: string;
   /** Whether it is an argument after the ID, in place of a flag. */
   readonly isPositional?: boolean;

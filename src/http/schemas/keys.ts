@@ -1,23 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, ONE_LINE, TEXT_MAX } from '../../access/terms.ts';
-import * as terms from '../../admin/terms.ts';
-import * as field from '../../api/parts.ts';
+import { BUDGET_CREDITS_MAX } from '../../access/terms.ts';
 
-/** A text that is kept and shown. For the document: `checkText` refuses other texts, with what would be right. */
-const KeptText = Type.String({ allOf: [{ maxLength: TEXT_MAX, pattern: ONE_LINE.source }] });
-
-export const keptText = (description: string, example: string) => ({ ...KeptText, description, examples: [example] });
-
-export const keptTextOrNull = (description: string, ...examples: string[]) =>
-  field.orNull(KeptText, description, ...examples);
-
-/** IDs of models, or null. */
-export const modelIds = (description: string) => field.orNull(Type.Array(KeptText, { minItems: 1 }), description);
-
-export const LimitsRequest = terms.LimitsInput;
-export const BudgetRequest = terms.BudgetInput;
-/** A budget with what is spent of it. */
-export const budgetUse = terms.BudgetStatus.properties;
+export { keptText } from '../../admin/terms.ts';
 
 export const addedCredits = Type.Number({
   minimum: -BUDGET_CREDITS_MAX,
