@@ -117,7 +117,7 @@ export const SECTIONS: readonly Section[] = [
       'test/system/crash/disk.test.ts',
       'test/system/deploy/binary.test.ts',
       'test/system/deploy/ledger-note.test.ts',
-      'test/system/deploy/v0.1-next.test.ts',
+      'test/system/deploy/earlier.test.ts',
       'test/system/docs/payments-script.test.ts',
       'test/system/docs/pictures.test.ts',
       'test/system/docs/readme.test.ts',

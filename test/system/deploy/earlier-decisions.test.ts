@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { modelOf, statusOf, summaryOf } from '../../../src/core/decision-record.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { copyFixture } from '../../fixtures/v0.1/folder.ts';
+import { copyFixture } from '../../fixtures/folder.ts';
 
 test('the list takes in the records of 0.1 in batches that survive restarts, and finds them by what they say', async () => {
   const { data, file } = copyFixture();
