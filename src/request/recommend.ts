@@ -17,7 +17,7 @@ import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Advice with what a chat would set aside, and with the price of a payment where the policy takes payments. */
-export type PricedAdvice = Advice & {
+type PricedAdvice = Advice & {
   /** Present where the caller has budgets or a balance; null where a chat would wait for money. */
   readonly first_hold_credits?: number | null;
   readonly payment_quote?: PaymentEstimate;

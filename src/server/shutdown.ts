@@ -19,9 +19,7 @@ const FAREWELL_MS = 1_000;
 const RELEASE_MS = 500;
 
 /** The parts of a server that are closed at its end. */
-export interface ServerParts
-  extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>,
-    Omit<GatewayResources, 'log'> {
+interface ServerParts extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>, Omit<GatewayResources, 'log'> {
   readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
   readonly note: LedgerNote;
