@@ -175,7 +175,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
 /** An error as an upstream sent it, without secrets. */
-export interface OriginalError {
+interface OriginalError {
   /** The dialect of the request. */
   readonly dialect: string;
   readonly status: number;

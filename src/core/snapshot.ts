@@ -271,7 +271,7 @@ export interface PagesMax {
   readonly file: number | null;
 }
 
-export interface DeclaredQuality {
+interface DeclaredQuality {
   /** Share of good answers for tasks without a figure of their own, 0..1. */
   readonly general: number;
   /** By index of the task: 1 for a figure of its own. */

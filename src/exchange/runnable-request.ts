@@ -15,7 +15,7 @@ import type { Trace, TraceStep } from '../telemetry/trace.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** The side of a request that its exchange writes to. */
-export interface ExchangeContext {
+interface ExchangeContext {
   /** Null while nothing is traced. */
   readonly trace: Trace | null;
   /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */

@@ -26,7 +26,7 @@ export interface PluginModule {
 }
 
 /** The exports of a module that are plugins. */
-export type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
+type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
 
 /** Specifier → module, or the error that kept it from loading. */
 export type PluginModules = ReadonlyMap<string, PluginModule | Error>;

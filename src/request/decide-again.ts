@@ -10,7 +10,7 @@ import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A recorded request as the policy in force decides it. */
-export interface RepeatedDecision {
+interface RepeatedDecision {
   readonly revision: string;
   readonly facts: Facts;
   /** Null where the request would be refused before any model is considered. */

@@ -1,4 +1,5 @@
 import { type Caller, rootOf } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { type DecisionRecord, modelOf } from '../core/decision-record.ts';
 import { declaredByTask, declaredFor, type TaskFacts } from '../core/declared.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -87,8 +88,6 @@ function checkAnswered({ outcome }: DecisionRecord): void {
     details: { status },
   });
 }
-
-const DAY_MS = 86_400_000;
 
 /** @throws SignalboxError for a decision whose record is about to be deleted */
 function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, now: number): void {

@@ -14,7 +14,7 @@ import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** A request as its surface has read it, with its payer and the name by which repeats of it are recognized. */
-export interface FundedRequest {
+interface FundedRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly funding: Funding;

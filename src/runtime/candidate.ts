@@ -79,7 +79,7 @@ export interface PolicyTools {
   parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
 
-export interface CandidateOptions {
+interface CandidateOptions {
   /** The policy in force, to compare with. */
   readonly inForce?: PolicyCandidate;
   readonly isStale?: () => boolean;

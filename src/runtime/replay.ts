@@ -15,7 +15,7 @@ import { inSlices } from './slices.ts';
 /** Limit of cached past policies. */
 const BUILT_MAX = 4;
 
-export interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
+interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
   readonly loader: Pick<PluginLoader, 'recall'>;
   /** The policy in force, which need not be built; null for none. */
   readonly inForce: () => DecisionRuntime | null;

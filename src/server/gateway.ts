@@ -4,6 +4,7 @@ import { Levels, Lines } from '../access/levels.ts';
 import { statedLimits } from '../access/limits/newest.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { addressOf } from '../core/holder-address.ts';
 import { LinkedSet } from '../core/linked-set.ts';
@@ -55,7 +56,7 @@ import { prune, watchClock } from './upkeep.ts';
 
 /** Interval at which keys write their uses and try again what could not be put in force, ms. */
 export const REFRESH_MS = 400;
-const PRUNE_EVERY_MS = 3_600_000;
+const PRUNE_EVERY_MS = HOUR_MS;
 /** Interval at which new measurements of endpoints reach decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 

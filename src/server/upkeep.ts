@@ -1,5 +1,5 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
-import { iso } from '../core/clock.ts';
+import { DAY_MS, iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Threads } from '../prompt/threads.ts';
@@ -9,7 +9,6 @@ import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
-const DAY_MS = 86_400_000;
 /** Days that ended logins are kept. */
 const LOGIN_DAYS = 7;
 
