@@ -6,7 +6,6 @@ import { visibleLines } from './core/visible.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
-import { instancesBehind } from './store/instance-reports.ts';
 import { requireStore } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 
@@ -65,7 +64,11 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
 const OFFLINE = '--offline';
 
 /** Runs the command of an operation at the server of the data folder; null where no server of this folder runs, or for another command. */
-async function atRunningServer(name: CommandLine['name'], { args, data }: DataArguments): Promise<string | null> {
+async function atRunningServer(
+  name: CommandLine['name'],
+  { args, data }: DataArguments,
+  { warn }: CommandHost,
+): Promise<string | null> {
   const [word = '', ...rest] = args;
   if (args.includes(OFFLINE)) return null;
   const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
@@ -77,11 +80,15 @@ async function atRunningServer(name: CommandLine['name'], { args, data }: DataAr
     import('./cli/operations.ts'),
     import('./cli/user.ts'),
   ]);
-  return runOperation(operation, rest, atServer(socket, operation, commandActor()));
+  return runOperation(
+    operation,
+    rest,
+    atServer(socket, operation, commandActor(), (text) => warn(complaint(text))),
+  );
 }
 
 async function outputOf(command: CommandLine, host: CommandHost): Promise<CommandOutput> {
-  const answer = 'data' in command ? await atRunningServer(command.name, command) : null;
+  const answer = 'data' in command ? await atRunningServer(command.name, command, host) : null;
   if (answer !== null) return answer;
   const { version, shipped, terminal, now } = host;
   switch (command.name) {
@@ -260,14 +267,8 @@ async function changing(
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
-    let behind: readonly string[] = [];
-    const isInForce = async () => {
-      behind = await instancesBehind(store, change);
-      return behind.length === 0;
-    };
-    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isInForce))) {
-      warn(complaint(`The change is saved. ${served.notServed(behind)}`));
-    }
+    const behind = change > before ? await served.serversBehind(store, change, () => isStoreLocked(file)) : [];
+    if (behind.length > 0) warn(complaint(`The change is saved. ${served.notServed(behind)}`));
     return '';
   } finally {
     keys.close();
