@@ -4,7 +4,6 @@ import { toCredits } from '../core/credits.ts';
 import { usdWriter } from '../core/usd.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
-import type { TrailEntry } from '../store/trail.ts';
 import { keyStateOf } from './key-entry.ts';
 import { budgetBody } from './terms.ts';
 
@@ -101,13 +100,6 @@ export function keyStatusBody(info: KeyInfo, now: number, { uses, balance, usdPe
       left_usd: usd(balance.granted - balance.spent),
     },
   };
-}
-
-/** An entry of the trail, as `/admin/trail`, `--json` and an export show it. */
-export function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
-  const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
-  const what = { action, subject, key_id: keyId, details, request_id: requestId };
-  return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
 }
 
 const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

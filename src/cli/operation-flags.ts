@@ -37,6 +37,10 @@ export const kindOf = ({ field }: Flag): 'switch' | 'list' | 'text' =>
 export const isRemovable = (operation: Operation, { isNullable, form }: Flag): boolean =>
   operation.method === 'PATCH' && isNullable && !form.isPositional;
 
+/** The member of its input that says after which item a page begins; null for none. */
+export const cursorOf = ({ input }: Operation): 'after' | 'before' | null =>
+  (['after', 'before'] as const).find((name) => name in (input?.properties ?? {})) ?? null;
+
 /** The help of an operation's command. */
 export function helpOf(operation: Operation): CommandHelp {
   const flags = [...flagsOf(operation.input)];
@@ -52,7 +56,12 @@ export function helpOf(operation: Operation): CommandHelp {
     return `${form.isPositional ? (form.form ?? name) : `--${name}`}: ${field.description}`;
   });
   return {
-    usage: wrapped([...(operation.takesId ? ['ID'] : []), ...words, '[--json]', '[--data DIR]']),
+    usage: wrapped([
+      ...(operation.takesId ? ['ID'] : []),
+      ...words,
+      ...(operation.confirmation === undefined ? [] : ['--yes']),
+      ...['[--json]', '[--data DIR]'],
+    ]),
     summary: `${operation.summary}.`,
     details: [operation.details, ...described].join('\n'),
   };

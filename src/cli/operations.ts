@@ -5,7 +5,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
-import { type Flag, flagsOf, helpOf, isRemovable, kindOf } from './operation-flags.ts';
+import { cursorOf, type Flag, flagsOf, helpOf, isRemovable, kindOf } from './operation-flags.ts';
 import { printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
@@ -49,6 +49,7 @@ export async function runOperation(operation: Operation, args: readonly string[]
   const { values, positionals } = parseArguments(withNumbers(args, flags), {
     ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),
     json: SWITCH,
+    ...(operation.confirmation !== undefined && { yes: SWITCH }),
   });
   const words = [...positionals];
   const id = operation.takesId ? idIn(operation, words.splice(0, 1)) : '';
@@ -57,6 +58,9 @@ export async function runOperation(operation: Operation, args: readonly string[]
     if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
     if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
       throw new UsageError(`State what to change: ${operation.name} ${helpOf(operation).usage}`);
+    }
+    if (operation.confirmation !== undefined && values.yes !== true) {
+      throw new UsageError(`${operation.confirmation} Add --yes to do it.`);
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
@@ -111,11 +115,11 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
 }
 
 const asObject = (flag: Flag, texts: readonly string[]) =>
-  texts.length > 0 ? (parsedValue(`--${flag.name}`, flag.field, texts) as object) : {};
+  texts.length > 0 ? (parsedValue(flag.path.join('.'), flag.field, texts) as object) : {};
 
-function valueIn({ name, field, form }: Flag, texts: readonly string[]): unknown {
+function valueIn({ path, field, form }: Flag, texts: readonly string[]): unknown {
   const read = form.read ?? (field.items && commandOf(field.items).read);
-  if (!read) return parsedValue(`--${name}`, field, texts);
+  if (!read) return parsedValue(path.join('.'), field, texts);
   return field.type === 'array' ? texts.map(read) : read(texts[0] ?? '');
 }
 
@@ -129,13 +133,21 @@ function put(into: Record<string, unknown>, [name = '', ...more]: readonly strin
   put(inner, more, value);
 }
 
-/** Carries out the operation; a list without `--limit` is read to its end. */
-async function performed(operation: Operation, id: string, input: object, perform: Performer): Promise<unknown> {
+/** Carries out the operation; a list is read to its end, or to its limit. */
+async function performed(
+  operation: Operation,
+  id: string,
+  input: object & { readonly limit?: unknown },
+  perform: Performer,
+): Promise<unknown> {
   const body = await perform(id, input);
-  const cursor = ['after', 'before'].find((name) => name in (operation.input?.properties ?? {}));
-  if (!cursor || 'limit' in input || !isObject(body) || body.has_more !== true) return body;
+  const cursor = cursorOf(operation);
+  if (cursor === null || !isObject(body) || body.has_more !== true) return body;
   const data = objectsIn(body.data);
-  const rest = await performed(operation, id, { ...input, [cursor]: data.at(-1)?.id }, perform);
+  const left = Number(input.limit ?? operation.commandLimit ?? Number.POSITIVE_INFINITY) - data.length;
+  if (left <= 0) return body;
+  const more = { ...input, [cursor]: data.at(-1)?.id, ...(Number.isFinite(left) && { limit: left }) };
+  const rest = await performed(operation, id, more, perform);
   return { ...objectOf(rest), data: [...data, ...objectsIn(objectOf(rest).data)] };
 }
 

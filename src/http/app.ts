@@ -15,6 +15,7 @@ import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { TRAIL_OPERATIONS, type TrailVerifier } from '../admin/trail.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
@@ -79,7 +80,7 @@ import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
 import { trafficRoutes } from './traffic.ts';
-import { type TrailServices, trailRoutes } from './trail.ts';
+import { trailExportRoutes } from './trail.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
 
@@ -103,7 +104,7 @@ export interface AppOptions {
   built(): BuiltConsole | null;
   readonly logins: LoginDesk;
   readonly tokens: Tokens;
-  readonly trailHeads?: TrailServices['trailHeads'];
+  readonly trailHeads?: TrailVerifier['trailHeads'];
   /** Puts the terms of their levels to callers; absent where there are none. */
   readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
@@ -214,6 +215,19 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
+const VERIFICATIONS = {
+  own: 1,
+  all: 1,
+  ownTaken: 'A verification of yours is still running. Send the next one once it is done.',
+  allTaken: 'Another verification of the trail is running. Try again once it is done.',
+} as const;
+
+const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
+  ...services,
+  ...{ store, trailHeads },
+  verifications: new Places(VERIFICATIONS),
+});
+
 /** All other routes of the API. */
 const otherRoutes = (
   services: RouteServices,
@@ -221,8 +235,7 @@ const otherRoutes = (
   countFailure: (request: Request) => void,
   options: AppOptions,
 ) => {
-  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
-    options;
+  const { gateway, policy, desk, keys, people, store, metrics, status, alerts, signIn, built, logins } = options;
   const { levels = NO_LEVELS } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
@@ -234,7 +247,8 @@ const otherRoutes = (
     .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
     .use(statusRoutes(services, status))
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
-    .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
+    .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))
+    .use(trailExportRoutes({ ...services, store }))
     .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
     .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))

@@ -261,7 +261,7 @@ describe('keys show and keys log', () => {
       /^budget {5}500 Credits a month \(UTC\), then cap: 0 Credits \(0\.00 USD\) spent, 500 Credits left; renews/m,
     );
     expect(out).toMatch(/^balance {4}none/m);
-    const [entry] = JSON.parse((await box.run('keys', 'log', '--key', id, '--json')).out);
+    const [entry] = JSON.parse((await box.run('keys', 'log', '--key', id, '--json')).out).data;
     expect(entry).toMatchObject({
       action: 'create',
       key_id: id,

@@ -3,6 +3,7 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
+import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
@@ -21,7 +22,6 @@ import {
   LearningStatus,
   Readiness,
 } from '../../src/http/schemas/status.ts';
-import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,
   PaymentList,

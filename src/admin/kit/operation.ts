@@ -80,6 +80,10 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly isTagged?: boolean;
   /** Whether it takes `If-Match`, because the last of two changes could undo the first unseen. */
   readonly takesTags?: boolean;
+  /** How many items of its list the command shows where `--limit` does not say it; all unless stated. */
+  readonly commandLimit?: number;
+  /** Why the command does it only with `--yes`, in a sentence. */
+  readonly confirmation?: string;
   /** What its command prints without `--json`: a table, every member in a line of its own, or a text. `fields` unless stated. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
   /** Checks that the caller's role reaches what it is about, and does it. @throws SignalboxError */

@@ -60,8 +60,3 @@ export const USER_CHANGES = {
   lead: { summary: 'A lead', value: { role: 'lead' } },
   budget: { summary: 'A budget of its own', value: { budgets: [{ limit_credits: 20_000, window: 'month' }] } },
 } as const;
-
-export const ERASE_REQUESTS = {
-  actor: { summary: 'An actor', value: { actor_name: 'alice' } },
-  subject: { summary: 'The words in the changes of a key', value: { subject: 'k7mw2pq9x4ta' } },
-} as const;
