@@ -57,6 +57,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   },
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
+  traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
   trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
   ledger: async () => {
     const [{ showLedger }, { reportUsage }] = await Promise.all([
@@ -191,7 +192,8 @@ async function ledger(
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
-async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+async function traffic({ args: words, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+  const args = words.filter((word) => word !== OFFLINE);
   const file = await existing(place);
   const [{ openStore }, { openKeys }, { openPeople }, { runTraffic }] = await Promise.all([
     import('./store/open.ts'),

@@ -2,6 +2,7 @@ import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { showTraffic } from '../admin/traffic.ts';
 import { eraseEntries, KEYS_LOG, listEntries } from '../admin/trail.ts';
 import { reportUsage } from '../admin/usage.ts';
 import type { CommandHelp } from './command-help.ts';
@@ -125,16 +126,7 @@ ${DATABASE}`,
 TO must be new, or have no rows. Records of version 0.1 are left out. Budgets are counted anew at the next start.
 Exit code: 0 where both audits agree, 2 where not or where they find mistakes, 1 without a copy.`,
   },
-  'traffic show': {
-    usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]
-[--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
-[--data DIR]`,
-    summary: 'Show requests, money, tokens and times of a period.',
-    details: `A row for each series, the greatest spend first, of the last 24 hours unless it is said.
---json has the figures of each bucket, as GET /admin/traffic returns them.
---provider, --team, --user, --task, --status and --label NAME=VALUE are filters, too; one filter at a
-time. --team and --user take IDs.`,
-  },
+  [showTraffic.name]: helpOf(showTraffic),
   'traffic rebuild': {
     usage: '[--data DIR]',
     summary: 'Count traffic again, from the ledger and the records that still exist.',

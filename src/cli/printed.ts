@@ -36,12 +36,11 @@ function linesOf(name: string, whole: TSchema, value: unknown): [name: string, t
   return value.map((one) => [title.replace(/s$/, ''), textOf(field.items, one)]);
 }
 
-function tableOf({ columns, sum }: Columns, output: TSchema, body: unknown): string {
+function tableOf({ columns, rows: rowsOf, sum }: Columns, output: TSchema, body: unknown): string {
   const fields = Object.entries(output.properties as Record<string, TSchema>);
   const [name = '', list] = fields.find(([, field]) => field.items?.properties) ?? [];
-  const rows = isObject(body) ? objectsIn(body[name]) : [];
-  const members = list?.items.properties as Record<string, TSchema>;
-  const cells = columns.flatMap((column) => columnsOf(column, members[column]!, rows));
+  const rows = objectsIn(rowsOf ? rowsOf(body as never) : objectOf(body)[name]);
+  const cells = columns.flatMap((column) => columnsOf(column.split('.'), list!.items, rows));
   // A column that no row has anything in tells nothing.
   const kept = cells.filter(({ texts }, at) => at === 0 || rows.length === 0 || texts.some((text) => text !== NONE));
   const table = grid(
@@ -59,11 +58,18 @@ interface Column {
 }
 
 /** The column of a member; of a map that is spread, one for each of its names. */
-function columnsOf(name: string, field: TSchema, rows: readonly Members[]): readonly Column[] {
+function columnsOf(path: readonly string[], item: TSchema, rows: readonly Members[]): readonly Column[] {
+  const field = path.reduce((outer, name) => outer.properties[name], item);
+  const values = rows.map((row) => path.reduce<unknown>((outer, name) => objectOf(outer)[name], row));
   if (!commandOf(field).isSpread) {
-    return [{ head: titleOf(name).toUpperCase(), texts: rows.map((row) => textOf(field, row[name])) }];
+    const head = path
+      .slice(path.length > 1 ? 1 : 0)
+      .map(titleOf)
+      .join(' ')
+      .toUpperCase();
+    return [{ head, texts: values.map((value) => textOf(field, value)) }];
   }
-  const maps = rows.map((row) => objectOf(row[name]));
+  const maps = values.map(objectOf);
   const names = new Set(maps.flatMap((map) => Object.keys(map)));
   return [...names].map((one) => ({
     head: titleOf(one).toUpperCase(),

@@ -15,6 +15,7 @@ import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { showTraffic } from '../admin/traffic.ts';
 import { TRAIL_OPERATIONS, type TrailVerifier } from '../admin/trail.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
@@ -30,7 +31,7 @@ import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { operatorAs, type Principal } from '../operate/principal.ts';
 import { type Sight, sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
-import type { TrafficSources } from '../operate/traffic/traffic.ts';
+import { namesOf, type TrafficSources } from '../operate/traffic/traffic.ts';
 import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../operate/usage.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
@@ -79,7 +80,6 @@ import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
-import { trafficRoutes } from './traffic.ts';
 import { trailExportRoutes } from './trail.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
@@ -215,6 +215,12 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
+const trafficServices = (services: RouteServices, { keys, logins, store }: AppOptions) => ({
+  ...services,
+  ...{ store, nameOf: namesOf(keys, logins.people) },
+  sightOf: ({ caller }: Principal) => sightOf(caller, { keys, policy: () => services.gateway.lease().snapshot }),
+});
+
 const VERIFICATIONS = {
   own: 1,
   all: 1,
@@ -259,7 +265,7 @@ const otherRoutes = (
     .use(playgroundRoutes({ ...services, keys }))
     .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
     .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
-    .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
+    .use(operationRoutes('traffic', [showTraffic], trafficServices(services, options)))
     .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
@@ -268,12 +274,6 @@ const otherRoutes = (
     )
     .use(x402Routes({ ...services, gateway, store }));
 };
-
-const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
-  key: async (id) => (await keys.named([id])).get(id)?.name ?? null,
-  team: (id) => logins.people.team(id)?.name ?? null,
-  user: (id) => logins.people.user(id)?.name || null,
-});
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 

@@ -28,8 +28,10 @@ export interface OperationHost {
 
 /** The table that a command prints of a list. */
 export interface Columns {
-  /** Members of an item. One that no item has anything in is left out. */
+  /** Members of an item, such as `whole.requests` within another. One that no item has anything in is left out. */
   readonly columns: readonly string[];
+  /** The items, where they are more than those of the list. */
+  readonly rows?: (body: never) => readonly object[];
   /** The sentence after the table. */
   readonly sum?: (body: never) => string;
 }

@@ -8,8 +8,10 @@ export const isMap = ({ type, patternProperties }: TSchema): boolean =>
   type === 'object' && patternProperties !== undefined;
 
 /** The words of which a field is one; none for another field. */
-export const wordsOf = ({ anyOf = [] }: TSchema): readonly string[] =>
-  (anyOf as readonly TSchema[]).flatMap(({ const: word }) => (typeof word === 'string' ? [word] : []));
+export const wordsOf = (field: TSchema): readonly string[] =>
+  ((field.anyOf ?? [field]) as readonly TSchema[]).flatMap(({ const: word }) =>
+    typeof word === 'string' ? [word] : [],
+  );
 
 /** The schema of a value that may also be null. */
 export function withoutNull(field: TSchema): TSchema {

@@ -3,6 +3,7 @@ import type * as keys from '../../admin/keys.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type * as subjects from '../../admin/subjects.ts';
+import type * as traffic from '../../admin/traffic.ts';
 import type * as trail from '../../admin/trail.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
@@ -13,7 +14,6 @@ import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
-import type * as traffic from '../../http/schemas/traffic.ts';
 import type * as x402 from '../../http/x402/schemas.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
