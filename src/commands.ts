@@ -47,11 +47,19 @@ const resultOf = (output: CommandOutput): CommandResult =>
 
 /** The operations of groups whose commands a running server carries out. */
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
-  keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
+  keys: async () => {
+    const [{ KEY_OPERATIONS }, { KEYS_LOG }] = await Promise.all([
+      import('./admin/keys.ts'),
+      import('./admin/trail.ts'),
+    ]);
+    return [...KEY_OPERATIONS, KEYS_LOG];
+  },
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
   teams: async () => (await import('./admin/teams.ts')).TEAM_OPERATIONS,
   users: async () => (await import('./admin/users.ts')).USER_OPERATIONS,
+  traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
+  trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
   ledger: async () => {
     const [{ showLedger }, { reportUsage }] = await Promise.all([
       import('./admin/ledger.ts'),
@@ -193,7 +201,8 @@ async function ledger(
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
-async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+async function traffic({ args: words, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+  const args = words.filter((word) => word !== OFFLINE);
   const file = await existing(place);
   const [{ openStore }, { openKeys }, { openPeople }, { runTraffic }] = await Promise.all([
     import('./store/open.ts'),
@@ -212,7 +221,8 @@ async function traffic({ args, ...place }: DataArguments, { now }: CommandHost):
   }
 }
 
-async function trail({ args, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
+async function trail({ args: words, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
+  const args = words.filter((word) => word !== OFFLINE);
   const file = await existing(place);
   const [{ openStore }, { runTrail }, { notedHeads }] = await Promise.all([
     import('./store/open.ts'),

@@ -2,7 +2,6 @@ import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
-import type { TrailEntry } from '../store/trail.ts';
 import { keyStateOf } from './key-entry.ts';
 import { budgetBody } from './terms.ts';
 
@@ -66,13 +65,6 @@ export interface KeyFunds {
   readonly balance: StoredBalance | null;
   /** The worth of a Credit; null in a database that never had a policy. */
   readonly usdPerCredit: string | null;
-}
-
-/** An entry of the trail, as `/admin/trail`, `--json` and an export show it. */
-export function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
-  const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
-  const what = { action, subject, key_id: keyId, details, request_id: requestId };
-  return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
 }
 
 const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

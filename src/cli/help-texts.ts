@@ -3,6 +3,8 @@ import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { TEAM_OPERATIONS } from '../admin/teams.ts';
+import { showTraffic } from '../admin/traffic.ts';
+import { eraseEntries, KEYS_LOG, listEntries } from '../admin/trail.ts';
 import { reportUsage } from '../admin/usage.ts';
 import { USER_OPERATIONS } from '../admin/users.ts';
 import type { CommandHelp } from './command-help.ts';
@@ -25,14 +27,10 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   ...Object.fromEntries(
-    [...[...KEY_OPERATIONS, showLedger, reportUsage], ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS]].map(
+    [...[...KEY_OPERATIONS, KEYS_LOG, showLedger, reportUsage], ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS]].map(
       (operation) => [operation.name, helpOf(operation)],
     ),
   ),
-  'keys log': {
-    usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
-    summary: 'List changes to keys, newest first, with who made them.',
-  },
   ...Object.fromEntries(
     [...TEAM_OPERATIONS, ...USER_OPERATIONS].map((operation) => [operation.name, helpOf(operation)]),
   ),
@@ -62,28 +60,13 @@ ${DATABASE}`,
 TO must be new, or have no rows. Records of version 0.1 are left out. Budgets are counted anew at the next start.
 Exit code: 0 where both audits agree, 2 where not or where they find mistakes, 1 without a copy.`,
   },
-  'traffic show': {
-    usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]
-[--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
-[--data DIR]`,
-    summary: 'Show requests, money, tokens and times of a period.',
-    details: `A row for each series, the greatest spend first, of the last 24 hours unless it is said.
---json has the figures of each bucket, as GET /admin/traffic returns them.
---provider, --team, --user, --task, --status and --label NAME=VALUE are filters, too; one filter at a
-time. --team and --user take IDs.`,
-  },
+  [showTraffic.name]: helpOf(showTraffic),
   'traffic rebuild': {
     usage: '[--data DIR]',
     summary: 'Count traffic again, from the ledger and the records that still exist.',
     details: `Works beside a running server. Days whose records were deleted are kept as they are.`,
   },
-  'trail list': {
-    usage: `[--subject ID] [--by NAME] [--action ACTION] [--from T] [--to T] [--limit 100]
-[--before ID] [--json] [--data DIR]`,
-    summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
-    details: `--by takes the name, ID or address of an actor, or a kind such as server. T is a month, day or
-time in UTC: a month without --to is that month, anything else has no end.`,
-  },
+  [listEntries.name]: helpOf(listEntries),
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
     summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
@@ -96,12 +79,7 @@ Exit code: 2 when something is wrong.`,
     summary: 'Write the trail as JSON lines, with its head in the last one.',
     details: 'T is as for ledger export.',
   },
-  'trail erase': {
-    usage: '--by NAME | --subject ID, --yes [--data DIR]',
-    summary: 'Erase personal words from the trail, and keep its chain whole.',
-    details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
-key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
-  },
+  [eraseEntries.name]: helpOf(eraseEntries),
   instances: {
     usage: '[--json] [--data DIR]',
     summary: 'List the servers at the database, with the policy, version and clock of each.',

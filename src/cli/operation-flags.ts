@@ -51,6 +51,10 @@ export const kindOf = ({ field }: Flag): 'switch' | 'list' | 'text' =>
 export const isRemovable = (operation: Operation, { isNullable, form }: Flag): boolean =>
   operation.method === 'PATCH' && isNullable && !form.isPositional;
 
+/** The member of its input that says after which item a page begins; null for none. */
+export const cursorOf = ({ input }: Operation): 'after' | 'before' | null =>
+  (['after', 'before'] as const).find((name) => name in (input?.properties ?? {})) ?? null;
+
 /** The help of an operation's command. */
 export function helpOf(operation: Operation): CommandHelp {
   const flags = [...flagsOf(operation.input)];
@@ -64,7 +68,12 @@ export function helpOf(operation: Operation): CommandHelp {
   });
   const described = flags.map((flag) => `${shownName(flag)}: ${flag.description}`);
   return {
-    usage: inLines([...(operation.takesId ? [operation.idForm ?? 'ID'] : []), ...words, '[--json]', '[--data DIR]']),
+    usage: inLines([
+      ...(operation.takesId ? [operation.idForm ?? 'ID'] : []),
+      ...words,
+      ...(operation.confirmation === undefined ? [] : ['--yes']),
+      ...['[--json]', '[--data DIR]'],
+    ]),
     summary: `${operation.summary}.`,
     details: [operation.details, ...described].flatMap((text) => wrapped(text, DETAIL_COLUMNS)).join('\n'),
   };

@@ -6,7 +6,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
-import { type Flag, flagsOf, isRemovable, kindOf, shownName } from './operation-flags.ts';
+import { cursorOf, type Flag, flagsOf, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
@@ -50,6 +50,7 @@ export async function runOperation(operation: Operation, args: readonly string[]
   const { values, positionals } = parseArguments(withNumbers(args, flags), {
     ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),
     json: SWITCH,
+    ...(operation.confirmation !== undefined && { yes: SWITCH }),
   });
   const words = [...positionals];
   const id = operation.takesId ? idIn(operation, words.splice(0, 1)) : '';
@@ -58,6 +59,9 @@ export async function runOperation(operation: Operation, args: readonly string[]
     if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
     if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
       throw new UsageError(`State what to change. See ${commandName()} help ${operation.name}.`);
+    }
+    if (operation.confirmation !== undefined && values.yes !== true) {
+      throw new UsageError(`${operation.confirmation} Add --yes to do it.`);
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
@@ -135,13 +139,21 @@ function put(into: Record<string, unknown>, [name = '', ...more]: readonly strin
   put(inner, more, value);
 }
 
-/** Carries out the operation; a list without `--limit` is read to its end. */
-async function performed(operation: Operation, id: string, input: object, perform: Performer): Promise<unknown> {
+/** Carries out the operation; a list is read to its end, or to its limit. */
+async function performed(
+  operation: Operation,
+  id: string,
+  input: object & { readonly limit?: unknown },
+  perform: Performer,
+): Promise<unknown> {
   const body = await perform(id, input);
-  const cursor = ['after', 'before'].find((name) => name in (operation.input?.properties ?? {}));
-  if (!cursor || 'limit' in input || !isObject(body) || body.has_more !== true) return body;
+  const cursor = cursorOf(operation);
+  if (cursor === null || !isObject(body) || body.has_more !== true) return body;
   const data = objectsIn(body.data);
-  const rest = await performed(operation, id, { ...input, [cursor]: data.at(-1)?.id }, perform);
+  const left = Number(input.limit ?? operation.commandLimit ?? Number.POSITIVE_INFINITY) - data.length;
+  if (left <= 0) return body;
+  const more = { ...input, [cursor]: data.at(-1)?.id, ...(Number.isFinite(left) && { limit: left }) };
+  const rest = await performed(operation, id, more, perform);
   return { ...objectOf(rest), data: [...data, ...objectsIn(objectOf(rest).data)] };
 }
 

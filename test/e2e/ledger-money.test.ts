@@ -40,7 +40,7 @@ describe('ledger refund', () => {
       const rest = await box.run('ledger', 'refund', first.decision_id);
       expect(rest).toMatchObject({ code: 0, out: expect.stringContaining('Gave back 0.072 Credits') });
       expect((await chat(box)).status).toBe(200);
-      const changes = JSON.parse((await box.run('trail', 'list', '--json', '--limit', '2')).out);
+      const { data: changes } = JSON.parse((await box.run('trail', 'list', '--json', '--limit', '2')).out);
       const subject = { kind: 'decision', id: first.decision_id };
       expect(changes).toMatchObject([
         { action: 'refund', subject, details: { credits: 0.072 } },

@@ -53,7 +53,11 @@ const made = async (path: string, body: object) => {
 };
 const trailOf = async (id: string) => {
   const { out } = await live.box.run('trail', 'list', '--subject', id, '--json');
-  return JSON.parse(out) as { action: string; actor: { kind: string }; details: { before?: object; after?: object } }[];
+  return JSON.parse(out).data as {
+    action: string;
+    actor: { kind: string };
+    details: { before?: object; after?: object };
+  }[];
 };
 
 describe('a team of the API', () => {

@@ -45,7 +45,7 @@ import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
 import { rebuildTraffic } from '../../src/operate/traffic/rebuild.ts';
-import { trafficBody } from '../../src/operate/traffic/traffic.ts';
+import { trafficOf } from '../../src/operate/traffic/traffic.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
@@ -182,7 +182,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
-  trafficBody: [[...MONEY, ...MEMBERS], (by) => trafficBody(by, stub, stub)],
+  trafficOf: [[...MONEY, ...MEMBERS], (by) => trafficOf(by, stub, stub)],
   unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
   verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],

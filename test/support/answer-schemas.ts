@@ -4,6 +4,7 @@ import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { Removal, Team, TeamList } from '../../src/admin/teams.ts';
+import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { User, UserList } from '../../src/admin/users.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
@@ -22,7 +23,6 @@ import {
   LearningStatus,
   Readiness,
 } from '../../src/http/schemas/status.ts';
-import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,
   PaymentList,

@@ -28,8 +28,10 @@ export interface OperationHost {
 
 /** The table that a command prints of a list. */
 export interface Columns {
-  /** Members of an item. One that no item has anything in is left out. */
+  /** Members of an item, such as `whole.requests` within another. One that no item has anything in is left out. */
   readonly columns: readonly string[];
+  /** The items, where they are more than those of the list. */
+  readonly rows?: (body: never) => readonly object[];
   /** The sentence after the table. */
   readonly sum?: (body: never) => string;
 }
@@ -82,6 +84,10 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly isTagged?: boolean;
   /** Whether it takes `If-Match`, because the last of two changes could undo the first unseen. */
   readonly takesTags?: boolean;
+  /** How many items of its list the command shows where `--limit` does not say it; all unless stated. */
+  readonly commandLimit?: number;
+  /** Why the command does it only with `--yes`, in a sentence. */
+  readonly confirmation?: string;
   /** What its command prints without `--json`: a table, every member in a line of its own, or a text. `fields` unless stated. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
   /** Checks that the caller's role reaches what it is about, and does it. The role includes the action. @throws SignalboxError */

@@ -3,11 +3,9 @@ import type { Keys } from '../../access/keys.ts';
 import type { People } from '../../access/people.ts';
 import { PeopleError } from '../../access/people-terms.ts';
 import { KeyTermsError } from '../../access/terms.ts';
-import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { WalletSource } from '../../operate/wallets.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { onlyOne } from '../arguments.ts';
 
 /** The inputs of every command on keys. */
 export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {
@@ -30,13 +28,3 @@ export const withTerms =
       const isRefusal = [KeyTermsError, KeyConflict, PeopleError].some((kind) => cause instanceof kind);
       throw isRefusal && cause instanceof Error ? new UsageError(cause.message) : cause;
     });
-
-/** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
-export function idOf(positionals: readonly string[], command: string): string {
-  const usage = `keys ${command} takes the ID of one key. Run ${commandName()} keys list to see the IDs.`;
-  const id = onlyOne(positionals, usage);
-  if (!/^[0-9a-z]{1,32}$/.test(id)) {
-    throw new UsageError('Give only the ID of the key: the part between sb_live_ and the next underscore.');
-  }
-  return id;
-}

@@ -4,6 +4,8 @@ import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type * as subjects from '../../admin/subjects.ts';
 import type * as teams from '../../admin/teams.ts';
+import type * as traffic from '../../admin/traffic.ts';
+import type * as trail from '../../admin/trail.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
 import type * as users from '../../admin/users.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
@@ -13,8 +15,6 @@ import type * as models from '../../http/schemas/models.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
-import type * as traffic from '../../http/schemas/traffic.ts';
-import type * as trail from '../../http/schemas/trail.ts';
 import type * as x402 from '../../http/x402/schemas.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */

@@ -33,8 +33,3 @@ export const FEEDBACK_REQUESTS = {
     value: { decision_id: 'dec_0a4x1wm3zk0', score: 0.5, label: 'unit-tests' },
   },
 } as const;
-
-export const ERASE_REQUESTS = {
-  actor: { summary: 'An actor', value: { actor_name: 'alice' } },
-  subject: { summary: 'The words in the changes of a key', value: { subject: 'k7mw2pq9x4ta' } },
-} as const;
