@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { CHILD_KEY_OPERATIONS } from '../../../src/admin/child-keys.ts';
 import { KEY_OPERATIONS } from '../../../src/admin/keys.ts';
-import type { Operation } from '../../../src/admin/kit/operation.ts';
+import type { Operation as AdminOperation } from '../../../src/admin/kit/operation.ts';
 import { SUBJECT_OPERATIONS } from '../../../src/admin/subjects.ts';
 import { TEAM_OPERATIONS } from '../../../src/admin/teams.ts';
 import { USER_OPERATIONS } from '../../../src/admin/users.ts';
@@ -20,7 +20,7 @@ import { ANSWERS } from '../../support/answer-schemas.ts';
 import { ROUTES } from '../../support/routes.ts';
 import { useSignalbox } from '../../support/use.ts';
 
-const OPERATIONS: readonly Operation[] = [
+const OPERATIONS: readonly AdminOperation[] = [
   ...[...KEY_OPERATIONS, ...CHILD_KEY_OPERATIONS, ...SUBJECT_OPERATIONS],
   ...[...TEAM_OPERATIONS, ...USER_OPERATIONS],
 ];
