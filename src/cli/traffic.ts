@@ -21,7 +21,7 @@ interface TrafficCommand {
 /** `signalbox traffic show|rebuild`. Throws UsageError. */
 export const runTraffic = groupOf<TrafficCommand, string>('traffic', {
   ...commandsOf<TrafficServices, TrafficCommand>([showTraffic], ({ store, keys, people }) => ({
-    ...{ store, nameOf: namesOf(keys, people), sightOf: () => FULL_SIGHT },
+    ...{ store, nameOf: namesOf(keys, () => people), sightOf: () => FULL_SIGHT },
     teamIdOf: (text) => people.teamNamed(text)?.id ?? text,
     // A ledger that never had a policy has no charges.
     usdPerCredit: async () => (await store.journal.usdPerCredit()) ?? '0',

@@ -225,7 +225,7 @@ function ownUsageServices(services: RouteServices) {
 
 const trafficServices = (services: RouteServices, { keys, logins, store }: AppOptions) => ({
   ...services,
-  ...{ store, nameOf: namesOf(keys, logins.people) },
+  ...{ store, nameOf: namesOf(keys, () => logins.people) },
   sightOf: ({ caller }: Principal) => sightOf(caller, { keys, policy: () => services.gateway.lease().snapshot }),
 });
 

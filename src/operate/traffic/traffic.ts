@@ -42,11 +42,11 @@ export interface TrafficSources {
 /** The names of keys, teams and users, by the copies of them. */
 export const namesOf = (
   keys: Pick<Keys, 'named'>,
-  people: Pick<People, 'team' | 'user'>,
+  people: () => Pick<People, 'team' | 'user'>,
 ): TrafficSources['nameOf'] => ({
   key: async (id) => (await keys.named([id])).get(id)?.name ?? null,
-  team: (id) => people.team(id)?.name ?? null,
-  user: (id) => people.user(id)?.name || null,
+  team: (id) => people().team(id)?.name ?? null,
+  user: (id) => people().user(id)?.name || null,
 });
 
 export const TRAFFIC_LIMIT = 10;
