@@ -141,15 +141,18 @@ export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }:
   renewsAt: Number.isFinite(renewsAt) ? renewsAt : null,
 });
 
-/** A whole number of seconds on the wire, and a duration such as `30d` in a command. */
-export function inSeconds<Schema extends TSchema>(field: Schema, flag: string): Schema {
+/**
+ * A whole number of seconds on the wire, and a duration such as `30d` in a command.
+ * @param help describes the flag
+ */
+export function inSeconds<Schema extends TSchema>(field: Schema, flag: string, help?: string): Schema {
   const { minimum, maximum } = withoutNull(field);
   const read = (text: string) => {
     const seconds = durationIn(text) / 1_000;
     if (seconds >= minimum && seconds <= maximum) return seconds;
-    throw new UsageError(`--${flag} takes from ${durationText(minimum)} to ${durationText(maximum)}, not "${text}".`);
+    throw new UsageError(`Write a duration from ${durationText(minimum)} to ${durationText(maximum)}, not "${text}".`);
   };
-  return f.inCommand(field, { flag, form: '30d', read });
+  return f.inCommand(field, { flag, form: '30d', read, ...(help !== undefined && { help }) });
 }
 
 /**

@@ -73,11 +73,12 @@ export const atServer =
 
 /** The error of an answer. */
 function errorIn(body: unknown, status: number): SignalboxError {
-  const { code, message } = objectOf(objectOf(body).error);
+  const { code, message, param } = objectOf(objectOf(body).error);
   const known = textOf(code);
   return new SignalboxError(
     isErrorCode(known) ? known : 'internal_error',
     textOf(message) || `The server answered ${status}.`,
+    typeof param === 'string' ? { param } : {},
   );
 }
 

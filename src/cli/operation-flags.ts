@@ -4,6 +4,7 @@ import type { Operation } from '../admin/kit/operation.ts';
 import { isMap, withoutNull, wordsOf } from '../admin/kit/values.ts';
 import { wrapped } from '../core/text.ts';
 import type { CommandHelp } from './command-help.ts';
+import { WIDTH } from './terminal.ts';
 
 /** A member of the input that a flag or an argument states. */
 export interface Flag {
@@ -47,9 +48,17 @@ export const shownName = ({ name, form }: Flag): string =>
 export const kindOf = ({ field }: Flag): 'switch' | 'list' | 'text' =>
   field.type === 'boolean' ? 'switch' : field.type === 'array' || isMap(field) ? 'list' : 'text';
 
-/** Whether a flag `--no-…` takes the value of a member away. */
-export const isRemovable = (operation: Operation, { isNullable, form }: Flag): boolean =>
-  operation.method === 'PATCH' && isNullable && !form.isPositional;
+/** Whether a flag `--no-…` takes the value of a member away, or says no. */
+export const isRemovable = ({ method }: Operation, { isNullable, form, field }: Flag): boolean =>
+  !form.isPositional &&
+  ((method === 'PATCH' && isNullable) || (field.type === 'boolean' && field.default === undefined));
+
+/** A text with the names of flags in place of members. */
+export const inFlags = (text: string, flags: readonly Flag[]): string =>
+  text.replaceAll(/`([a-z_.]+)(?:\[\d+\][^`]*)?`/g, (whole, path: string) => {
+    const flag = flags.find((one) => one.path.join('.') === path);
+    return flag ? shownName(flag) : whole;
+  });
 
 /** The member of its input that says after which item a page begins; null for none. */
 export const cursorOf = ({ input }: Operation): 'after' | 'before' | null =>
@@ -66,27 +75,42 @@ export function helpOf(operation: Operation): CommandHelp {
     if (!isRemovable(operation, flag)) return stated;
     return `${stated} [--no-${flag.name}${isMap(flag.field) ? ' NAME]...' : ']'}`;
   });
-  const described = flags.map((flag) => `${shownName(flag)}: ${flag.description}`);
+  const described = flags.map(
+    (flag) => `${shownName(flag)}: ${flag.form.help ?? inFlags(describedIn(operation, flag), flags)}`,
+  );
+  const indent = `  ./signalbox ${operation.name} `.length;
   return {
-    usage: inLines([
-      ...(operation.takesId ? [operation.idForm ?? 'ID'] : []),
-      ...words,
-      ...(operation.confirmation === undefined ? [] : ['--yes']),
-      ...['[--json]', '[--data DIR]'],
-    ]),
+    usage: inLines(
+      [
+        ...(operation.takesId ? [operation.idForm ?? 'ID'] : []),
+        ...words,
+        ...(operation.confirmation === undefined ? [] : ['--yes']),
+        ...['[--json]', '[--data DIR]'],
+      ],
+      WIDTH - indent,
+    ),
     summary: `${operation.summary}.`,
-    details: [operation.details, ...described].flatMap((text) => wrapped(text, DETAIL_COLUMNS)).join('\n'),
+    details: [
+      ...wrapped(inFlags(operation.details, flags), DETAIL_COLUMNS),
+      ...described.flatMap((text) => wrapped(text, DETAIL_COLUMNS - 2).join('\n  ')),
+    ].join('\n'),
   };
 }
 
-/** Columns of a line of a usage, and of its details. */
-const USAGE_COLUMNS = 90;
-const DETAIL_COLUMNS = 100;
+/** Columns of a line of the details: the help indents them. */
+const DETAIL_COLUMNS = WIDTH - 6;
 
-const inLines = (words: readonly string[]): string =>
+/** The description of a flag. What null means in a body is left out, or said of the flag that takes the value away. */
+function describedIn(operation: Operation, flag: Flag): string {
+  const { description, name, field } = flag;
+  if (isRemovable(operation, flag) && !isMap(field)) return description.replaceAll(/\bnull\b/gi, `--no-${name}`);
+  return description.replaceAll(/(?:; null\b[^.]*| ?\bNull\b[^.]*\.)/g, '');
+}
+
+const inLines = (words: readonly string[], columns: number): string =>
   words.reduce((text, word) => {
     const line = text.slice(text.lastIndexOf('\n') + 1);
-    return `${text}${line.length + word.length < USAGE_COLUMNS ? ' ' : '\n'}${word}`;
+    return `${text}${line.length + word.length < columns ? ' ' : '\n'}${word}`;
   });
 
 function formOf(field: TSchema): string {

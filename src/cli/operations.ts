@@ -6,7 +6,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
-import { cursorOf, type Flag, flagsOf, isRemovable, kindOf, shownName } from './operation-flags.ts';
+import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
@@ -67,7 +67,7 @@ export async function runOperation(operation: Operation, args: readonly string[]
     if (body instanceof TextAnswer) return body.text;
     return values.json === true ? jsonText(body) : printed(operation, body, id);
   } catch (cause) {
-    throw cause instanceof SignalboxError ? new UsageError(flagged(cause.message, flags)) : cause;
+    throw cause instanceof SignalboxError ? refusalOf(cause, flags) : cause;
   }
 }
 
@@ -103,10 +103,10 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
     const given = flag.form.isPositional ? words.splice(0, 1) : [values[flag.name] ?? []].flat();
     const texts = given.filter((one) => typeof one === 'string');
     const removed = isRemovable(operation, flag) ? values[`no-${flag.name}`] : undefined;
-    if (removed === true && texts.length > 0) {
+    if (removed === true && (texts.length > 0 || values[flag.name] === true)) {
       throw new UsageError(`--no-${flag.name} contradicts --${flag.name}. Give one of them.`);
     }
-    if (removed === true) put(input, flag.path, null);
+    if (removed === true) put(input, flag.path, kindOf(flag) === 'switch' ? false : null);
     else if (Array.isArray(removed))
       put(input, flag.path, { ...Object.fromEntries(removed.map((name) => [name, null])), ...asObject(flag, texts) });
     else if (values[flag.name] === true) put(input, flag.path, true);
@@ -122,7 +122,13 @@ function valueIn(flag: Flag, texts: readonly string[]): unknown {
   const { field, form } = flag;
   const [text = ''] = texts;
   const read = form.read ?? (field.items && commandOf(field.items).read);
-  if (read) return field.type === 'array' ? texts.map(read) : read(text);
+  if (read) {
+    try {
+      return field.type === 'array' ? texts.map(read) : read(text);
+    } catch (cause) {
+      throw cause instanceof UsageError ? about(flag, cause.message) : cause;
+    }
+  }
   const value = parsedValue(shownName(flag), field, texts);
   const isNumber = field.type === 'integer' || field.type === 'number';
   if (!isNumber || typeof value === 'number') return value;
@@ -157,9 +163,11 @@ async function performed(
   return { ...objectOf(rest), data: [...data, ...objectsIn(objectOf(rest).data)] };
 }
 
-/** A message with the names of flags in place of members. */
-const flagged = (message: string, flags: readonly Flag[]): string =>
-  message.replaceAll(/`([a-z_.]+)((?:\[\d+\])?[^`]*)`/g, (whole, path: string) => {
-    const flag = flags.find((one) => one.path.join('.') === path);
-    return flag ? shownName(flag) : whole;
-  });
+/** A refusal that names the flag in place of the member. */
+function refusalOf({ message, info: { param } }: SignalboxError, flags: readonly Flag[]): UsageError {
+  const text = inFlags(message, flags);
+  const flag = flags.find(({ path }) => new RegExp(`^${path.join('[.]')}(?:$|[.[])`).test(param ?? ''));
+  return flag && !text.includes(shownName(flag)) ? about(flag, text) : new UsageError(text);
+}
+
+const about = (flag: Flag, sentence: string) => new UsageError(`${shownName(flag)}: ${sentence}`);

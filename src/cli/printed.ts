@@ -17,7 +17,9 @@ export function printed(operation: Operation, body: unknown, id: string): string
   if (typeof prints === 'function') return prints(body as never, id);
   if (prints !== 'fields') return `${tableOf(prints, output, body)}${moreOf(operation, body)}`;
   const members = Object.entries(output.properties as Record<string, TSchema>);
-  const lines = members.flatMap(([name, field]) => linesOf(name, field, isObject(body) ? body[name] : undefined));
+  const lines = members
+    .flatMap(([name, field]) => linesOf(name, field, isObject(body) ? body[name] : undefined))
+    .filter(([, text]) => text !== NONE);
   return fieldLines(lines, Math.max(...lines.map(([name]) => name.length)) + 2);
 }
 

@@ -32,12 +32,12 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
       ['create', '--budget', '500'],
       /such as 500\/month, 20\/day@Europe\/Berlin or 500\/total:downgrade, with one of the windows day, week/,
     ],
-    [['create', '--budget', '500/year'], /not "500\/year"/],
+    [['create', '--budget', '500/year'], /--budget: .*not "500\/year"/],
     [['create', '--budget', '0.0000001/day'], /not "0.0000001\/day"/],
     [['create', '--budget', '5/day@Mars'], /time zone "Mars" is unknown/],
     [['create', '--budget', '5/day:stop'], /actions cap, reject, downgrade, not "5\/day:stop"/],
-    [['create', '--budget', '5/day', '--budget', '6/day'], /Two budgets have the same window, day in UTC/],
-    [['create', '--name', 'two\nlines'], /name must be one line/],
+    [['create', '--budget', '5/day', '--budget', '6/day'], /--budget: Two budgets have the same window, day in UTC/],
+    [['create', '--name', 'two\nlines'], /--name must be one line/],
     [['create', '--wallet', '0xabc'], /A wallet must be given by its address: 0x and 40 hexadecimal digits/],
     [['create', '--wallet', ''], /A wallet must be given by its address/],
     [['create', '--wallet', WALLET, '--wallet', 'x'], /A wallet must be given by its address/],
@@ -45,10 +45,11 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--label', 'team=a', '--label', 'team=b'], /--label gives team twice/],
     [['create', '--scope', 'chat', '--scope', 'chet'], /--scope must be one of "chat"/],
     [['show', `sb_live_abc_${'x'.repeat(43)}`], /between sb_live_ and the next underscore/],
+    [['list', '--has-models', '--no-has-models'], /--no-has-models contradicts --has-models/],
     [['show'], /keys show takes an ID/],
     [['show', 'nobody'], /No key has this ID/],
     [['rotate', 'nobody'], /No valid key has this ID/],
-    [['rotate', 'nobody', '--overlap', '31d'], /--overlap takes from 0 to 30d, not "31d"/],
+    [['rotate', 'nobody', '--overlap', '31d'], /--overlap: Write a duration from 0 to 30d, not "31d"/],
     [['rotate', 'nobody', '--overlap', 'soon'], /90m, 12h or 30d/],
     [['log', '--limit', '0'], /--limit must be a whole number from 1 to 1000/],
   ];
@@ -72,6 +73,17 @@ test.each([
 ])('--budget %s', async (text, budget) => {
   const id = (await run('create', '--budget', text)).split('_')[2]!;
   expect((await opened.keys.get(id))?.budgets).toMatchObject([budget]);
+});
+
+test('--has-models lists keys with a list of models of their own, --no-has-models the others', async () => {
+  for (const [name, ...flags] of [['listed', '--model', 'toy'], ['open']] as const) {
+    await run('create', '--name', name, ...flags);
+  }
+  const names = async (flag: string) =>
+    (JSON.parse(await run('list', flag, '--json')).data as { name: string }[]).map(({ name }) => name);
+  expect(await names('--has-models')).toEqual(['listed']);
+  expect(await names('--no-has-models')).toContain('open');
+  expect(await names('--no-has-models')).not.toContain('listed');
 });
 
 test('scopes may be named one by one, or in one list, each once', async () => {

@@ -91,7 +91,7 @@ describe('a key that is bound to wallets', () => {
       expect(error).toMatchObject({ code: 'invalid_value', param, message });
       const flags = given.flatMap((wallet) => ['--wallet', wallet]);
       const { code, out, err } = await box.run('keys', 'create', ...flags);
-      expect({ code, out, err }).toEqual({ code: 1, out: '', err: `signalbox: ${message}\n` });
+      expect({ code, out, err }).toEqual({ code: 1, out: '', err: `signalbox: --wallet: ${message}\n` });
       expect(box.lines.join('\n')).not.toContain('c0ffee');
       expect(await listed()).toEqual(before);
     },

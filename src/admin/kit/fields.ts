@@ -42,6 +42,8 @@ export interface CommandForm {
   readonly isPositional?: boolean;
   /** What stands for its value in the usage, such as `30d`. */
   readonly form?: string;
+  /** Describes the flag, where the description of the member is about its form on the wire. */
+  readonly help?: string;
   /** Reads a text as its value on the wire. @throws Error of one sentence */
   readonly read?: (text: string) => unknown;
   /** The value on the wire as a person reads it. */
