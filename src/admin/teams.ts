@@ -46,7 +46,6 @@ export function pageOf<Row extends { readonly id: string }>(
 }
 
 export const SHOWN = 'An owner, admin, auditor or finance sees all, a lead its team, a member itself.';
-export const IF_MATCH = 'With `If-Match`, only the version with that `etag` is changed.';
 
 const team = {
   id: f.text('Its ID.', 'team_0mtqg5k3w4x1b7q2z'),
@@ -191,7 +190,7 @@ export const TEAM_OPERATIONS = [
     action: 'teams.change',
     idForm: 'NAME|ID',
     summary: 'Change a team',
-    details: `Changes a team that was made through the API. A team of the policy is changed there. ${IF_MATCH}`,
+    details: `Changes a team that was made through the API. A team of the policy is changed there.`,
     input: TeamChange,
     output: Team,
     answer: 'The team.',
@@ -214,7 +213,7 @@ export const TEAM_OPERATIONS = [
     action: 'teams.change',
     idForm: 'NAME|ID',
     summary: 'Remove a team',
-    details: `Removes a team that has no users and no unrevoked keys. Earlier usage keeps its ID. ${IF_MATCH}`,
+    details: `Removes a team that has no users and no unrevoked keys. Earlier usage keeps its ID.`,
     output: Removal,
     answer: 'Its ID.',
     differs: { id: 'team_0mtqg5k3w4x1b7q2z', revoked_keys: 0 },

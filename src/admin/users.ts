@@ -15,7 +15,7 @@ import {
 import type { User as UserRow } from '../store/people.ts';
 import * as f from './kit/fields.ts';
 import { type Call, operationsOn } from './kit/operation.ts';
-import { IF_MATCH, type PeopleServices, pageInput, pageOf, Removal, SHOWN } from './teams.ts';
+import { type PeopleServices, pageInput, pageOf, Removal, SHOWN } from './teams.ts';
 import * as terms from './terms.ts';
 
 const operation = operationsOn<PeopleServices>();
@@ -186,7 +186,7 @@ export const USER_OPERATIONS = [
     action: 'people.change',
     idForm: 'ID|ADDRESS',
     summary: 'Change a user',
-    details: `Changes a user. Its keys go along to its new team. ${LEAD} ${IF_MATCH}`,
+    details: `Changes a user. Its keys go along to its new team. ${LEAD}`,
     input: UserInput,
     output: User,
     answer: 'The user.',
@@ -220,7 +220,7 @@ export const USER_OPERATIONS = [
     action: 'people.change',
     idForm: 'ID|ADDRESS',
     summary: 'Suspend a user',
-    details: 'Refuses the keys and logins of a user within a second, until it is resumed. The body is ignored.',
+    details: 'Refuses the keys and logins of a user within a second, until it is resumed.',
     output: User,
     answer: 'The user.',
     differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
@@ -232,7 +232,7 @@ export const USER_OPERATIONS = [
     action: 'people.change',
     idForm: 'ID|ADDRESS',
     summary: 'Resume a user',
-    details: 'Ends the suspension of a user. The body is ignored.',
+    details: 'Ends the suspension of a user.',
     output: User,
     answer: 'The user.',
     run: suspension(false),
@@ -243,7 +243,7 @@ export const USER_OPERATIONS = [
     action: 'people.change',
     idForm: 'ID|ADDRESS',
     summary: 'Remove a user',
-    details: `Revokes the keys of a user and erases its name, address, issuer and sub. Earlier usage keeps its ID. If the issuer signs the person in again, a new user is made: to keep a person out, suspend the user. ${IF_MATCH}`,
+    details: `Revokes the keys of a user and erases its name, address, issuer and sub. Earlier usage keeps its ID. If the issuer signs the person in again, a new user is made: to keep a person out, suspend the user.`,
     output: Removal,
     answer: 'Its ID.',
     takesTags: true,
