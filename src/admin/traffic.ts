@@ -39,8 +39,8 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
   input_tokens: f.as('input', f.count('Input tokens of answers, cached ones included.', 120_400)),
   cached_input_tokens: f.as('cached', f.count('Part of them that was read from a provider’s cache.', 40_200)),
   output_tokens: f.as('output', f.count('Output tokens of answers, hidden reasoning included.', 31_250)),
-  ttft_ms: percentiles('Time to the first token.', 420, 1_380),
-  duration_ms: percentiles('Time to the end.', 2_400, 9_100),
+  ttft_ms: percentiles('Time to the first token, ms.', 420, 1_380),
+  duration_ms: percentiles('Time to the end, ms.', 2_400, 9_100),
   tokens_per_second: parts.figureOrNull(
     'Visible output tokens a second of streaming; null without any, and with `points=false`.',
     82.4,

@@ -4,6 +4,7 @@ import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { Removal, Team, TeamList, TeamStatus } from '../../src/admin/teams.ts';
+import { Traffic } from '../../src/admin/traffic.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { User, UserList, UserStatus } from '../../src/admin/users.ts';
@@ -88,6 +89,7 @@ export const ANSWERS = {
   Team,
   TeamList,
   TeamStatus,
+  Traffic,
   TrailErasure,
   TrailReport,
   Usage,
