@@ -2,38 +2,7 @@ import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
-import { keyStateOf } from './key-entry.ts';
 import { budgetBody } from './terms.ts';
-
-const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
-
-/** A key as the commands' `--json` and `/admin/keys` show it. Contains no secret. */
-export function keyBody(info: KeyInfo, now: number) {
-  const { overlapEndsAt } = info;
-  return {
-    id: info.id,
-    name: info.name,
-    state: keyStateOf(info.inForce ?? info, now),
-    scopes: info.scopes,
-    labels: info.labels,
-    models: info.models,
-    limits: limitsBody(info.limits ?? NO_LIMITS),
-    budgets: info.budgets.map(budgetBody),
-    wallets: info.holders,
-    wallet: info.holder,
-    parent: info.parent,
-    team: info.team,
-    user: info.user,
-    created_at: iso(info.createdAt),
-    expires_at: isoOrNull(info.expiresAt),
-    suspended_at: isoOrNull(info.suspendedAt),
-    revoked_at: isoOrNull(info.revokedAt),
-    last_used_at: isoOrNull(info.lastUsedAt),
-    rotated_at: isoOrNull(info.rotatedAt),
-    // After the overlap only one secret works.
-    overlap_ends_at: overlapEndsAt !== null && overlapEndsAt > now ? iso(overlapEndsAt) : null,
-  };
-}
 
 /** The terms of a new key, for the trail. */
 export function termsBody(info: KeyInfo) {

@@ -313,7 +313,8 @@ export const listKeys = operation({
       user: user === undefined ? null : userIdIn(people, user),
     };
     const leave = isSearch(query) && !isOperator(by.caller) ? searches.enter(holderOf(by.caller)) : () => {};
-    const page = await pageOfKeys(by, keys, query, now).finally(leave);
+    const bodyOf = (info: KeyInfo) => f.encode(ApiKey, shownKey(info, now), { usd: () => null });
+    const page = await pageOfKeys(by, keys, query, now, bodyOf).finally(leave);
     return { object: 'list' as const, data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
   },
 });

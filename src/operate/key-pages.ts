@@ -1,4 +1,3 @@
-import { keyBody } from '../access/key-body.ts';
 import { type KeyState, keyStateOf } from '../access/key-entry.ts';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -36,14 +35,16 @@ export const isSearch = ({ name, search, hasModels, labels }: KeyQuery): boolean
 /**
  * Returns a page of the keys that a principal may see, the oldest first.
  * @param now ms since 1970
+ * @param bodyOf a key as the answer has it, whose size bounds the page
  * @throws SignalboxError `invalid_value` for a cursor that is none of these keys. Rejects with StoreError.
  */
-export async function pageOfKeys(
+export async function pageOfKeys<Body>(
   { caller }: Principal,
   keys: Pick<KeyAdmin, 'get' | 'read'>,
   query: KeyQuery,
   now: number,
-): Promise<Page<KeyInfo, ReturnType<typeof keyBody>>> {
+  bodyOf: (info: KeyInfo) => Body,
+): Promise<Page<KeyInfo, Body>> {
   const reach = checkAction(caller, 'keys.read');
   // The place is found without the filters: a key may cease to match between two pages.
   const after = query.after === null ? null : await keys.get(query.after);
@@ -53,7 +54,7 @@ export async function pageOfKeys(
   const isUnrevoked = query.state !== null && query.state !== 'revoked';
   const all = keys.read({ after, of: ownerIn(query, reach, caller), isUnrevoked });
   const wanted = those(all, (info) => isWithin(reach, caller, info) && matches(info, query, now));
-  return await pageOf(wanted, query.limit ?? Number.POSITIVE_INFINITY, (info) => keyBody(info, now));
+  return await pageOf(wanted, query.limit ?? Number.POSITIVE_INFINITY, bodyOf);
 }
 
 /** The owner by whom the keys are read; null for all. Its keys may be more than those that are wanted. */

@@ -158,7 +158,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   meOf: [[...REPORTED, 'finance', ...MEMBERS], (by) => meOf(by, stub)],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT, stub)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
-  pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
+  pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0, stub)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub)],
   // Members their own, where the policy says so: test/security/own-content.test.ts.
   readContent: [[...OPERATORS, ...MEMBERS], (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
