@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox';
 import { Glob } from 'bun';
 import type { Operation } from '../../src/admin/kit/operation.ts';
 import { isObject } from '../../src/core/object.ts';
@@ -12,6 +13,10 @@ export async function everyOperation(): Promise<readonly Operation[]> {
   const modules: object[] = await Promise.all(files.toSorted().map((file) => import(`${FOLDER}/${file}`)));
   return [...new Set(modules.flatMap((all) => Object.values(all).flat()).filter(isOperation))];
 }
+
+/** The schema of every answer of the operations, by the name that it has in the API's documentation. */
+export const operationAnswers = async (): Promise<ReadonlyMap<string, TSchema>> =>
+  new Map((await everyOperation()).map(({ output }) => [output.title ?? '', output]));
 
 /** As the OpenAPI document and the matrix of roles name an operation. */
 export const documentedName = ({ method, path }: Operation): string => `${method} ${path.replace(':id', '{id}')}`;

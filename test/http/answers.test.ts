@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
+import { operationAnswers } from '../admin/every-operation.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { waitFor } from '../support/answers.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
@@ -11,6 +12,7 @@ import { strict, walk } from '../support/strict-schema.ts';
 import { useUpstream } from '../support/use.ts';
 
 type Name = keyof typeof ANSWERS;
+const operations = await operationAnswers();
 
 const upstream = useUpstream();
 let box: Signalbox;
@@ -271,7 +273,7 @@ describe('an error is as documented, with no field besides:', () => {
 });
 
 describe('the schemas', () => {
-  const each = Object.entries(ANSWERS);
+  const each = [...new Map<string, TSchema>([...Object.entries(ANSWERS), ...operations])];
 
   test('describe every property', () => {
     const silent: string[] = [];

@@ -3,11 +3,10 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
-import { Removal, Team, TeamList, TeamStatus } from '../../src/admin/teams.ts';
-import { Traffic } from '../../src/admin/traffic.ts';
+import { Removal, Team, TeamList } from '../../src/admin/teams.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
-import { User, UserList, UserStatus } from '../../src/admin/users.ts';
+import { User, UserList } from '../../src/admin/users.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
@@ -88,15 +87,12 @@ export const ANSWERS = {
   StreamError,
   Team,
   TeamList,
-  TeamStatus,
-  Traffic,
   TrailErasure,
   TrailReport,
   Usage,
   UsageReport,
   User,
   UserList,
-  UserStatus,
   Wallet,
   WalletKey,
   WalletStatus,

@@ -2,12 +2,6 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import SwaggerParser from '@apidevtools/swagger-parser';
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { CHILD_KEY_OPERATIONS } from '../../../src/admin/child-keys.ts';
-import { KEY_OPERATIONS } from '../../../src/admin/keys.ts';
-import type { Operation as AdminOperation } from '../../../src/admin/kit/operation.ts';
-import { SUBJECT_OPERATIONS } from '../../../src/admin/subjects.ts';
-import { TEAM_OPERATIONS } from '../../../src/admin/teams.ts';
-import { USER_OPERATIONS } from '../../../src/admin/users.ts';
 import { ChatRequest } from '../../../src/api/chat-request.ts';
 import { RouteRequest } from '../../../src/api/route-query.ts';
 import { FeedbackRequest } from '../../../src/core/feedback.ts';
@@ -16,14 +10,13 @@ import * as payments from '../../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../../src/surface/openai-chat/examples.ts';
 import { SURFACES } from '../../../src/surface/surfaces.ts';
+import { everyOperation, operationAnswers } from '../../admin/every-operation.ts';
 import { ANSWERS } from '../../support/answer-schemas.ts';
 import { ROUTES } from '../../support/routes.ts';
 import { useSignalbox } from '../../support/use.ts';
 
-const OPERATIONS: readonly AdminOperation[] = [
-  ...[...KEY_OPERATIONS, ...CHILD_KEY_OPERATIONS, ...SUBJECT_OPERATIONS],
-  ...[...TEAM_OPERATIONS, ...USER_OPERATIONS],
-];
+const OPERATIONS = await everyOperation();
+const ANSWER_SCHEMAS = new Map<string, TSchema>([...Object.entries(ANSWERS), ...(await operationAnswers())]);
 
 /** The JSON values of a stream of events. */
 const dataIn = (stream: string): unknown[] =>
@@ -59,8 +52,8 @@ function answerExamples({ paths }: OpenApi): [TSchema, unknown][] {
   return operations.flatMap(({ responses }): [TSchema, unknown][] => {
     const { schema, example } = (responses['200'] ?? responses['201'])?.content?.['application/json'] ?? {};
     const name = schema?.$ref?.split('/').at(-1);
-    const found = Object.entries(ANSWERS).find(([title]) => title === name);
-    return found ? [[found[1], example]] : [];
+    const found = ANSWER_SCHEMAS.get(name ?? '');
+    return found ? [[found, example]] : [];
   });
 }
 
