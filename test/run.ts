@@ -143,7 +143,7 @@ if (unknown.length > 0) {
   const advice = 'Correct the test, or name it in test/flaky.json with its cause:';
   say([`These passed when they ran alone, so they depend on how busy the machine is. ${advice}`, ...names].join('\n'));
 }
-if (checked !== 0) say(`${await checks.output}\nThe checks failed: npm run ${target.check}`);
+if (checked !== 0) say(`The checks failed: npm run ${target.check}\n${await checks.output}`);
 say(`${first.passed + excused.length} passed, ${failed} failed`);
 const isRight = failed === 0 && (first.code === 0 || excused.length > 0);
 process.exit(checked === 0 && isRight ? 0 : 1);

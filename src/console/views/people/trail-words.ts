@@ -2,7 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 
 export type TrailRow = ReadOf<'/admin/trail'>['data'][number];
 
-const ACTIONS: Readonly<Record<TrailRow['action'], string>> = {
+const ACTIONS: Readonly<Record<string, string>> = {
   create: 'Made',
   change: 'Changed',
   install: 'Installed',
@@ -25,7 +25,8 @@ const ACTIONS: Readonly<Record<TrailRow['action'], string>> = {
   end: 'Ended',
 };
 
-export const actionText = (action: TrailRow['action']): string => ACTIONS[action];
+/** An action of a later version has no words here, and is shown as it is. */
+export const actionText = (action: TrailRow['action']): string => ACTIONS[action] ?? action;
 
 const ACTORS: Readonly<Record<TrailRow['actor']['kind'], string>> = {
   cli: 'command',
