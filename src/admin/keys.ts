@@ -137,13 +137,11 @@ export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ),
 });
 
-const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
-
 /** A key as it is shown at a time, ms since 1970. */
 export const shownKey = (info: KeyInfo, now: number) => ({
   ...info,
   state: keyStateOf(info.inForce ?? info, now),
-  limits: info.limits ?? NO_LIMITS,
+  limits: info.limits ?? terms.NO_LIMITS,
   // After the overlap only one secret works. The call may be a few ms older than the rotation that it made.
   overlapEndsAt:
     info.overlapEndsAt !== null && info.overlapEndsAt > Math.max(now, info.rotatedAt ?? 0) ? info.overlapEndsAt : null,
@@ -235,7 +233,7 @@ export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> 
   return {
     ...{ name, labels, models, holders },
     expiresAt: inMs(expiresInSeconds, now),
-    limits: statedLimits({ ...NO_LIMITS, ...limits }),
+    limits: statedLimits({ ...terms.NO_LIMITS, ...limits }),
     budgets: budgets.map(terms.wholeBudget),
   };
 }

@@ -192,7 +192,8 @@ export const userTerms = {
   }),
 };
 
-const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
+/** Limits that are all left to the policy. */
+export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 
 /** The terms of a user with a change. */
 export const patchedTerms = (before: MemberTerms, { models, limits = {}, budgets }: TermsPatch): MemberTerms => ({

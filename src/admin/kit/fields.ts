@@ -18,10 +18,10 @@ import { exactMillionths } from '../../core/exact-millionths.ts';
 /**
  * The fields of operations. A field is the JSON Schema of its value on the wire, and knows how the program has that value: an amount is
  * in Credits on the wire and in microcredits in the program, a moment is ISO 8601 and ms since 1970, a name is in snake case and in
- * camel case. So a shape states each member once, and nobody writes a mapper.
+ * camel case. So a shape states each member once, and needs no mapper.
  */
 
-/** The worth of Credits, which answers state beside them. */
+/** Converts amounts to USD for answers, which state both. */
 export interface Worth {
   /** Returns USD as an exact decimal; null where the worth of a Credit is unknown. */
   usd(amount: Microcredits): string | null;
