@@ -51,6 +51,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
+  wallets: async () => (await import('./admin/wallets.ts')).WALLET_OPERATIONS,
   ledger: async () => {
     const [{ showLedger }, { reportUsage }] = await Promise.all([
       import('./admin/ledger.ts'),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, ONE_LINE, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import * as f from './kit/fields.ts';
 import { budgetIn, durationIn } from './kit/texts.ts';
 
@@ -139,3 +139,18 @@ export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }:
 /** Seconds on the wire, and `30d` in a command. */
 export const inSeconds = <Schema extends Parameters<typeof f.inCommand>[0]>(field: Schema, flag: string) =>
   f.inCommand(field, { flag, form: '30d', read: (text) => durationIn(text) / 1_000 });
+
+/** Credits that a grant adds to a balance. */
+export const addedCredits = f.inCommand(
+  f.credits('Credits to add, with at most 6 decimals and not 0. A negative amount takes Credits back.', 25, {
+    minimum: -BUDGET_CREDITS_MAX,
+    maximum: BUDGET_CREDITS_MAX,
+    // For the document: `grantOf` refuses 0.
+    not: { const: 0 },
+  }),
+  { isPositional: true, form: 'CREDITS' },
+);
+
+/** A grant by a body. @param amount microcredits @throws SignalboxError for 0 */
+export const grantOf = (amount: Microcredits, note = '') =>
+  amount === 0 ? f.refuse('credits', '`credits` must not be 0.') : { amount, note };

@@ -3,6 +3,7 @@ import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { reportUsage } from '../admin/usage.ts';
+import { WALLET_OPERATIONS } from '../admin/wallets.ts';
 import type { CommandHelp } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
@@ -23,9 +24,10 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   ...Object.fromEntries(
-    [...[...KEY_OPERATIONS, showLedger, reportUsage], ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS]].map(
-      (operation) => [operation.name, helpOf(operation)],
-    ),
+    [
+      ...[...KEY_OPERATIONS, showLedger, reportUsage],
+      ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS, ...WALLET_OPERATIONS],
+    ].map((operation) => [operation.name, helpOf(operation)]),
   ),
   'keys log': {
     usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
@@ -242,20 +244,6 @@ GET /admin/decisions answers the same.`,
     usage: '[--model ID] --yes [--data DIR] [--policies DIR]',
     summary: 'Forget what was learned, of all models or of one.',
     details: 'A running server follows within a second.',
-  },
-  'wallets list': {
-    usage: '[--json] [--data DIR]',
-    summary: 'List the wallets of agents that pay, with their balances.',
-  },
-  'wallets show': {
-    usage: 'ADDRESS [--json] [--data DIR]',
-    summary: "Show a wallet's balance, keys and last payments.",
-  },
-  'wallets credit': {
-    usage: 'ADDRESS CREDITS [--note TEXT] [--data DIR]',
-    summary: "Add to a wallet's balance; a negative amount takes back.",
-    details: `To block a wallet, use POST /admin/wallets/{address}/block.
-${DATA}`,
   },
   'plugin new': {
     usage: 'strategy|provider|estimator NAME [--dir DIR]',

@@ -6,7 +6,7 @@ import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { type Flag, flagsOf, helpOf, isRemovable, kindOf } from './operation-flags.ts';
-import { printed } from './printed.ts';
+import { listIn, printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
@@ -134,11 +134,16 @@ async function performed(operation: Operation, id: string, input: object, perfor
   const body = await perform(id, input);
   const cursor = ['after', 'before'].find((name) => name in (operation.input?.properties ?? {}));
   if (!cursor || 'limit' in input || !isObject(body) || body.has_more !== true) return body;
-  const data = objectsIn(body.data);
-  const rest = await performed(operation, id, { ...input, [cursor]: data.at(-1)?.id }, perform);
-  return { ...objectOf(rest), data: [...data, ...objectsIn(objectOf(rest).data)] };
+  const [name = 'data'] = listIn(operation.output) ?? [];
+  const rows = objectsIn(body[name]);
+  const next = body.next_after ?? rows.at(-1)?.id;
+  const rest = objectOf(await performed(operation, id, { ...input, [cursor]: next }, perform));
+  return { ...rest, [name]: [...rows, ...objectsIn(rest[name])] };
 }
 
-/** A message with the names of flags in place of members. */
+/** A message with the names of flags and arguments in place of members. */
 const flagged = (message: string, flags: readonly Flag[]): string =>
-  flags.reduce((text, { name, path }) => text.replaceAll(`\`${path.join('.')}\``, `--${name}`), message);
+  flags.reduce((text, { name, path, form }) => {
+    const shown = form.isPositional ? (form.form ?? name) : `--${name}`;
+    return text.replaceAll(`\`${path.join('.')}\``, shown);
+  }, message);

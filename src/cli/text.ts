@@ -1,6 +1,5 @@
 import { relative } from 'node:path';
 import type { Microcredits } from '../core/credits.ts';
-import { creditsText } from '../core/text.ts';
 
 /** A path as a command typed here names it. */
 export function pathText(path: string): string {
@@ -39,9 +38,3 @@ export function parseCredits(text: string): Microcredits | null {
   const amount = Number(whole + fraction.padEnd(6, '0'));
   return sign === '-' ? -amount : amount;
 }
-
-/** The change that a grant made: `Granted 25 Credits to k7…: 50 Credits in all.` */
-export const grantText = (done: string, amount: Microcredits, owner: string, all: Microcredits): string => {
-  const change = amount > 0 ? `${done} ${creditsText(amount)} to` : `Took ${creditsText(-amount)} back from`;
-  return `${change} ${owner}: ${creditsText(all)} in all.\n`;
-};

@@ -2,8 +2,10 @@ import { ChildKeyList } from '../../src/admin/child-keys.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/keys.ts';
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
+import { Payment, PaymentList } from '../../src/admin/payments.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
+import { Wallet, WalletList, WalletStatus } from '../../src/admin/wallets.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
@@ -22,15 +24,7 @@ import {
   Readiness,
 } from '../../src/http/schemas/status.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
-import {
-  Payment,
-  PaymentList,
-  PaymentTerms,
-  Wallet,
-  WalletKey,
-  WalletStatus,
-  WalletTopUp,
-} from '../../src/http/x402/schemas.ts';
+import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {
   ChatCompletion,
   ChatCompletionChunk,
@@ -94,6 +88,7 @@ export const ANSWERS = {
   UserList,
   Wallet,
   WalletKey,
+  WalletList,
   WalletStatus,
   WalletTopUp,
 } as const;

@@ -2,8 +2,10 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import type * as keys from '../../admin/keys.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
+import type { PaymentList } from '../../admin/payments.ts';
 import type * as subjects from '../../admin/subjects.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
+import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
 import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
@@ -14,7 +16,6 @@ import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
 import type * as traffic from '../../http/schemas/traffic.ts';
 import type * as trail from '../../http/schemas/trail.ts';
-import type * as x402 from '../../http/x402/schemas.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
@@ -30,7 +31,7 @@ interface ReadSchemas {
   '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
-  '/admin/payments': typeof x402.PaymentList;
+  '/admin/payments': typeof PaymentList;
   '/admin/models': typeof models.DetailedModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/policy/files': typeof tools.PolicyFiles;
@@ -47,7 +48,7 @@ interface ReadSchemas {
   '/admin/usage': typeof AdminUsage;
   '/admin/users': typeof people.UserList;
   [user: `/admin/users/${string}`]: typeof people.UserStatus;
-  [wallet: `/admin/wallets/${string}`]: typeof x402.WalletStatus;
+  [wallet: `/admin/wallets/${string}`]: typeof WalletStatus;
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }
 

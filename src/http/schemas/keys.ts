@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, ONE_LINE, TEXT_MAX } from '../../access/terms.ts';
+import { ONE_LINE, TEXT_MAX } from '../../access/terms.ts';
 import * as terms from '../../admin/terms.ts';
 import * as field from '../../api/parts.ts';
 
@@ -18,11 +18,3 @@ export const LimitsRequest = terms.LimitsInput;
 export const BudgetRequest = terms.BudgetInput;
 /** A budget with what is spent of it. */
 export const budgetUse = terms.BudgetStatus.properties;
-
-export const addedCredits = Type.Number({
-  minimum: -BUDGET_CREDITS_MAX,
-  maximum: BUDGET_CREDITS_MAX,
-  // For the document: the handler refuses 0.
-  not: { const: 0 },
-  description: 'Credits to add, with at most 6 decimals and not 0. A negative amount takes Credits back.',
-});
