@@ -1,6 +1,7 @@
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
+import { showCluster } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { reportUsage } from '../admin/usage.ts';
 import { WALLET_OPERATIONS } from '../admin/wallets.ts';
@@ -170,12 +171,7 @@ Exit code: 2 when something is wrong.`,
     details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
 key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
   },
-  instances: {
-    usage: '[--json] [--data DIR]',
-    summary: 'List the servers at the database, with the policy, version and clock of each.',
-    details: `GET /admin/cluster answers the same.
-Exit code: 2 when they run different policies.`,
-  },
+  instances: helpOf(showCluster),
   'alerts list': {
     usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
     summary: 'List the alerts that people were sent, newest first, and the webhooks that fail.',

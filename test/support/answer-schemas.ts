@@ -3,6 +3,7 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Payment, PaymentList } from '../../src/admin/payments.ts';
+import { ClusterStatus, EndpointList, InstanceStatus } from '../../src/admin/status.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { Wallet, WalletList, WalletStatus } from '../../src/admin/wallets.ts';
@@ -15,14 +16,7 @@ import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
-import {
-  ClusterStatus,
-  EndpointList,
-  Health,
-  InstanceStatus,
-  LearningStatus,
-  Readiness,
-} from '../../src/http/schemas/status.ts';
+import { Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {

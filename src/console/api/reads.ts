@@ -3,6 +3,7 @@ import type * as keys from '../../admin/keys.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type { PaymentList } from '../../admin/payments.ts';
+import type * as servers from '../../admin/status.ts';
 import type * as subjects from '../../admin/subjects.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
@@ -20,10 +21,10 @@ import type * as trail from '../../http/schemas/trail.ts';
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
   '/admin/alerts': typeof alerts.AlertList;
-  '/admin/cluster': typeof status.ClusterStatus;
+  '/admin/cluster': typeof servers.ClusterStatus;
   '/admin/decisions': typeof decisions.DecisionList;
-  '/admin/endpoints': typeof status.EndpointList;
-  '/admin/status': typeof status.InstanceStatus;
+  '/admin/endpoints': typeof servers.EndpointList;
+  '/admin/status': typeof servers.InstanceStatus;
   '/admin/keys': typeof keys.ApiKeyList;
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
   '/admin/learning': typeof status.LearningStatus;
