@@ -3,14 +3,14 @@ import { shipped } from '../plugins/index.ts';
 import type { ChatRequest } from '../src/api/chat-request.ts';
 import { SCOPES } from '../src/core/caller.ts';
 import { createIds } from '../src/core/id.ts';
-import { emptyMemories } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
+import { QuestionLengths } from '../src/prompt/question-lengths.ts';
 import { newSeed } from '../src/request/decide.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
+import { questionLengthOf } from '../src/routing/question-length.ts';
 import { hasRules, withRules } from '../src/routing/rules.ts';
-import { questionOf } from '../src/routing/texts.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
 import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
 import { profile } from '../test/support/chat-body.ts';
@@ -67,7 +67,7 @@ function runtimeOf(models: number, rules: number): Runtime {
 }
 
 const nextId = createIds(Date.now, 0);
-const memory = emptyMemories();
+const lengths = new QuestionLengths();
 
 const inputsAt = (runtime: Runtime) => ({
   stream: false,
@@ -83,10 +83,9 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
   const read = readChatRequest(request);
   const own = chatFacts(read, CALLER, snapshot);
   const facts = hasRules(snapshot) ? withRules(own, snapshot, inputsAt(runtime), () => {}) : own;
-  // Learning is off, as it is by default: the length of the question counts.
-  const features = memory.read(runtime, questionOf(read.conversation.turns));
-  const estimate = memory.estimate(runtime, facts, features);
-  memory.noteRequest(runtime, facts, features);
+  const length = questionLengthOf(read.conversation.turns);
+  const estimate = lengths.estimate(snapshot, facts, length);
+  lengths.note(snapshot, facts, length);
   const given = {
     id: nextId(),
     seed: newSeed(),

@@ -11,7 +11,7 @@ const TITLES: Readonly<Record<Rung, string>> = {
   route: '`POST /v1/route`: and body, profile, decision',
   pinned: 'chat with a pinned model',
   auto: 'chat with `auto`',
-  full: 'and rules, budgets, limits, learning',
+  full: 'and rules, budgets, limits',
 };
 /** Content chunks of every stream; see upstream.ts. */
 const CHUNKS = 50;
@@ -79,7 +79,7 @@ export function aloneLine(cells: readonly LadderCell[]): string {
   if (!cell) return '';
   const p50 = (rung: Rung) => quartile(cell, rung, (round) => round.p50);
   const added = (rung: Rung) => fixed(p50(rung) - p50('floor'), 2);
-  return `One at a time, \`auto\` adds ${added('auto')} ms to the p50 of the floor (${fixed(p50('floor'), 2)} ms), with rules, budgets and learning ${added('full')} ms.`;
+  return `One at a time, \`auto\` adds ${added('auto')} ms to the p50 of the floor (${fixed(p50('floor'), 2)} ms), with rules and budgets ${added('full')} ms.`;
 }
 
 /** Every figure. */

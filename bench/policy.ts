@@ -32,7 +32,7 @@ ${models.join('\n')}
 `;
 }
 
-/** The same with rules of every kind, budgets, limits and learning: a policy that uses what there is. */
+/** The same with rules of every kind, budgets and limits: a policy that uses what there is. */
 export function fullPolicy(upstream: string): string {
   return `${benchPolicy(upstream)}
 constraints:
@@ -48,7 +48,6 @@ budgets:
   - { name: by-key, each: key, limit_credits: 100000000, window: day, on_exhausted: downgrade, alert_at: [0.8, 1] }
 rate_limits:
   - { name: by-key, each: key, requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrent_streams: 10000 }
-learning: { mode: on, explore: {} }
 `;
 }
 

@@ -13,7 +13,7 @@ import { fixed, table } from './stats.ts';
 const REQUESTS = Number(process.argv[2] ?? 20_000);
 const AT_ONCE = 64;
 const SECONDS_A_YEAR = 365 * 86_400;
-/** Rows of holds, and of learning by default, stay so long. */
+/** Rows of holds stay so long. */
 const WEEK_DAYS = 7;
 
 await using postgres = await startPostgres({ settings: { max_wal_size: '4GB' } });
@@ -81,7 +81,7 @@ const rest = grown.reduce((sum, [, bytes]) => sum + bytes, 0) - records - week;
 const gigabytes = (bytes: number) => fixed(bytes / 1e9, 1);
 console.log(
   table([
-    ['requests a second, mean', 'stays, GB a year', 'records, 30 days', 'holds and learning, 7 days', 'log, GB a day'],
+    ['requests a second, mean', 'stays, GB a year', 'records, 30 days', 'holds, 7 days', 'log, GB a day'],
     ...[1, 10, 100, 1_000].map((rate) => [
       String(rate),
       gigabytes(rate * SECONDS_A_YEAR * rest),

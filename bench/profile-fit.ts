@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { addFeatures } from '../src/routing/profile/add-features.ts';
 import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
+import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts';
 import type { QuestionView } from '../src/routing/profile/question-view.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
 import { addStems, mayCall, stemNamed, type TaskWeights } from '../src/routing/profile/task-logits.ts';
@@ -261,24 +262,24 @@ export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy
 const HARDLY = 25;
 
 /** The weights of a feature or stem in hundredths; none where they are chance. The sum turns -0 into 0. */
-function taughtRow(weights: Float64Array, at: number): readonly number[] | null {
+function taughtRow(weights: Float64Array, at: number): number[] | null {
   const own = weights.subarray(at * TASKS.length, (at + 1) * TASKS.length);
   const row = Array.from(own, (one) => Math.round(100 * one) + 0);
   return row.every((one) => Math.abs(one) < HARDLY) ? null : row;
 }
 
-/** The weights of the features that tell anything, by name, in hundredths. */
-export const taughtFeatures = (weights: Float64Array): Readonly<Record<string, readonly number[]>> =>
+/** Rows by name, without those that are chance. `from`: the row of the first name. */
+const taughtRows = (weights: Float64Array, names: readonly string[], from: number): WeightTable['rows'] =>
   Object.fromEntries(
-    FEATURE_NAMES.flatMap((name, at) => {
-      const row = taughtRow(weights, at);
+    names.flatMap((name, at) => {
+      const row = taughtRow(weights, from + at);
       return row ? [[name, row]] : [];
     }),
   );
 
-/** The stems that tell anything, with their weights in hundredths: `name:1,-2,…`. */
-export const taughtStems = (weights: Float64Array): string[] =>
-  stems.flatMap((name, at) => {
-    const row = taughtRow(weights, FEATURE_NAMES.length + at);
-    return row ? [`${name}:${row.join(',')}`] : [];
-  });
+/** The weights of the features that tell anything. */
+export const taughtFeatures = (weights: Float64Array): WeightTable['rows'] => taughtRows(weights, FEATURE_NAMES, 0);
+
+/** The weights of the stems that tell anything. */
+export const taughtStems = (weights: Float64Array): WeightTable['rows'] =>
+  taughtRows(weights, stems, FEATURE_NAMES.length);

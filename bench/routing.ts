@@ -11,12 +11,11 @@ import type { WorkerMessage } from './routing/worker.ts';
 
 /**
  * `npm run bench:routing -- --data FOLDER`: measures how well Signalbox routes prompts with scored answers, next to
- * simple routers, cold and after learning outcomes through its own feedback path and store. The folder holds
+ * simple routers, of which some learn from outcomes. The folder holds
  * `*.jsonl` or `*.jsonl.gz`, a line `{id, source, prompt, labels: {model: 0..1}, category?}`, and `models.json` with prices.
  * Files with `train` in their names teach, those with `test` are of the same sources, all others are held out.
  *
- * Simple routers give the same figures for the same seed. Signalbox hashes words with a secret of each database and draws by
- * chance, so its figures vary in the third decimal.
+ * The same seed gives the same figures.
  *
  * `--splits N` (16), `--seed N` (1), `--resamples N` (1000), `--only TEXT`: pools with that in their names, `--quick`: 2 splits and
  * 100 resamples, `--json FILE`, `--plots FOLDER`: SVG figures.

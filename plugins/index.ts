@@ -1,5 +1,4 @@
-import type { EstimatorPlugin, ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
-import { learned } from './estimators/learned.ts';
+import type { ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
 import { anthropic } from './providers/anthropic.ts';
 import { gemini } from './providers/gemini.ts';
 import { openai } from './providers/openai.ts';
@@ -11,14 +10,13 @@ import { cheapestWithinMargin, fastestWithinMargin } from './strategies/margin.t
 import { weighted } from './strategies/weighted.ts';
 
 /** The shipped plugins. A name stands once; the host refuses a clash. */
-export const shipped: readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugin)[] = [
+export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
   auto,
   autoFast,
   autoCheap,
   weighted,
   cheapestWithinMargin,
   fastestWithinMargin,
-  learned,
   anthropic,
   gemini,
   simulated,

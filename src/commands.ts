@@ -6,7 +6,6 @@ import { visibleLines } from './core/visible.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
-import { instancesBehind } from './store/instance-reports.ts';
 import { requireStore } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 
@@ -48,10 +47,20 @@ const resultOf = (output: CommandOutput): CommandResult =>
 
 /** The operations of groups whose commands a running server carries out. */
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
-  keys: async () => (await import('./admin/keys.ts')).KEY_OPERATIONS,
+  keys: async () => {
+    const [{ KEY_OPERATIONS }, { KEYS_LOG }] = await Promise.all([
+      import('./admin/keys.ts'),
+      import('./admin/trail.ts'),
+    ]);
+    return [...KEY_OPERATIONS, KEYS_LOG];
+  },
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
   wallets: async () => (await import('./admin/wallets.ts')).WALLET_OPERATIONS,
+  teams: async () => (await import('./admin/teams.ts')).TEAM_OPERATIONS,
+  users: async () => (await import('./admin/users.ts')).USER_OPERATIONS,
+  traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
+  trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
   ledger: async () => {
     const [{ showLedger }, { reportUsage }] = await Promise.all([
       import('./admin/ledger.ts'),
@@ -64,7 +73,11 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
 const OFFLINE = '--offline';
 
 /** Runs the command of an operation at the server of the data folder; null where no server of this folder runs, or for another command. */
-async function atRunningServer(name: CommandLine['name'], { args, data }: DataArguments): Promise<string | null> {
+async function atRunningServer(
+  name: CommandLine['name'],
+  { args, data }: DataArguments,
+  { warn }: CommandHost,
+): Promise<string | null> {
   const [word = '', ...rest] = args;
   if (args.includes(OFFLINE)) return null;
   const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
@@ -76,11 +89,15 @@ async function atRunningServer(name: CommandLine['name'], { args, data }: DataAr
     import('./cli/operations.ts'),
     import('./cli/user.ts'),
   ]);
-  return runOperation(operation, rest, atServer(socket, operation, commandActor()));
+  return runOperation(
+    operation,
+    rest,
+    atServer(socket, operation, commandActor(), (text) => warn(complaint(text))),
+  );
 }
 
 async function outputOf(command: CommandLine, host: CommandHost): Promise<CommandOutput> {
-  const answer = 'data' in command ? await atRunningServer(command.name, command) : null;
+  const answer = 'data' in command ? await atRunningServer(command.name, command, host) : null;
   if (answer !== null) return answer;
   const { version, shipped, terminal, now } = host;
   switch (command.name) {
@@ -105,7 +122,7 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'learn':
       await existing(command);
       host.mindDefects();
-      return (await import('./cli/learn/learn.ts')).runLearn(command.args, await policyCommand(command, host));
+      return (await import('./cli/learn.ts')).runLearn(command.args, await policyCommand(command, host));
     case 'decisions': {
       const file = await existing(command);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
@@ -185,7 +202,8 @@ async function ledger(
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
-async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+async function traffic({ args: words, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+  const args = words.filter((word) => word !== OFFLINE);
   const file = await existing(place);
   const [{ openStore }, { openKeys }, { openPeople }, { runTraffic }] = await Promise.all([
     import('./store/open.ts'),
@@ -204,7 +222,8 @@ async function traffic({ args, ...place }: DataArguments, { now }: CommandHost):
   }
 }
 
-async function trail({ args, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
+async function trail({ args: words, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
+  const args = words.filter((word) => word !== OFFLINE);
   const file = await existing(place);
   const [{ openStore }, { runTrail }, { notedHeads }] = await Promise.all([
     import('./store/open.ts'),
@@ -224,8 +243,8 @@ const CHANGING = {
   keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
   logins: async () => (await import('./cli/logins.ts')).runLogins,
   subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
-  teams: async () => (await import('./cli/people/teams.ts')).runTeams,
-  users: async () => (await import('./cli/people/users.ts')).runUsers,
+  teams: async () => (await import('./cli/people.ts')).runTeams,
+  users: async () => (await import('./cli/people.ts')).runUsers,
   wallets: async () => (await import('./cli/wallets.ts')).runWallets,
 };
 
@@ -259,14 +278,8 @@ async function changing(
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
-    let behind: readonly string[] = [];
-    const isInForce = async () => {
-      behind = await instancesBehind(store, change);
-      return behind.length === 0;
-    };
-    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isInForce))) {
-      warn(complaint(`The change is saved. ${served.notServed(behind)}`));
-    }
+    const behind = change > before ? await served.serversBehind(store, change, () => isStoreLocked(file)) : [];
+    if (behind.length > 0) warn(complaint(`The change is saved. ${served.notServed(behind)}`));
     return '';
   } finally {
     keys.close();

@@ -21,7 +21,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['store'],
   [
     ...['alerts', 'policy', 'routing', 'tokenizer', 'ledger', 'access'],
-    ...['upstream', 'records', 'learning', 'plugin-host', 'importers'],
+    ...['upstream', 'records', 'plugin-host', 'importers'],
   ],
   ['runtime', 'payments'],
   ['prompt'],
@@ -30,6 +30,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['request'],
   ['surface'],
   ['operate', 'conformance'],
+  ['admin'],
   ['http', 'cli'],
   ['server'],
   // In a browser; of the others it has only types (test/console/rules.test.ts).

@@ -26,7 +26,6 @@ interface Axes {
   readonly title: string;
   readonly x: string;
   readonly y: string;
-  readonly isLogX?: boolean;
 }
 
 /** Writes the figures of a run into a folder. */
@@ -54,12 +53,6 @@ export function writePlots(reports: readonly PoolReport[], folder: string): stri
       { title: `${pool}: what was predicted and what came of it`, x: 'predicted', y: 'observed' },
       reliabilityLines(report),
     );
-    const measured = report.models.length === 2 ? 'APGR' : '(AIQ − hull) × 1000';
-    write(
-      `learning-${pool}.svg`,
-      { title: `${pool}: ${measured} after K outcomes`, x: 'K', y: measured, isLogX: true },
-      learningLines(report),
-    );
   }
   return written;
 }
@@ -67,16 +60,13 @@ export function writePlots(reports: readonly PoolReport[], folder: string): stri
 const most = (entries: readonly Entry[], router: string): Entry | undefined =>
   entries.filter((entry) => entry.router === router).at(-1);
 
-/** The routers whose curves are drawn, cold and with all outcomes. */
+/** The routers whose curves are drawn, the simple ones with all outcomes. */
 function drawn({ entries }: PoolReport): { name: string; entry: Entry }[] {
-  const cold = entries.find(({ router, outcomes }) => router === 'Signalbox, all known' && outcomes === 0);
   const named: [string, Entry | undefined][] = [
     ['length', most(entries, 'length')],
     ['n-grams', most(entries, 'n-grams')],
-    ['Signalbox, cold', cold],
-    ['Signalbox, tasks declared, cold', entries.find(({ router }) => router === 'Signalbox, tasks declared')],
-    ['Signalbox, exploring', most(entries, 'Signalbox, one known, exploring')],
     ['Signalbox, all known', most(entries, 'Signalbox, all known')],
+    ['Signalbox, tasks declared', most(entries, 'Signalbox, tasks declared')],
   ];
   return named.flatMap(([name, entry]) => {
     if (!entry) return [];
@@ -112,32 +102,7 @@ function reliabilityLines(report: PoolReport): Line[] {
   ];
 }
 
-function learningLines({ entries, models }: PoolReport): Line[] {
-  const value = ({ apgr, gain }: Entry) => (models.length === 2 ? (apgr?.mean ?? 0) : gain.mean * 1_000);
-  const counts = entries.flatMap(({ outcomes }) => (outcomes ? [outcomes] : []));
-  const ends = [Math.min(...counts), Math.max(...counts)];
-  const level = (name: string, label: string): Line => {
-    const entry = entries.find(({ router }) => router === name);
-    return { name: label, points: entry ? ends.map((k): XY => [k, value(entry)]) : [], dashed: true };
-  };
-  const learnt = (router: string): Line => ({
-    name: router,
-    points: entries
-      .filter((entry) => entry.router === router && entry.outcomes)
-      .map((entry): XY => [entry.outcomes ?? 0, value(entry)]),
-  });
-  return [
-    level('length', 'length'),
-    level('Signalbox, tasks declared', 'Signalbox, tasks declared, cold'),
-    learnt('n-grams'),
-    learnt('Signalbox, one known, greedy'),
-    learnt('Signalbox, one known, exploring'),
-    learnt('Signalbox, all known'),
-    learnt('Signalbox, tasks declared'),
-  ];
-}
-
-function svgOf({ title, x, y, isLogX = false }: Axes, lines: readonly Line[]): string {
+function svgOf({ title, x, y }: Axes, lines: readonly Line[]): string {
   const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, ...SIZE });
   const axis = (name: string) => ({ name, nameLocation: 'middle' as const, scale: true });
   chart.setOption({
@@ -147,7 +112,7 @@ function svgOf({ title, x, y, isLogX = false }: Axes, lines: readonly Line[]): s
     title: { text: title, left: 64, textStyle: { fontSize: 15 } },
     legend: { orient: 'vertical', left: 612, top: 48, textStyle: { fontSize: 11 } },
     grid: { left: 70, right: 300, top: 48, bottom: 56 },
-    xAxis: { ...axis(x), type: isLogX ? 'log' : 'value', nameGap: 32, splitLine: { show: false } },
+    xAxis: { ...axis(x), type: 'value', nameGap: 32, splitLine: { show: false } },
     yAxis: { ...axis(y), type: 'value', nameGap: 48 },
     series: lines.map(({ name, points, dashed = false, scattered = false }) => {
       const data = points.map(([a, b]) => [Number(a.toPrecision(6)), Number(b.toPrecision(6))]);

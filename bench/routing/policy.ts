@@ -10,8 +10,6 @@ export interface Declaration {
   readonly general: Float64Array;
   /** By the task's name; others count as `general`. */
   readonly byTask: ReadonlyMap<string, Float64Array>;
-  /** Explores. */
-  readonly explores: boolean;
 }
 
 /** Weights of chats that are decided by utility, nearly by quality alone. */
@@ -22,7 +20,7 @@ export const WEIGHTS = { quality_weight: 0.9, cost_weight: 0.1 };
  * request, since models differ in how much they write.
  */
 export function policyOf({ pool, teach }: Trial, models: Data['models'], declaration: Declaration): string {
-  const { general, byTask, explores } = declaration;
+  const { general, byTask } = declaration;
   const answers = pool.models.map((id) => outputTokens(id, pool.source, models));
   const expected = Math.max(1, Math.round(mean(answers)));
   const perAnswer = pool.models.map((id, i) => answers[i]! * models.get(id)!.output);
@@ -59,7 +57,6 @@ export function policyOf({ pool, teach }: Trial, models: Data['models'], declara
         },
       ]),
     ),
-    learning: { mode: 'on', ...(explores && { explore: {} }) },
   });
 }
 

@@ -18,7 +18,7 @@ export interface PoolTask {
 }
 
 /** Runs all trials of one pool. */
-export async function runPool(task: PoolTask, progress: (text: string) => void): Promise<PoolReport> {
+export function runPool(task: PoolTask, progress: (text: string) => void): PoolReport {
   const began = performance.now();
   const data = readData(task.folder);
   const pool = poolsOf(data).find(({ name }) => name === task.pool);
@@ -26,8 +26,8 @@ export async function runPool(task: PoolTask, progress: (text: string) => void):
   const trials = trialsOf(pool, data.parts.train, task.splits, task.seed);
   const simple = baselines(trials);
   progress(`${pool.name}: baselines`);
-  const learnt = await signalboxPredictions(trials, data.models, progress);
-  const entries = measure(trials, [...simple, ...learnt], task.resamples, task.seed);
+  const routed = signalboxPredictions(trials, data.models, progress);
+  const entries = measure(trials, [...simple, ...routed], task.resamples, task.seed);
   const { teach, test, declared } = trials[0]!;
   const { points, aiq } = singlesOf(test, new Float64Array(test.rows.length).fill(1));
   const m = pool.models.length;

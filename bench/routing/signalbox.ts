@@ -4,174 +4,77 @@ import { coarseTask, taskOf } from './coarse.ts';
 import type { Data, Row } from './data.ts';
 import type { Prediction } from './measure.ts';
 import { type Declaration, policyOf } from './policy.ts';
-import { outcomesOf } from './predict.ts';
 import { RealPath } from './real-path.ts';
 import type { Trial } from './trials.ts';
 
-/** Chats per batch before their scores; a batch is one sync of the disk. */
-const FULL_BATCH = 64;
-const BANDIT_BATCH = 10;
 /** Deviation of errors in declared qualities, in log odds: about 5 points. */
 const ERROR = 0.2;
-/** Chats without scores before any outcome. */
-const UNSCORED = 100;
+/** Chats before the first prediction: a gateway sees questions before those that it is measured on. */
+const CHATS = 100;
 /** Weight of the general quality, in rows, so that a task with few rows stays near it. */
 const SHRINKAGE = 10;
 
 /** Also measured with one C_ref for all requests. */
-const FIXED: readonly (readonly [router: string, outcomes: number])[] = [
-  ['Signalbox, all known', 0],
-  ['Signalbox, all known', 1_500],
-  ['Signalbox, tasks declared', 0],
-];
+const FIXED: ReadonlySet<string> = new Set(['Signalbox, all known', 'Signalbox, tasks declared']);
 
 type TaskOf = (row: Row) => string | null;
 const noTask: TaskOf = () => null;
 const categoryTask: TaskOf = ({ category }) => taskOf(category);
 const coarseCategoryTask: TaskOf = ({ category }) => coarseTask(category);
 
-/** Predictions of all trials, by router and outcomes. */
-type Predictions = Map<string, { router: string; outcomes: number; predicted: Float64Array[] }>;
-
 interface Run {
   readonly router: string;
   readonly declaration: Declaration;
   readonly task: TaskOf;
-  /** How it is taught; null for not at all. */
-  readonly teach: 'all' | 'chosen' | null;
-  /** Whether to report it before any outcome. */
-  readonly isColdShown: boolean;
 }
 
-/** Predictions of Signalbox in each trial, cold and after outcomes. */
-export async function signalboxPredictions(
+/** Predictions of Signalbox in each trial. */
+export function signalboxPredictions(
   trials: readonly Trial[],
   models: Data['models'],
   progress: (text: string) => void,
-): Promise<Prediction[]> {
-  const found: Predictions = new Map();
+): Prediction[] {
+  const found = new Map<string, Float64Array[]>();
   for (const [at, trial] of trials.entries()) {
-    for (const run of await runsOf(trial, models)) await carryOut(run, trial, models, outcomesOf(trials), found);
+    for (const run of runsOf(trial, models)) {
+      const predicted = found.get(run.router) ?? [];
+      found.set(run.router, [...predicted, predictionsOf(run, trial, models)]);
+    }
     progress(`${trial.pool.name}: split ${at + 1} of ${trials.length}`);
   }
-  const predictions = [...found.values()].map((one) => ({ ...one, isFixedReference: false, isCalibrated: true }));
-  const fixed = predictions
-    .filter(({ router, outcomes }) => FIXED.some(([name, count]) => name === router && count === outcomes))
-    .map((one) => ({ ...one, isFixedReference: true }));
-  return [...predictions, ...fixed];
+  const measured = { outcomes: null, isFixedReference: false, isCalibrated: true };
+  const predictions = [...found].map(([router, predicted]) => ({ router, predicted, ...measured }));
+  const fixed = predictions.filter(({ router }) => FIXED.has(router));
+  return [...predictions, ...fixed.map((one) => ({ ...one, isFixedReference: true }))];
 }
 
-async function runsOf(trial: Trial, models: Data['models']): Promise<Run[]> {
+function runsOf(trial: Trial, models: Data['models']): Run[] {
   const { declared, teach, seed } = trial;
-  const general: Declaration = { general: declared, byTask: new Map(), explores: false };
-  const plain = { declaration: general, task: noTask };
-  const runs: Run[] = [
-    { router: 'Signalbox, all known', ...plain, teach: 'all', isColdShown: true },
-    { router: 'Signalbox, one known, greedy', ...plain, teach: 'chosen', isColdShown: false },
-    {
-      router: 'Signalbox, one known, exploring',
-      declaration: { ...general, explores: true },
-      task: noTask,
-      teach: 'chosen',
-      isColdShown: false,
-    },
-  ];
-  if (new Set(teach.rows.map(({ category }) => category)).size < 2) return runs;
+  const general: Declaration = { general: declared, byTask: new Map() };
+  const known = { router: 'Signalbox, all known', declaration: general, task: noTask };
+  if (new Set(teach.rows.map(({ category }) => category)).size < 2) return [known];
   const fine = declaredBy(trial, (row) => [{ task: taskOf(row.category), share: 1 }]);
   const coarse = declaredBy(trial, (row) => [{ task: coarseTask(row.category), share: 1 }]);
-  const probe = await RealPath.open(policyOf(trial, models, general));
+  const probe = new RealPath(policyOf(trial, models, general));
   const seen = declaredBy(trial, (row) => probe.tasksOf(row.prompt));
-  await probe.close();
-  const untaught = { teach: null, isColdShown: true };
-  const chance = chanceOf(seed + 11);
-  const wrong = { ...withErrors(fine, chance), explores: false };
+  const wrong = withErrors(fine, chanceOf(seed + 11));
   return [
-    ...runs,
-    { router: 'Signalbox, tasks declared', declaration: fine, task: categoryTask, teach: 'all', isColdShown: true },
-    { router: 'Signalbox, tasks declared, off by .2', declaration: wrong, task: categoryTask, ...untaught },
+    known,
+    { router: 'Signalbox, tasks declared', declaration: fine, task: categoryTask },
+    { router: 'Signalbox, tasks declared, off by .2', declaration: wrong, task: categoryTask },
     ...(coarse.byTask.size < fine.byTask.size
-      ? [{ router: 'Signalbox, coarse tasks declared', declaration: coarse, task: coarseCategoryTask, ...untaught }]
+      ? [{ router: 'Signalbox, coarse tasks declared', declaration: coarse, task: coarseCategoryTask }]
       : []),
-    { router: 'Signalbox, tasks declared as it detects them', declaration: seen, task: noTask, ...untaught },
+    { router: 'Signalbox, tasks declared as it detects them', declaration: seen, task: noTask },
   ];
 }
 
-async function carryOut(
-  { router, declaration, task, teach, isColdShown }: Run,
-  trial: Trial,
-  models: Data['models'],
-  counts: readonly number[],
-  found: Predictions,
-): Promise<void> {
-  const path = await RealPath.open(policyOf(trial, models, declaration));
-  const note = async (outcomes: number) => {
-    const name = `${router}/${outcomes}`;
-    const entry = found.get(name) ?? { router, outcomes, predicted: [] };
-    entry.predicted.push(await predictionsOf(path, trial, task));
-    found.set(name, entry);
-  };
-  try {
-    if (isColdShown) {
-      await meet(path, trial, task);
-      await note(0);
-    }
-    let from = 0;
-    for (const to of teach ? counts : []) {
-      await (teach === 'all' ? teachAll : teachChosen)(path, trial, task, from, to);
-      // Learned state must survive the process.
-      await path.reopen();
-      await note(to);
-      from = to;
-    }
-  } finally {
-    await path.close();
-  }
-}
-
-/** The first chats are not scored: a gateway sees requests before outcomes. */
-async function meet(path: RealPath, { teach }: Trial, task: TaskOf): Promise<void> {
-  for (const row of teach.rows.slice(0, UNSCORED)) await path.chat({ prompt: row.prompt, task: task(row) }, null);
-}
-
-async function predictionsOf(path: RealPath, { pool, test }: Trial, task: TaskOf): Promise<Float64Array> {
-  const predicted: number[] = [];
-  for (const row of test.rows) {
-    predicted.push(...(await path.qualities({ prompt: row.prompt, task: task(row) }, pool.models)));
-  }
-  return Float64Array.from(predicted);
-}
-
-/** Every model answers every prompt, and each answer is scored. */
-async function teachAll(path: RealPath, { pool, teach }: Trial, task: TaskOf, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += FULL_BATCH) {
-    const scores = [];
-    for (let row = at; row < Math.min(at + FULL_BATCH, to); row++) {
-      const input = { prompt: teach.rows[row]!.prompt, task: task(teach.rows[row]!) };
-      for (const [i, model] of pool.models.entries()) {
-        scores.push({ chat: await path.chat(input, model), score: teach.labels[row * pool.models.length + i]! });
-      }
-    }
-    await path.score(scores);
-  }
-}
-
-/** Only the chosen model answers and is scored. */
-async function teachChosen(
-  path: RealPath,
-  { pool, teach }: Trial,
-  task: TaskOf,
-  from: number,
-  to: number,
-): Promise<void> {
-  for (let at = from; at < to; at += BANDIT_BATCH) {
-    const scores = [];
-    for (let row = at; row < Math.min(at + BANDIT_BATCH, to); row++) {
-      const chat = await path.chat({ prompt: teach.rows[row]!.prompt, task: task(teach.rows[row]!) }, null);
-      const i = pool.models.indexOf(chat.model);
-      scores.push({ chat, score: teach.labels[row * pool.models.length + i]! });
-    }
-    await path.score(scores);
-  }
+function predictionsOf({ declaration, task }: Run, trial: Trial, models: Data['models']): Float64Array {
+  const { pool, teach, test } = trial;
+  const path = new RealPath(policyOf(trial, models, declaration));
+  const inputOf = (row: Row) => ({ prompt: row.prompt, task: task(row) });
+  for (const row of teach.rows.slice(0, CHATS)) path.chat(inputOf(row));
+  return Float64Array.from(test.rows.flatMap((row) => path.qualities(inputOf(row), pool.models)));
 }
 
 /** Declared qualities by task: means of the teaching rows, weighted by the probability of the task. */
@@ -191,11 +94,11 @@ function declaredBy(
   });
   sums.delete('general');
   const byTask = new Map([...sums].map(([task, { good, total }]) => [task, good.map((sum) => sum / total)]));
-  return { general: declared, byTask, explores: false };
+  return { general: declared, byTask };
 }
 
 /** Adds an independent error to every figure. */
-function withErrors({ general, byTask, explores }: Declaration, chance: () => number): Declaration {
+function withErrors({ general, byTask }: Declaration, chance: () => number): Declaration {
   const off = (qualities: Float64Array) => qualities.map((share) => sigmoid(logitOf(share) + ERROR * gaussOf(chance)));
-  return { general: off(general), byTask: new Map([...byTask].map(([task, all]) => [task, off(all)])), explores };
+  return { general: off(general), byTask: new Map([...byTask].map(([task, all]) => [task, off(all)])) };
 }

@@ -9,10 +9,10 @@ export type WorkerMessage =
 
 declare const self: Worker;
 
-self.onmessage = async ({ data }: MessageEvent<PoolTask>) => {
+self.onmessage = ({ data }: MessageEvent<PoolTask>) => {
   const say = (said: WorkerMessage) => self.postMessage(said);
   try {
-    say({ report: await runPool(data, (progress) => say({ progress })) });
+    say({ report: runPool(data, (progress) => say({ progress })) });
   } catch (error) {
     say({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }

@@ -10,9 +10,9 @@ import {
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { gateway, policy } from './inside.ts';
-import { learning } from './learning.ts';
 import { money, payments } from './money.ts';
 import { AT, SOURCE } from './panels.ts';
+import { scores } from './scores.ts';
 import { overview, providers, routing } from './traffic.ts';
 
 /** The dashboard `signalbox.json`. `UPDATE=1 bun test test/system/deploy/dashboard.test.ts` writes it. */
@@ -39,16 +39,7 @@ export function buildDashboard(): Dashboard {
         .step('60s'),
     )
     .variables(variables());
-  for (const part of [
-    ...overview,
-    ...routing,
-    ...learning,
-    ...providers,
-    ...money,
-    ...payments,
-    ...gateway,
-    ...policy,
-  ]) {
+  for (const part of [...overview, ...routing, ...scores, ...providers, ...money, ...payments, ...gateway, ...policy]) {
     if (part instanceof RowBuilder) builder.withRow(part);
     else builder.withPanel(part);
   }

@@ -1,11 +1,20 @@
-import { type Capability, defineProvider, type ModelTraits, type ProviderCall, Type } from 'signalbox/plugin';
+import {
+  type BuiltRequest,
+  type Capability,
+  type CountMargin,
+  defineProvider,
+  type ListedModel,
+  type ModelListAdapter,
+  type ModelTraits,
+  type ProviderCall,
+  Type,
+} from 'signalbox/plugin';
 import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
-import { countRequest, MARGIN, readCount } from './anthropic/count.ts';
 import { readFailure } from './anthropic/failure.ts';
-import { modelList } from './anthropic/model-list.ts';
 import { rulesOf } from './anthropic/models.ts';
 import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
-import { buildRequest } from './anthropic/request.ts';
+import { buildRequest, HEADERS } from './anthropic/request.ts';
+import { type Json, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
 /** Anthropic's Messages API, and servers that speak it. */
 export const anthropic = defineProvider({
@@ -83,3 +92,58 @@ function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
   if (model.acceptsTemperature && !rules.fixedSampling) lacking.push('high_temperature');
   return lacking;
 }
+
+/** The fields of a message that are about its answer: counting takes none of them. */
+const OF_ANSWERS = ['max_tokens', 'stream', 'metadata', 'stop_sequences', 'temperature', 'top_p', 'top_k'] as const;
+
+/** Anthropic calls its counts estimates that may differ from the bill by a small amount, and does not say by how much. */
+const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
+
+/** Makes `POST /messages/count_tokens` of the request for an answer. */
+function countRequest(made: BuiltRequest): BuiltRequest {
+  if ('kind' in made) return made;
+  const body: Record<string, unknown> = { ...objectOf(parseJson(made.body)) };
+  for (const field of OF_ANSWERS) delete body[field];
+  return { ...made, path: '/messages/count_tokens', body: JSON.stringify(body) };
+}
+
+const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).input_tokens) ?? null;
+
+/** `GET /models`: types of @anthropic-ai/sdk 1.12.0. The limits and abilities are null on servers that do not state them. */
+const modelList: ModelListAdapter = {
+  headers: HEADERS,
+  path: (after) => `/models?limit=1000${after === null ? '' : `&after_id=${encodeURIComponent(after)}`}`,
+  read(body) {
+    const { data, has_more, last_id } = objectOf(parseJson(body));
+    if (!Array.isArray(data)) return null;
+    const models = objectsIn(data).flatMap((one) => (textOf(one.id) === '' ? [] : [readModel(one)]));
+    return { models, next: has_more === true ? textOf(last_id) || null : null };
+  },
+};
+
+function readModel({ id, created_at, max_input_tokens, max_tokens, capabilities, lifecycle }: Json): ListedModel {
+  const [released = ''] = textOf(created_at).split('T');
+  return {
+    id: textOf(id),
+    contextWindow: tokensOf(max_input_tokens),
+    maxOutput: tokensOf(max_tokens),
+    capabilities: capabilities ? capabilitiesOf(objectOf(capabilities)) : undefined,
+    // An epoch where the day is unknown.
+    released: released > '2000' ? released : undefined,
+    unfit: lifecycle === 'retired' ? 'retired' : undefined,
+  };
+}
+
+function capabilitiesOf(stated: Json): Capability[] {
+  const has = (name: string) => objectOf(stated[name]).supported === true;
+  // Every Claude calls tools, which the list does not say.
+  const named = ABILITIES.flatMap(([name, capability]) => (has(name) ? [capability] : []));
+  return ['tools', ...named];
+}
+
+const ABILITIES: readonly (readonly [string, Capability])[] = [
+  ['image_input', 'vision'],
+  ['structured_outputs', 'json_schema'],
+  ['thinking', 'reasoning'],
+  ['pdf_input', 'file_input'],
+];

@@ -1,11 +1,19 @@
-import { type Capability, defineProvider, Type } from 'signalbox/plugin';
+import {
+  type BuiltRequest,
+  type Capability,
+  type CountMargin,
+  defineProvider,
+  type ListedModel,
+  type ModelListAdapter,
+  type ProviderCall,
+  Type,
+} from 'signalbox/plugin';
 import { GeminiReader, readReply } from './gemini/answer.ts';
-import { countRequest, MARGIN, readCount } from './gemini/count.ts';
 import { embeddings } from './gemini/embeddings.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
-import { modelList } from './gemini/model-list.ts';
-import { buildRequest } from './gemini/request.ts';
+import { buildRequest, modelPath, resourceName } from './gemini/request.ts';
+import { type Json, listOf, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
 /** Google's Gemini API: `generateContent` and its stream, `batchEmbedContents`, `countTokens`. */
 export const gemini = defineProvider({
@@ -50,4 +58,40 @@ function lacks(upstream: string): readonly Capability[] {
   lacking.push(isFrom(upstream, 3) ? 'choices' : 'json_with_tools');
   if (hasFixedSampling(upstream)) lacking.push('continuation');
   return lacking;
+}
+
+/** Google does not say how near its counts are to the bill. */
+const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
+
+/** Builds `POST /models/…:countTokens` (ai.google.dev/api/tokens): tools and the system instruction count only within a whole request. */
+function countRequest(call: ProviderCall): BuiltRequest {
+  const made = buildRequest(call);
+  if ('kind' in made) return made;
+  const model = resourceName(call.upstream);
+  const body = { generateContentRequest: { model, ...objectOf(parseJson(made.body)) } };
+  return { ...made, path: `/${modelPath(call.upstream)}:countTokens`, body: JSON.stringify(body) };
+}
+
+const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).totalTokens) ?? null;
+
+/** `GET /models` (ai.google.dev/api/models). It states limits, and of abilities only whether a model thinks. */
+const modelList: ModelListAdapter = {
+  headers: {},
+  path: (after) => `/models?pageSize=1000${after === null ? '' : `&pageToken=${encodeURIComponent(after)}`}`,
+  read(body) {
+    const { models, nextPageToken } = objectOf(parseJson(body));
+    if (!Array.isArray(models)) return null;
+    const named = objectsIn(models).filter(({ name }) => textOf(name).startsWith('models/'));
+    return { models: named.map(readModel), next: textOf(nextPageToken) || null };
+  },
+};
+
+function readModel({ name, inputTokenLimit, outputTokenLimit, supportedGenerationMethods }: Json): ListedModel {
+  const methods = listOf(supportedGenerationMethods);
+  return {
+    id: textOf(name).slice('models/'.length),
+    contextWindow: tokensOf(inputTokenLimit),
+    maxOutput: tokensOf(outputTokenLimit),
+    unfit: methods.includes('generateContent') ? undefined : methods.join(' and ') || 'no conversations',
+  };
 }

@@ -22,7 +22,7 @@ function hasOddFigure(usage: Json): boolean {
 }
 
 /** The figures that a dialect promises its clients. */
-export interface PromisedFigures {
+interface PromisedFigures {
   /** Figures that must be there. */
   readonly required: readonly string[];
   /** Figures that may be absent, but not null. */

@@ -1,7 +1,7 @@
 import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** The operator's weights, and the wait that weighs as much as a good answer. */
-export interface WeightOptions {
+interface WeightOptions {
   readonly quality: number;
   readonly cost: number;
   readonly latency: number;

@@ -1,10 +1,7 @@
 import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
-import { toCredits } from '../core/credits.ts';
-import { usdWriter } from '../core/usd.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
-import type { TrailEntry } from '../store/trail.ts';
 import { keyStateOf } from './key-entry.ts';
 import { budgetBody } from './terms.ts';
 
@@ -68,46 +65,6 @@ export interface KeyFunds {
   readonly balance: StoredBalance | null;
   /** The worth of a Credit; null in a database that never had a policy. */
   readonly usdPerCredit: string | null;
-}
-
-/** A budget with its spending. */
-export const budgetUseBody = (
-  { budget, spent, forecast: { expected, knownFrom }, renewsAt }: BudgetUse,
-  usd: ReturnType<typeof usdWriter>,
-) => ({
-  ...budgetBody(budget),
-  spent_credits: toCredits(spent),
-  spent_usd: usd(spent),
-  left_credits: toCredits(budget.limit - spent),
-  left_usd: usd(budget.limit - spent),
-  forecast_credits: expected === null ? null : toCredits(expected),
-  forecast_usd: expected === null ? null : usd(expected),
-  forecast_from: isoOrNull(knownFrom),
-  renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
-});
-
-/** A key with its spending. */
-export function keyStatusBody(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: KeyFunds) {
-  const usd = usdWriter(usdPerCredit);
-  return {
-    ...keyBody(info, now),
-    budgets: uses.map((use) => budgetUseBody(use, usd)),
-    balance: balance && {
-      granted_credits: toCredits(balance.granted),
-      granted_usd: usd(balance.granted),
-      spent_credits: toCredits(balance.spent),
-      spent_usd: usd(balance.spent),
-      left_credits: toCredits(balance.granted - balance.spent),
-      left_usd: usd(balance.granted - balance.spent),
-    },
-  };
-}
-
-/** An entry of the trail, as `/admin/trail`, `--json` and an export show it. */
-export function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
-  const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
-  const what = { action, subject, key_id: keyId, details, request_id: requestId };
-  return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
 }
 
 const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

@@ -1,5 +1,4 @@
 import { type KeyLimits, limitsBody } from '../core/caller.ts';
-import { iso } from '../core/clock.ts';
 import type { HolderTerms } from '../core/people.ts';
 import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TrailDetails } from '../store/trail.ts';
@@ -13,8 +12,7 @@ export type TeamDraft = Omit<Team, 'id' | 'origin' | 'createdAt' | 'removedAt' |
 /** The same of a user. */
 export type UserDraft = Omit<User, 'id' | 'createdAt' | 'suspendedAt' | 'removedAt'>;
 
-/** Limits, each null where only the other levels limit; null for no limits at all. */
-export const limitsOrNull = (limits: KeyLimits | null) => limits && limitsBody(limits);
+const limitsOrNull = (limits: KeyLimits | null) => limits && limitsBody(limits);
 
 const termsBody = ({ models, limits, budgets }: HolderTerms) => ({
   models,
@@ -36,24 +34,6 @@ export const userTermsBody = ({ issuer, sub, name, email, team, role, terms }: U
   models: terms.models,
   limits: limitsOrNull(terms.limits),
   budgets: terms.budgets?.map(budgetBody) ?? null,
-});
-
-/** A team as the commands' `--json` and `/admin/teams` show it. */
-export const teamBody = ({ id, createdAt, ...team }: Team, { users }: { readonly users: number }) => ({
-  id,
-  ...teamTermsBody(team),
-  users,
-  created_at: iso(createdAt),
-});
-
-/** A user as `--json` and `/admin/users` show it. @param team the name of its team */
-export const userBody = ({ id, createdAt, suspendedAt, ...user }: User, team: string | null) => ({
-  id,
-  ...userTermsBody(user),
-  team_name: team,
-  state: suspendedAt === null ? 'active' : 'suspended',
-  created_at: iso(createdAt),
-  suspended_at: suspendedAt === null ? null : iso(suspendedAt),
 });
 
 /** The members in which two bodies differ, on both sides; null where they do not. */

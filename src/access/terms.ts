@@ -161,8 +161,8 @@ const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 /** Checks a text to be shown and kept: no API key, no terminal control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, TEXT_MAX, 'characters');
-  if (KEY.test(text)) refuse(param, `${param} is stored and shown, so it must not contain an API key.`);
-  if (!ONE_LINE.test(text)) refuse(param, `${param} must be one line, without control characters.`);
+  if (KEY.test(text)) refuse(param, `\`${param}\` is stored and shown, so it must not contain an API key.`);
+  if (!ONE_LINE.test(text)) refuse(param, `\`${param}\` must be one line, without control characters.`);
 }
 
 function checkLabels(labels: Readonly<Record<string, string>>, isChild: boolean): void {

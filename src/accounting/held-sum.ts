@@ -1,7 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 
 /** `pending` is open; the others are final. */
-export type HoldState =
+type HoldState =
   | 'pending'
   /** Closed with something charged, or with a completion that cost nothing. */
   | 'posted'

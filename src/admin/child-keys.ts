@@ -86,7 +86,7 @@ export const CHILD_KEY_OPERATIONS = [
     name: 'child keys revoke',
     http: 'DELETE /v1/keys/:id',
     summary: 'Revoke a child key',
-    details: `Revokes a key that this key or a child of it has made, and so all its children. Revoking it again changes nothing. The body is ignored. ${NEEDS}`,
+    details: `Revokes a key that this key or a child of it has made, and so all its children. Revoking it again changes nothing. ${NEEDS}`,
     output: ApiKey,
     answer: 'The key.',
     differs: { state: 'revoked', revoked_at: '2026-11-20T15:00:00.000Z' },

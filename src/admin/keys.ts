@@ -103,19 +103,30 @@ export const ApiKeyList = f.page('ApiKeyList', 'Keys, the revoked ones too.', Ap
 export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
   budgets: f.list(terms.BudgetStatus, 'The current state of its own budgets.'),
-  balance: f.orNull(
-    f.shape(
-      'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
-      {
-        granted_credits: f.as(
-          'granted',
-          f.credits('All Credits granted. For a wallet, with the payments it made.', 25),
-        ),
-        granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '0.025')),
-        ...terms.spent('The part that was spent.', 3.2, '0.0032'),
-        ...terms.left('What is left; running requests may hold some.', 21.8, '0.0218'),
-      },
+  balance: f.inCommand(
+    f.orNull(
+      f.shape(
+        'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
+        {
+          granted_credits: f.as(
+            'granted',
+            f.credits('All Credits granted. For a wallet, with the payments it made.', 25),
+          ),
+          granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '0.025')),
+          ...terms.spent('The part that was spent.', 3.2, '0.0032'),
+          ...terms.left('What is left; running requests may hold some.', 21.8, '0.0218'),
+        },
+      ),
     ),
+    {
+      none: 'none: the key is not prepaid',
+      text: ({
+        granted_credits,
+        spent_credits,
+        left_credits,
+      }: Readonly<Record<'granted_credits' | 'spent_credits' | 'left_credits', number>>) =>
+        `${granted_credits} Credits granted, ${spent_credits} spent, ${left_credits} left`,
+    },
   ),
 });
 
@@ -126,8 +137,9 @@ export const shownKey = (info: KeyInfo, now: number) => ({
   ...info,
   state: keyStateOf(info.inForce ?? info, now),
   limits: info.limits ?? NO_LIMITS,
-  // After the overlap only one secret works.
-  overlapEndsAt: info.overlapEndsAt !== null && info.overlapEndsAt > now ? info.overlapEndsAt : null,
+  // After the overlap only one secret works. The call may be a few ms older than the rotation that it made.
+  overlapEndsAt:
+    info.overlapEndsAt !== null && info.overlapEndsAt > Math.max(now, info.rotatedAt ?? 0) ? info.overlapEndsAt : null,
   tag: keyTag(info),
 });
 
@@ -155,6 +167,7 @@ async function status(call: Call, { keys, fundsOf }: KeyServices) {
 const expires_in_seconds = terms.inSeconds(
   f.orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
   'expires-in',
+  'How long it works from now.',
 );
 const scopes = f.list(
   scope,
@@ -220,8 +233,18 @@ export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> 
   };
 }
 const ONCE = 'Only this answer has the key: the server stores only its hash.';
-const printOnce = ({ key: secret, id }: { readonly key: string; readonly id: string }) =>
-  `${secret}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${id}.\n`;
+/** The answer on the wire, as far as commands print it. */
+interface PrintedKey {
+  readonly key: string;
+  readonly id: string;
+  readonly rotated_at: string | null;
+  readonly overlap_ends_at: string | null;
+}
+function printOnce({ key: secret, id, rotated_at, overlap_ends_at }: PrintedKey): string {
+  const ended = overlap_ends_at === null ? 'no longer works' : `works until ${f.minuteText(overlap_ends_at)}`;
+  const former = rotated_at === null ? '' : ` The old secret ${ended}.`;
+  return `${secret}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${id}.${former}\n`;
+}
 const inMs = (seconds: number | null, now: number) => (seconds === null ? null : now + seconds * 1_000);
 const memberIn = (
   people: People,
@@ -246,7 +269,9 @@ export const listKeys = operation({
     user: f.optional(f.text('Only keys of the user with this ID or address.')),
     parent: f.optional(f.text('Only keys that the key with this ID has made.')),
     has_models: f.optional(
-      f.flag('`true`: only keys with a list of models of their own; `false`: only keys without one.'),
+      f.inCommand(f.flag('`true`: only keys with a list of models of their own; `false`: only keys without one.'), {
+        help: 'Only keys with a list of models of their own; with --no-has-models only keys without one.',
+      }),
     ),
     label: f.optional(
       f.as(
@@ -338,15 +363,18 @@ export const alterKey = operation({
   action: 'keys.change',
   summary: 'Change a key',
   details:
-    'Changes terms of a key that is not revoked. They apply within a second. Its secret, its spend and its balance stay. An absent member stays, null removes it. A budget with the same window and time zone as before keeps what was spent; a limit below that refuses further requests and ends none that runs. The trail has the members that differ, before and after. With `If-Match`, the key is changed only while its `etag` is that; without it the last of two changes wins. The last admin key that works cannot lose its scope.',
+    'Changes terms of a key that is not revoked. They apply within a second. Its secret, its spend and its balance stay. A budget with the same window and time zone as before keeps what was spent; a limit below that refuses further requests and ends none that runs. The trail has the members that differ, before and after. The last admin key that works cannot lose its scope.',
   input: f.body(
     'Terms to change. Absent members stay, null removes. Lists are replaced.',
     f.allOptional({
       name: f.orNull(terms.keptText('A name for people; null for none.', 'billing-app')),
       scopes,
-      labels: f.orNull(
-        f.mapOf(f.orNull(terms.keptText('The value; null removes the label.')), 'Labels to set or to remove.'),
-        'Labels to set or, by null, to remove. Others stay. Null removes all.',
+      labels: f.inCommand(
+        f.orNull(
+          f.mapOf(f.orNull(terms.keptText('The value; null removes the label.')), 'Labels to set or to remove.'),
+          'Labels to set or, by null, to remove. Others stay. Null removes all.',
+        ),
+        { help: 'Labels to set. Others stay. --no-label removes the label of a name.' },
       ),
       expires_at: f.orNull(f.moment('When it expires; null for never.', '2027-02-18T09:30:00.000Z')),
       expires_in_seconds,
@@ -399,7 +427,7 @@ export const stopKey = operation({
   action: 'keys.suspend',
   summary: 'Suspend a key',
   details:
-    'Stops a key until it is resumed, within a second. Its requests get 403 `key_suspended`; answers in progress still finish. Suspending it again changes nothing. The body is ignored.',
+    'Stops a key until it is resumed, within a second. Its requests get 403 `key_suspended`; answers in progress still finish. Suspending it again changes nothing.',
   output: ApiKey,
   answer: 'The key.',
   differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
@@ -414,7 +442,7 @@ export const resumeKey = operation({
   http: 'POST /admin/keys/:id/resume',
   action: 'keys.suspend',
   summary: 'Resume a key',
-  details: 'Lets a suspended key work again, within a second, on the terms that it has. The body is ignored.',
+  details: 'Lets a suspended key work again, within a second, on the terms that it has.',
   output: ApiKey,
   answer: 'The key.',
   isTagged: true,
@@ -438,6 +466,7 @@ export const renewKey = operation({
           description: 'The time that the old secret still works, in seconds.',
         }),
         'overlap',
+        'How long the old secret still works; a day unless stated. With 0 it ends at once.',
       ),
     ),
   }),
@@ -461,7 +490,7 @@ export const endKey = operation({
   action: 'keys.change',
   summary: 'Revoke a key',
   details:
-    'Revokes a key and all its secrets at once and forever. Revoking it again changes nothing. The last admin key that works cannot be revoked. The body is ignored.',
+    'Revokes a key and all its secrets at once and forever. Revoking it again changes nothing. The last admin key that works cannot be revoked.',
   output: ApiKey,
   answer: 'The key.',
   differs: { state: 'revoked', revoked_at: '2026-11-20T15:00:00.000Z' },
@@ -473,6 +502,13 @@ export const endKey = operation({
     return shownKey(await found(call, keys), call.now);
   },
 });
+
+/** The answer on the wire, as far as the command prints it. */
+interface PrintedGrant {
+  readonly id: string;
+  readonly wallet: string | null;
+  readonly balance: { readonly granted_credits: number; readonly left_credits: number } | null;
+}
 
 export const grantCredits = operation({
   name: 'keys grant',
@@ -488,6 +524,8 @@ export const grantCredits = operation({
   output: ApiKeyStatus,
   answer: 'The key.',
   errorField: 'credits',
+  prints: ({ id, wallet: holder, balance }: PrintedGrant) =>
+    `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${balance?.left_credits} Credits, of ${balance?.granted_credits} that were granted.\n`,
   examples: {
     grant: { summary: 'Add', value: { credits: 25, note: 'invoice 1042' } },
     back: { summary: 'Take back', value: { credits: -5 } },

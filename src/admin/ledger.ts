@@ -107,7 +107,7 @@ export const showLedger = operation({
       ...['spent_usd', 'runs_out_at', 'open_reservations', 'renews_at'],
     ],
     sum: (body: Readonly<Record<string, unknown>>) =>
-      `${body.charged_credits} Credits (${body.charged_usd} USD) charged, ${body.held_credits} Credits held by ${body.open_reservations} open requests.\n`,
+      `${body.charged_credits} Credits (${body.charged_usd} USD) charged, ${body.held_credits} Credits held by ${body.open_reservations} open request${body.open_reservations === 1 ? '' : 's'}.\n`,
   },
   async run({ overview }, { by, now }, { name, limit = FUNDS_MAX, after = null }) {
     const { usdPerCredit: _, funds: all, ...sums } = overviewNamed(await overview(by), name);

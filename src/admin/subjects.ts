@@ -105,7 +105,7 @@ export const SUBJECT_OPERATIONS = [
     http: 'POST /admin/subjects/:id/unblock',
     action: 'subjects.change',
     summary: 'Unblock a subject',
-    details: 'Accepts the tokens of a subject again. Unblocking it again changes nothing. The body is ignored.',
+    details: 'Accepts the tokens of a subject again. Unblocking it again changes nothing.',
     output: Subject,
     answer: 'The subject.',
     prints: (_, id) => `Unblocked ${id}.\n`,

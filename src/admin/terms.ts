@@ -1,10 +1,13 @@
-import { Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, LIMIT_MAX, ONE_LINE, TEXT_MAX } from '../access/terms.ts';
+import { type TSchema, Type } from '@sinclair/typebox';
+import { BUDGET_CREDITS_MAX, LIMIT_MAX, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
-import type { BudgetUse, KeyBudget } from '../core/caller.ts';
+import type { BudgetUse, KeyBudget, KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { HolderTerms, MemberTerms } from '../core/people.ts';
+import { UsageError } from '../core/usage-error.ts';
 import * as f from './kit/fields.ts';
-import { budgetIn, durationIn } from './kit/texts.ts';
+import { budgetIn, durationIn, durationText } from './kit/texts.ts';
+import { withoutNull } from './kit/values.ts';
 
 /** The terms that keys, teams and users have in common. */
 
@@ -20,16 +23,13 @@ const limit = (flag: string, description: string, example: number) =>
   f.inCommand(f.orNull(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), description), { flag });
 
 export const limits = {
-  requests_per_minute: limit('rpm', 'Requests a minute. Null if the policy sets the limit.', 60),
-  tokens_per_minute: limit('tpm', 'Tokens a minute. Null if the policy sets the limit.', 100_000),
-  concurrent_streams: limit('streams', 'Streams at once. Null if the policy sets the limit.', 4),
+  requests_per_minute: limit('rpm', 'Requests a minute. Null for no limit at this level.', 60),
+  tokens_per_minute: limit('tpm', 'Tokens a minute. Null for no limit at this level.', 100_000),
+  concurrent_streams: limit('streams', 'Streams at once. Null for no limit at this level.', 4),
 };
 
 /** Limits of which each may be absent. */
-export const LimitsInput = f.body(
-  'Rate limits. The policy sets the limits that are absent or null.',
-  f.allOptional(limits),
-);
+export const LimitsInput = f.body('Rate limits. Null for no limit at this level.', f.allOptional(limits));
 
 const budget = {
   limit_credits: f.as(
@@ -49,7 +49,12 @@ const budget = {
   ),
 };
 
-export const Budget = f.shape('A budget.', budget);
+export const Budget = f.inCommand(f.shape('A budget.', budget), {
+  text: ({ limit_credits, window, time_zone, on_exhausted }: ShownBudget) => {
+    const zone = time_zone === 'UTC' ? '' : `@${time_zone}`;
+    return `${limit_credits}/${window}${zone}${on_exhausted === 'cap' ? '' : `:${on_exhausted}`}`;
+  },
+});
 
 export const BudgetInput = f.inCommand(
   f.body('A spending limit.', {
@@ -136,13 +141,75 @@ export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }:
   renewsAt: Number.isFinite(renewsAt) ? renewsAt : null,
 });
 
-/** Seconds on the wire, and `30d` in a command. */
-export const inSeconds = <Schema extends Parameters<typeof f.inCommand>[0]>(field: Schema, flag: string) =>
-  f.inCommand(field, { flag, form: '30d', read: (text) => durationIn(text) / 1_000 });
+/**
+ * A whole number of seconds on the wire, and a duration such as `30d` in a command.
+ * @param help describes the flag
+ */
+export function inSeconds<Schema extends TSchema>(field: Schema, flag: string, help?: string): Schema {
+  const { minimum, maximum } = withoutNull(field);
+  const read = (text: string) => {
+    const seconds = durationIn(text) / 1_000;
+    if (seconds >= minimum && seconds <= maximum) return seconds;
+    throw new UsageError(`Write a duration from ${durationText(minimum)} to ${durationText(maximum)}, not "${text}".`);
+  };
+  return f.inCommand(field, { flag, form: '30d', read, ...(help !== undefined && { help }) });
+}
+
+/**
+ * The terms that a team or a user states in a body.
+ * @param none what null stands for
+ */
+const holderInput = (none: string) => ({
+  models: modelIds(`IDs of the models that it may use; null for ${none}.`),
+  limits: f.orNull(LimitsInput, `Rate limits of all of its keys together; null for ${none}. Absent limits stay.`),
+  budgets: f.orNull(f.list(BudgetInput, `Budgets of all of its keys together; null for ${none}.`)),
+});
+const NO_LIMIT = 'no limit at this level';
+const INHERITED = 'the terms of members';
+export const teamInput = holderInput(NO_LIMIT);
+export const userInput = holderInput(INHERITED);
+export const MemberTermsInput = f.body(
+  'Terms of each member that states none of its own; null for none.',
+  f.allOptional(teamInput),
+);
+/** Terms as a request states them: an absent member stays, null removes it. */
+export type TermsPatch = f.ValueOf<typeof MemberTermsInput>;
+
+/** The terms that an answer states of a team, or of a user. */
+const holderTerms = (none: string, inherited?: string) => ({
+  models: f.inCommand(f.orNull(f.list(Type.String(), `IDs of the models that it may use; null for ${none}.`)), {
+    none: inherited ?? 'all',
+  }),
+  limits: f.inCommand(f.orNull(f.shape(`Rate limits of all of its keys together; null for ${none}.`, limits)), {
+    ...(inherited && { none: inherited }),
+  }),
+});
+export const teamTerms = { ...holderTerms(NO_LIMIT), budgets: f.list(Budget, 'Budgets of all of its keys together.') };
+export const userTerms = {
+  ...holderTerms(INHERITED, 'as each member'),
+  budgets: f.inCommand(f.orNull(f.list(Budget, `Budgets of all of its keys together; null for ${INHERITED}.`)), {
+    none: 'as each member',
+  }),
+};
+
+const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
+
+/** The terms of a user with a change. */
+export const patchedTerms = (before: MemberTerms, { models, limits = {}, budgets }: TermsPatch): MemberTerms => ({
+  models: models === undefined ? before.models : models,
+  limits: limits && statedLimits({ ...NO_LIMITS, ...before.limits, ...limits }),
+  budgets: budgets === undefined ? before.budgets : (budgets?.map(wholeBudget) ?? null),
+});
+
+/** The terms of a team, or of its members, with a change. */
+export function patchedGroup(before: HolderTerms, patch: TermsPatch): HolderTerms {
+  const { budgets, ...terms } = patchedTerms(before, patch);
+  return { ...terms, budgets: budgets ?? [] };
+}
 
 /** Credits that a grant adds to a balance. */
 export const addedCredits = f.inCommand(
-  f.credits('Credits to add, with at most 6 decimals and not 0. A negative amount takes Credits back.', 25, {
+  f.credits('The amount to add, which is not 0. A negative amount takes Credits back.', 25, {
     minimum: -BUDGET_CREDITS_MAX,
     maximum: BUDGET_CREDITS_MAX,
     // For the document: `grantOf` refuses 0.

@@ -78,9 +78,12 @@ export const reportUsage = operation({
   input: f.body('Which charges.', {
     ...dates.period,
     by: f.optional(
-      f.formed(
-        `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given. \`team\` is the team that the key belonged to, \`label:team\` the text of its label \`team\`.`,
-        { minLength: 1 },
+      f.inCommand(
+        f.formed(
+          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given. \`team\` is the team that the key belonged to, \`label:team\` the text of its label \`team\`.`,
+          { minLength: 1 },
+        ),
+        { help: `Groupings, with commas: ${GROUPINGS.join(', ')} and label:NAME; day,model unless given.` },
       ),
     ),
     key: f.optional(

@@ -159,11 +159,11 @@ export const decisionId = text('Names the decision; `GET /v1/decisions/{id}` exp
 export const policyRevision = text('Names the policy in force when the decision was made.', '95f1a7d5f908027b');
 
 export const routeReason = text(
-  'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:explored` is appended when another model than the best was drawn, to learn, and `:fallback` when the first choice failed.',
+  'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended when the first choice failed. Earlier versions appended `:explored` where they drew another model than the best.',
   'auto:balanced',
   'pinned',
   'auto:balanced:fallback',
-  'auto:balanced:explored',
+  'auto:balanced',
 );
 
 export const upstreamRequestId = textOrNull(

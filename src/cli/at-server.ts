@@ -6,7 +6,8 @@ import { ERRORS, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { objectOf, parseJson, textOf } from '../core/object.ts';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../operate/operator-socket.ts';
+import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../operate/operator-socket.ts';
+import { notServed } from '../operate/served.ts';
 import type { Performer } from './operations.ts';
 import type { commandActor } from './user.ts';
 
@@ -36,7 +37,12 @@ export async function socketOf(data: string): Promise<string | null> {
 
 /** Carries out operations at the server of a socket, as the user who runs the command. */
 export const atServer =
-  (socket: string, operation: Operation, { name, from }: ReturnType<typeof commandActor>): Performer =>
+  (
+    socket: string,
+    operation: Operation,
+    { name, from }: ReturnType<typeof commandActor>,
+    warn: (text: string) => void,
+  ): Performer =>
   async (id, input) => {
     const { method, path } = operation;
     const isRead = method === 'GET';
@@ -55,6 +61,8 @@ export const atServer =
         `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Look whether the change was made.`,
       );
     });
+    const behind = answer.headers.get(BEHIND_HEADER);
+    if (behind) warn(`The change is saved. ${notServed(behind.split(',').map(decodeURIComponent))}`);
     const text = await answer.text();
     const mediaType = answer.headers.get('content-type')?.split(';', 1)[0] ?? '';
     if (answer.ok && mediaType !== 'application/json') return new TextAnswer(text, mediaType, '');
@@ -65,11 +73,12 @@ export const atServer =
 
 /** The error of an answer. */
 function errorIn(body: unknown, status: number): SignalboxError {
-  const { code, message } = objectOf(objectOf(body).error);
+  const { code, message, param } = objectOf(objectOf(body).error);
   const known = textOf(code);
   return new SignalboxError(
     isErrorCode(known) ? known : 'internal_error',
     textOf(message) || `The server answered ${status}.`,
+    typeof param === 'string' ? { param } : {},
   );
 }
 

@@ -3,7 +3,11 @@ import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
 import { showCluster } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { TEAM_OPERATIONS } from '../admin/teams.ts';
+import { showTraffic } from '../admin/traffic.ts';
+import { eraseEntries, KEYS_LOG, listEntries } from '../admin/trail.ts';
 import { reportUsage } from '../admin/usage.ts';
+import { USER_OPERATIONS } from '../admin/users.ts';
 import { WALLET_OPERATIONS } from '../admin/wallets.ts';
 import type { CommandHelp } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
@@ -26,85 +30,13 @@ Exit code: 0, or 1 when there is no list.`,
   },
   ...Object.fromEntries(
     [
-      ...[...KEY_OPERATIONS, showLedger, reportUsage],
+      ...[...KEY_OPERATIONS, KEYS_LOG, showLedger, reportUsage],
       ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS, ...WALLET_OPERATIONS],
     ].map((operation) => [operation.name, helpOf(operation)]),
   ),
-  'keys log': {
-    usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
-    summary: 'List changes to keys, newest first, with who made them.',
-  },
-  'teams create': {
-    usage: `--name NAME [--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--rpm N]
-[--tpm N] [--streams N] [--member-model ID]... [--member-budget ...]... [--member-rpm N]
-[--member-tpm N] [--member-streams N] [--json] [--data DIR]`,
-    summary: 'Make a team.',
-    details: `Models, budgets and limits hold for all keys and users of the team together, beside their own;
-those with --member- for each member that states none. Budgets are written as for keys create.
-A team can be declared in the policy instead, in its section teams.
-${DATA}`,
-  },
-  'teams list': {
-    usage: '[--origin api|policy|former] [--json] [--data DIR]',
-    summary: 'List the teams, and where each comes from.',
-  },
-  'teams show': {
-    usage: 'NAME|ID [--json] [--data DIR]',
-    summary: "Show a team's terms, and those of its members.",
-  },
-  'teams change': {
-    usage: `NAME|ID [--name NAME] [--origin api|policy] [--model ID|all]... [--budget ...|none]...
-[--rpm N|none] [--tpm N|none] [--streams N|none] [--member-...] [--json] [--data DIR]`,
-    summary: 'Change a team that was made through the API.',
-    details: `Flags that are absent change nothing. --model and --budget replace the whole list.
---origin policy hands the team to the policy, whose next load sets its terms; --origin api takes
-over a team that the policy no longer has.
-${DATA}`,
-  },
-  'teams delete': {
-    usage: 'NAME|ID [--data DIR]',
-    summary: 'Delete a team that has no users and no keys.',
-  },
-  'users create': {
-    usage: `[--name NAME] [--email ADDRESS] [--team NAME|ID]
-[--role owner|admin|finance|auditor|lead|member] [--issuer URL --sub SUB]
-[--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--rpm N] [--tpm N]
-[--streams N] [--json] [--data DIR]`,
-    summary: 'Make a user.',
-    details: `Users that sign in are made by that. Without terms a user has those that its team states for
-members. --issuer and --sub name the person behind it at its sign-in; an address names nobody.
-${DATA}`,
-  },
-  'users list': {
-    usage: '[--team NAME|ID] [--role ROLE] [--search TEXT] [--suspended] [--json] [--data DIR]',
-    summary: 'List the users.',
-  },
-  'users show': {
-    usage: 'ID|ADDRESS [--json] [--data DIR]',
-    summary: "Show a user's team, role and terms.",
-  },
-  'users change': {
-    usage: `ID|ADDRESS [--name NAME] [--email ADDRESS] [--team NAME|ID|none] [--role ROLE]
-[--issuer URL|none --sub SUB|none] [--model ID|all]... [--budget ...|none]... [--rpm N|none]
-[--tpm N|none] [--streams N|none] [--json] [--data DIR]`,
-    summary: 'Change a user. Its keys go along to its new team.',
-    details: `Flags that are absent change nothing; none and all return to what the team states for members.
-${DATA}`,
-  },
-  'users suspend': {
-    usage: 'ID|ADDRESS [--data DIR]',
-    summary: "Refuse a user's keys and logins until it is resumed.",
-  },
-  'users resume': {
-    usage: 'ID|ADDRESS [--data DIR]',
-    summary: 'End the suspension of a user.',
-  },
-  'users delete': {
-    usage: 'ID|ADDRESS [--data DIR]',
-    summary: "Revoke a user's keys and forget its name.",
-    details: `An issuer that still signs the person in makes a new user: to keep somebody out, suspend.
-${DATA}`,
-  },
+  ...Object.fromEntries(
+    [...TEAM_OPERATIONS, ...USER_OPERATIONS].map((operation) => [operation.name, helpOf(operation)]),
+  ),
   'db status': {
     usage: '[--json] [--data DIR]',
     summary: 'Show the database, and whether its tables are of this version.',
@@ -131,28 +63,13 @@ ${DATABASE}`,
 TO must be new, or have no rows. Records of version 0.1 are left out. Budgets are counted anew at the next start.
 Exit code: 0 where both audits agree, 2 where not or where they find mistakes, 1 without a copy.`,
   },
-  'traffic show': {
-    usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]
-[--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
-[--data DIR]`,
-    summary: 'Show requests, money, tokens and times of a period.',
-    details: `A row for each series, the greatest spend first, of the last 24 hours unless it is said.
---json has the figures of each bucket, as GET /admin/traffic returns them.
---provider, --team, --user, --task, --status and --label NAME=VALUE are filters, too; one filter at a
-time. --team and --user take IDs.`,
-  },
+  [showTraffic.name]: helpOf(showTraffic),
   'traffic rebuild': {
     usage: '[--data DIR]',
     summary: 'Count traffic again, from the ledger and the records that still exist.',
     details: `Works beside a running server. Days whose records were deleted are kept as they are.`,
   },
-  'trail list': {
-    usage: `[--subject ID] [--by NAME] [--action ACTION] [--from T] [--to T] [--limit 100]
-[--before ID] [--json] [--data DIR]`,
-    summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
-    details: `--by takes the name, ID or address of an actor, or a kind such as server. T is a month, day or
-time in UTC: a month without --to is that month, anything else has no end.`,
-  },
+  [listEntries.name]: helpOf(listEntries),
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
     summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
@@ -165,12 +82,7 @@ Exit code: 2 when something is wrong.`,
     summary: 'Write the trail as JSON lines, with its head in the last one.',
     details: 'T is as for ledger export.',
   },
-  'trail erase': {
-    usage: '--by NAME | --subject ID, --yes [--data DIR]',
-    summary: 'Erase personal words from the trail, and keep its chain whole.',
-    details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
-key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
-  },
+  [eraseEntries.name]: helpOf(eraseEntries),
   instances: helpOf(showCluster),
   'alerts list': {
     usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
@@ -221,28 +133,22 @@ ${DATA}`,
 GET /admin/decisions answers the same.`,
   },
   'learn status': {
-    usage: '[--json] [--data DIR] [--policies DIR]',
-    summary: 'Show what outcomes have taught, by model and task.',
-    details: 'Lists the number of outcomes and their sources, and declared beside learned quality.',
-  },
-  'learn replay': {
-    usage: '[--write] [--json] [--data DIR] [--policies DIR]',
-    summary: 'Learn again from all kept outcomes, and show whether learning would help.',
-    details: 'Estimates each answer before it is learned. --write keeps the result; stop the server first.',
+    usage: '[--json] [--data DIR]',
+    summary: 'Show the means of the scores of answers, by model and task.',
+    details: 'Lists the number of scores, and the declared quality next to their mean.',
   },
   'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
-[--source caller|checks|retry] [--format jsonl|csv] [--data DIR] [--policies DIR]`,
-    summary: 'Write every outcome.',
+[--source caller|checks|retry] [--format jsonl|csv] [--data DIR]`,
+    summary: 'Write every score.',
     details: 'T is as for ledger export.',
   },
   'learn reset': {
-    usage: '[--model ID] --yes [--data DIR] [--policies DIR]',
-    summary: 'Forget what was learned, of all models or of one.',
-    details: 'A running server follows within a second.',
+    usage: '[--model ID] --yes [--data DIR]',
+    summary: 'Leave the scores so far out of the means, of all models or of one.',
   },
   'plugin new': {
-    usage: 'strategy|provider|estimator NAME [--dir DIR]',
+    usage: 'strategy|provider NAME [--dir DIR]',
     summary: 'Create a plugin package that works, with its test.',
     details: 'Writes the folder NAME in --dir or here, and never over existing files.',
   },

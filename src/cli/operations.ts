@@ -1,11 +1,12 @@
 import { commandOf } from '../admin/kit/fields.ts';
 import { type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue } from '../admin/kit/values.ts';
+import { commandName } from '../core/command-name.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
-import { type Flag, flagsOf, helpOf, isRemovable, kindOf } from './operation-flags.ts';
+import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { listIn, printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
@@ -49,6 +50,7 @@ export async function runOperation(operation: Operation, args: readonly string[]
   const { values, positionals } = parseArguments(withNumbers(args, flags), {
     ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),
     json: SWITCH,
+    ...(operation.confirmation !== undefined && { yes: SWITCH }),
   });
   const words = [...positionals];
   const id = operation.takesId ? idIn(operation, words.splice(0, 1)) : '';
@@ -56,13 +58,16 @@ export async function runOperation(operation: Operation, args: readonly string[]
     const input = inputIn(operation, flags, values, words);
     if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
     if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
-      throw new UsageError(`State what to change: ${operation.name} ${helpOf(operation).usage}`);
+      throw new UsageError(`State what to change. See ${commandName()} help ${operation.name}.`);
+    }
+    if (operation.confirmation !== undefined && values.yes !== true) {
+      throw new UsageError(`${operation.confirmation} Add --yes to do it.`);
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
     return values.json === true ? jsonText(body) : printed(operation, body, id);
   } catch (cause) {
-    throw cause instanceof SignalboxError ? new UsageError(flagged(cause.message, flags)) : cause;
+    throw cause instanceof SignalboxError ? refusalOf(cause, flags) : cause;
   }
 }
 
@@ -83,9 +88,9 @@ function withNumbers(args: readonly string[], flags: readonly Flag[]): readonly 
 }
 
 /** The ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
-function idIn({ name }: Operation, words: readonly string[]): string {
-  const id = onlyOne(words, `${name} takes an ID. The command that lists them shows the IDs.`);
-  if (/^[\w.:@-]{1,128}$/.test(id) && !id.startsWith('sb_')) return id;
+function idIn({ name, idForm }: Operation, words: readonly string[]): string {
+  const id = onlyOne(words, `${name} takes ${idForm ?? 'an ID'}. The command that lists them shows the IDs.`);
+  if ((idForm ? /^.+$/ : /^[\w.:@-]{1,128}$/).test(id) && !id.startsWith('sb_')) return id;
   throw new UsageError('Give only the ID. The ID of a key is the part between sb_live_ and the next underscore.');
 }
 
@@ -98,10 +103,10 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
     const given = flag.form.isPositional ? words.splice(0, 1) : [values[flag.name] ?? []].flat();
     const texts = given.filter((one) => typeof one === 'string');
     const removed = isRemovable(operation, flag) ? values[`no-${flag.name}`] : undefined;
-    if (removed === true && texts.length > 0) {
+    if (removed === true && (texts.length > 0 || values[flag.name] === true)) {
       throw new UsageError(`--no-${flag.name} contradicts --${flag.name}. Give one of them.`);
     }
-    if (removed === true) put(input, flag.path, null);
+    if (removed === true) put(input, flag.path, kindOf(flag) === 'switch' ? false : null);
     else if (Array.isArray(removed))
       put(input, flag.path, { ...Object.fromEntries(removed.map((name) => [name, null])), ...asObject(flag, texts) });
     else if (values[flag.name] === true) put(input, flag.path, true);
@@ -111,12 +116,23 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
 }
 
 const asObject = (flag: Flag, texts: readonly string[]) =>
-  texts.length > 0 ? (parsedValue(`--${flag.name}`, flag.field, texts) as object) : {};
+  texts.length > 0 ? (parsedValue(shownName(flag), flag.field, texts) as object) : {};
 
-function valueIn({ name, field, form }: Flag, texts: readonly string[]): unknown {
+function valueIn(flag: Flag, texts: readonly string[]): unknown {
+  const { field, form } = flag;
+  const [text = ''] = texts;
   const read = form.read ?? (field.items && commandOf(field.items).read);
-  if (!read) return parsedValue(`--${name}`, field, texts);
-  return field.type === 'array' ? texts.map(read) : read(texts[0] ?? '');
+  if (read) {
+    try {
+      return field.type === 'array' ? texts.map(read) : read(text);
+    } catch (cause) {
+      throw cause instanceof UsageError ? about(flag, cause.message) : cause;
+    }
+  }
+  const value = parsedValue(shownName(flag), field, texts);
+  const isNumber = field.type === 'integer' || field.type === 'number';
+  if (!isNumber || typeof value === 'number') return value;
+  throw new UsageError(`${shownName(flag)} takes a ${field.type === 'integer' ? 'whole ' : ''}number, not "${text}".`);
 }
 
 function put(into: Record<string, unknown>, [name = '', ...more]: readonly string[], value: unknown): void {
@@ -129,21 +145,34 @@ function put(into: Record<string, unknown>, [name = '', ...more]: readonly strin
   put(inner, more, value);
 }
 
-/** Carries out the operation; a list without `--limit` is read to its end. */
-async function performed(operation: Operation, id: string, input: object, perform: Performer): Promise<unknown> {
+/** Carries out the operation; a list is read to its end, or to its limit. */
+async function performed(
+  operation: Operation,
+  id: string,
+  input: object & { readonly limit?: unknown },
+  perform: Performer,
+): Promise<unknown> {
   const body = await perform(id, input);
-  const cursor = ['after', 'before'].find((name) => name in (operation.input?.properties ?? {}));
-  if (!cursor || 'limit' in input || !isObject(body) || body.has_more !== true) return body;
+  const cursor = cursorOf(operation);
+  if (cursor === null || !isObject(body) || body.has_more !== true) return body;
   const [name = 'data'] = listIn(operation.output) ?? [];
   const rows = objectsIn(body[name]);
-  const next = body.next_after ?? rows.at(-1)?.id;
-  const rest = objectOf(await performed(operation, id, { ...input, [cursor]: next }, perform));
+  const left = Number(input.limit ?? operation.commandLimit ?? Number.POSITIVE_INFINITY) - rows.length;
+  if (left <= 0) return body;
+  const more = {
+    ...input,
+    [cursor]: body.next_after ?? rows.at(-1)?.id,
+    ...(Number.isFinite(left) && { limit: left }),
+  };
+  const rest = objectOf(await performed(operation, id, more, perform));
   return { ...rest, [name]: [...rows, ...objectsIn(rest[name])] };
 }
 
-/** A message with the names of flags and arguments in place of members. */
-const flagged = (message: string, flags: readonly Flag[]): string =>
-  flags.reduce((text, { name, path, form }) => {
-    const shown = form.isPositional ? (form.form ?? name) : `--${name}`;
-    return text.replaceAll(`\`${path.join('.')}\``, shown);
-  }, message);
+/** A refusal that names the flag in place of the member. */
+function refusalOf({ message, info: { param } }: SignalboxError, flags: readonly Flag[]): UsageError {
+  const text = inFlags(message, flags);
+  const flag = flags.find(({ path }) => new RegExp(`^${path.join('[.]')}(?:$|[.[])`).test(param ?? ''));
+  return flag && !text.includes(shownName(flag)) ? about(flag, text) : new UsageError(text);
+}
+
+const about = (flag: Flag, sentence: string) => new UsageError(`${shownName(flag)}: ${sentence}`);

@@ -39,7 +39,12 @@ const PEER_WORDS: readonly PeerWords[] = [
   { words: ['deploy', 'publish'], tools: 'Wrangler', command: 'policy push' },
   { words: ['plan'], tools: 'Terraform', command: 'policy diff' },
   { words: ['eval', 'evaluate'], tools: 'Open Policy Agent', command: 'policy explain' },
-  { words: ['format'], tools: 'Biome', command: 'policy fmt' },
+  {
+    words: ['fmt', 'format'],
+    tools: 'Open Policy Agent',
+    note: 'Any YAML formatter formats policy files, such as `npx prettier --write policies`.',
+    within: 'policy',
+  },
   {
     words: ['logs', 'log', 'tail', 'requests'],
     tools: 'Docker and kubectl',
@@ -97,7 +102,7 @@ export function peerCommand(start: string, word: string, named: readonly string[
     if (!words.includes(word) || (within !== undefined && start !== `${within} `)) continue;
     const notes = note === undefined ? [] : [note];
     if (command === null) {
-      if (start === '') return { command, sentences: notes };
+      if (start === '' || within !== undefined) return { command, sentences: notes };
       continue;
     }
     const full = command.startsWith(start) ? command : start + command;

@@ -4,6 +4,7 @@ import type { Columns, Operation } from '../admin/kit/operation.ts';
 import { isMap, withoutNull } from '../admin/kit/values.ts';
 import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
+import { cursorOf } from './operation-flags.ts';
 import { grid } from './terminal.ts';
 import { fieldLines, labelTexts } from './text.ts';
 
@@ -11,12 +12,22 @@ import { fieldLines, labelTexts } from './text.ts';
 const NONE = '-';
 
 /** Returns an answer as a command prints it. */
-export function printed({ prints = 'fields', output }: Operation, body: unknown, id: string): string {
+export function printed(operation: Operation, body: unknown, id: string): string {
+  const { prints = 'fields', output } = operation;
   if (typeof prints === 'function') return prints(body as never, id);
-  if (prints !== 'fields') return tableOf(prints, output, body);
+  if (prints !== 'fields') return `${tableOf(prints, output, body)}${moreOf(operation, body)}`;
   const members = Object.entries(output.properties as Record<string, TSchema>);
-  const lines = members.flatMap(([name, field]) => linesOf(name, field, isObject(body) ? body[name] : undefined));
+  const lines = members
+    .flatMap(([name, field]) => linesOf(name, field, isObject(body) ? body[name] : undefined))
+    .filter(([, text]) => text !== NONE);
   return fieldLines(lines, Math.max(...lines.map(([name]) => name.length)) + 2);
+}
+
+/** How to get the items after those of the list; empty where there are none. */
+function moreOf(operation: Operation, body: unknown): string {
+  const cursor = cursorOf(operation);
+  if (cursor === null || !isObject(body) || body.has_more !== true) return '';
+  return `\nMore follow. For the next page, add: --${cursor} ${objectsIn(body.data).at(-1)?.id}\n`;
 }
 
 /** The lines of a member: one, or for a list of objects one of each. */
@@ -31,13 +42,12 @@ function linesOf(name: string, whole: TSchema, value: unknown): [name: string, t
 export const listIn = ({ properties }: TSchema): [name: string, field: TSchema] | undefined =>
   Object.entries(properties as Record<string, TSchema>).find(([, field]) => field.items?.properties);
 
-function tableOf({ columns, sum }: Columns, output: TSchema, body: unknown): string {
+function tableOf({ columns, rows: rowsOf, sum }: Columns, output: TSchema, body: unknown): string {
   const [name = '', list] = listIn(output) ?? [];
-  const rows = isObject(body) ? objectsIn(body[name]) : [];
-  const members = list?.items.properties as Record<string, TSchema>;
-  const cells = columns.flatMap((column) => columnsOf(column, members[column]!, rows));
+  const rows = objectsIn(rowsOf ? rowsOf(body as never) : objectOf(body)[name]);
+  const cells = columns.flatMap((column) => columnsOf(column.split('.'), list!.items, rows));
   // A column that no row has anything in tells nothing.
-  const kept = cells.filter(({ texts }, at) => at === 0 || texts.some((text) => text !== NONE));
+  const kept = cells.filter(({ texts }, at) => at === 0 || rows.length === 0 || texts.some((text) => text !== NONE));
   const table = grid(
     [kept.map(({ head }) => head), ...rows.map((_, at) => kept.map(({ texts }) => texts[at]!))],
     false,
@@ -53,11 +63,18 @@ interface Column {
 }
 
 /** The column of a member; of a map that is spread, one for each of its names. */
-function columnsOf(name: string, field: TSchema, rows: readonly Members[]): readonly Column[] {
+function columnsOf(path: readonly string[], item: TSchema, rows: readonly Members[]): readonly Column[] {
+  const field = path.reduce((outer, name) => outer.properties[name], item);
+  const values = rows.map((row) => path.reduce<unknown>((outer, name) => objectOf(outer)[name], row));
   if (!commandOf(field).isSpread) {
-    return [{ head: titleOf(name).toUpperCase(), texts: rows.map((row) => textOf(field, row[name])) }];
+    const head = path
+      .slice(path.length > 1 ? 1 : 0)
+      .map(titleOf)
+      .join(' ')
+      .toUpperCase();
+    return [{ head, texts: values.map((value) => textOf(field, value)) }];
   }
-  const maps = rows.map((row) => objectOf(row[name]));
+  const maps = values.map(objectOf);
   const names = new Set(maps.flatMap((map) => Object.keys(map)));
   return [...names].map((one) => ({
     head: titleOf(one).toUpperCase(),
@@ -79,5 +96,11 @@ function textOf(whole: TSchema, value: unknown): string {
   if (!isObject(value)) return String(value);
   if (isMap(field)) return labelTexts(value as Record<string, string>).join(', ') || none;
   const members = Object.entries(field.properties as Record<string, TSchema>).filter(([name]) => value[name] !== null);
-  return members.map(([name, one]) => `${titleOf(name)} ${textOf(one, value[name])}`).join(', ') || none;
+  const texts = members.map(([name, one]) => [titleOf(name), textOf(one, value[name])]);
+  return (
+    texts
+      .filter(([, one]) => one !== NONE)
+      .map((pair) => pair.join(' '))
+      .join(', ') || none
+  );
 }

@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import type { Microcredits } from '../core/credits.ts';
 
 /** A path as a command typed here names it. */
 export function pathText(path: string): string {
@@ -27,14 +26,3 @@ export const fieldLines = (fields: readonly (readonly [name: string, value: stri
 /** `team=search` for each label. */
 export const labelTexts = (labels: Readonly<Record<string, string>>): string[] =>
   Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-
-/** Digits and at most six decimals. */
-const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
-
-/** Reads Credits as a person writes them, exactly; null for anything else. */
-export function parseCredits(text: string): Microcredits | null {
-  const [, sign, whole = '', fraction = ''] = CREDITS.exec(text) ?? [];
-  if (sign === undefined) return null;
-  const amount = Number(whole + fraction.padEnd(6, '0'));
-  return sign === '-' ? -amount : amount;
-}

@@ -1,5 +1,4 @@
 import type { TObject } from '@sinclair/typebox';
-import type { EstimatorPlugin } from './estimator.ts';
 import type { ProviderPlugin } from './provider.ts';
 import type { StrategyPlugin } from './strategy.ts';
 
@@ -7,7 +6,6 @@ import type { StrategyPlugin } from './strategy.ts';
 export interface PluginKinds {
   readonly strategy: StrategyPlugin;
   readonly provider: ProviderPlugin;
-  readonly estimator: EstimatorPlugin;
 }
 
 export type PluginKind = keyof PluginKinds;
@@ -25,7 +23,6 @@ interface KindSpecification {
 export const PLUGIN_KINDS: Readonly<Record<PluginKind, KindSpecification>> = {
   strategy: { madeBy: 'defineStrategy', schema: 'options', contractMin: 1 },
   provider: { madeBy: 'defineProvider', schema: 'settings', contractMin: 2 },
-  estimator: { madeBy: 'defineEstimator', schema: 'options', contractMin: 1 },
 };
 
 /** Returns the schema of what a policy may set of a plugin. */
@@ -35,21 +32,18 @@ export const schemaOfPlugin = (plugin: Plugin): TObject => ('settings' in plugin
 export interface PluginMaps {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
-  readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
 }
 
 /** Sorts plugins by kind and name; a later one of the same kind and name replaces an earlier one. */
 export const pluginMaps = (plugins: readonly Plugin[]): PluginMaps => ({
   strategies: byName(plugins, 'strategy'),
   providers: byName(plugins, 'provider'),
-  estimators: byName(plugins, 'estimator'),
 });
 
 /** Returns the plugins of every kind. */
-export const pluginsIn = ({ strategies, providers, estimators }: PluginMaps): Plugin[] => [
+export const pluginsIn = ({ strategies, providers }: PluginMaps): Plugin[] => [
   ...strategies.values(),
   ...providers.values(),
-  ...estimators.values(),
 ];
 
 function byName<Kind extends PluginKind>(

@@ -32,7 +32,7 @@ export { referenced, type StructuredSchema, structuredSchema } from '../core/str
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export { isWrappedState } from '../core/wrapped-state.ts';
-export * from './estimator.ts';
+export { defineEstimator } from './former-estimator.ts';
 export type { EventPlace, FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
 export * from './provider.ts';
 export * from './status.ts';

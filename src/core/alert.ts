@@ -1,5 +1,5 @@
 /** A figure or name of a subject. */
-export type AlertDetail = string | number | boolean | null;
+type AlertDetail = string | number | boolean | null;
 
 /** One thing that an alert is about, such as a budget in its window, with names in snake case. */
 export type AlertSubject = Readonly<Record<string, AlertDetail>>;

@@ -1,3 +1,8 @@
+/** Lengths of time, ms. */
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
 /** A wall clock (ms since 1970) that never goes back, however the system's is set while it is used. */
 export function steady(now: () => number): () => number {
   let latest = Number.NEGATIVE_INFINITY;

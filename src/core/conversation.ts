@@ -115,7 +115,7 @@ export interface ToolCallPart extends PartBase {
  * A part that only the dialect of the original can say, such as the result of a search by the provider. It goes out with the
  * original, to a provider that takes it as it is.
  */
-export interface NativePart extends PartBase {
+interface NativePart extends PartBase {
   readonly type: 'native';
   /** The dialect's own name of the kind: `web_search_tool_result`. */
   readonly kind: string;
@@ -135,7 +135,7 @@ export interface NativeTool {
 }
 
 /** A tool that a service runs itself. */
-export interface BilledTool {
+interface BilledTool {
   /** The name by which prices of the catalog know it: `web_search`. */
   readonly name: string;
   /** The most uses that the request allows; null for any number. */

@@ -1,7 +1,8 @@
 import type { Microcredits } from './credits.ts';
 import type { ErrorCode } from './errors.ts';
-import type { Estimate, ExplorationDraw } from './estimate.ts';
+import type { Estimate } from './estimate.ts';
 import type { ExpectedLength } from './expected-length.ts';
+import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Operation } from './operation.ts';
 import type { Usage } from './usage.ts';

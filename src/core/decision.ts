@@ -1,5 +1,6 @@
 import type { Microcredits } from './credits.ts';
-import type { Estimate, ExplorationDraw } from './estimate.ts';
+import type { Estimate } from './estimate.ts';
+import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Readings } from './readings.ts';
 
@@ -88,7 +89,7 @@ export interface Decision {
   readonly quality: Float64Array;
   /** The estimate behind the qualities; null where they are the declared ones. */
   readonly estimate: Estimate | null;
-  /** How the choice was drawn; null where it is the best. */
+  /** How the choice was drawn, by an earlier version; null where it is the best. */
   readonly draw: ExplorationDraw | null;
   /** Index of the model that savings are measured against. */
   readonly baseline: number;

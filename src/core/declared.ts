@@ -23,13 +23,3 @@ export function declaredFor(
   }
   return mean;
 }
-
-/** The same, in an array of the caller's own. */
-export function declaredCopy(
-  facts: TaskFacts,
-  snapshot: PolicySnapshot,
-  byTask: readonly Float64Array[],
-): Float64Array {
-  const declared = declaredFor(facts, snapshot, byTask);
-  return facts.mix.length === 0 ? declared.slice() : declared;
-}

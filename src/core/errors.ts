@@ -111,7 +111,10 @@ export const ERRORS = {
     'A request with this `Idempotency-Key` or payment is still running. Repeat it after `retry-after`.',
   ),
   conflict: conflict(409, 'The change contradicts what there is. The message says what to do first.'),
-  learning_off: conflict(409, 'Learning is off, or was off when the decision was made.'),
+  learning_off: conflict(
+    409,
+    'The decision has no quality to score: it is one of embeddings, or of a model that its policy does not declare.',
+  ),
   nothing_to_score: conflict(
     409,
     'The request of this decision got no complete answer to score. `details.status` says why.',
@@ -172,7 +175,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
 /** An error as an upstream sent it, without secrets. */
-export interface OriginalError {
+interface OriginalError {
   /** The dialect of the request. */
   readonly dialect: string;
   readonly status: number;

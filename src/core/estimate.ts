@@ -1,4 +1,4 @@
-/** The least and the most that a share of good answers counts as: of what is never or always good nothing could be learnt. */
+/** The least and the most that a share of good answers counts as: beyond them a correction would do nothing. */
 const SHARE_MIN = 0.02;
 const SHARE_MAX = 0.98;
 /** Beyond this a share is 0 or 1 to the last bit, and the odds must stay finite. */
@@ -34,31 +34,30 @@ function withOddsTimes(times: number, share: number): number {
   return Math.min(1, Math.max(0, share + odds / (1 - from + odds) - from));
 }
 
-/**
- * An estimator's correction of the declared qualities, for one request. Arrays are by index of the snapshot's models; all
- * but the qualities are differences of log odds, which together lead from what is declared to what was learnt.
- */
+/** The correction of the declared qualities, for one request. Lists are by index of the snapshot's models. */
 export interface Estimate {
   /** Q before preferences, as the decision went by it, 0..1. */
   readonly quality: Float64Array;
-  /** The quality with all outcomes counted, in shadow mode; null where `quality` counts them, or learning is off. */
-  readonly shadow: Float64Array | null;
-  /** The part that the length of the question adds, by model. */
+  /** What the length of the question adds to the log odds of each declared quality. */
   readonly length: number;
-  /** The part that outcomes add, whatever the text. */
+  /** Absent where nothing was learned, as in every new decision. */
+  readonly learned?: LearnedQuality;
+}
+
+/** What a version that learned from outcomes did with them: nothing, showed them, or decided by them. */
+export const LEARNING_MODES = ['off', 'shadow', 'on'] as const;
+export type LearningMode = (typeof LEARNING_MODES)[number];
+
+/** What versions that learned from outcomes added to the declared qualities, as their records have it. */
+export interface LearnedQuality {
+  /** The quality with all outcomes counted, in shadow mode; null where `quality` counts them. */
+  readonly shadow: Float64Array | null;
+  /** What outcomes added to the log odds, whatever the text. */
   readonly outcomes: Float32Array;
-  /** The part that the words of the question add. */
+  /** What the words of the question added. */
   readonly text: Float32Array;
   /** How many outcomes of this task there were of each model. */
   readonly counts: Float32Array;
-  /** How far the words are trusted, 0..1. */
+  /** How far the words were trusted, 0..1. */
   readonly trust: number;
-}
-
-/** How a choice was drawn. */
-export interface ExplorationDraw {
-  /** Of the model that was chosen, above 0, at most 1. */
-  readonly probability: number;
-  /** How many models took part. */
-  readonly among: number;
 }

@@ -102,7 +102,7 @@ export interface ServiceCount {
   readonly margin: number;
 }
 
-export interface ThreadFacts {
+interface ThreadFacts {
   /** ID of the model that goes on with it. */
   readonly model: string;
   /** The model's endpoints at the service that has it, by index. */

@@ -39,10 +39,6 @@ export function createIds(now: () => number, last: number, slot = 0, admit?: (id
   };
 }
 
-/** The ID itself where it is greater than `last`, else the least one of its slot that is. */
-export const idAbove = (id: number, last: number): number =>
-  id > last ? id : id + ID_SLOTS * (Math.floor((last - id) / ID_SLOTS) + 1);
-
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** All texts of two digits: a request writes several IDs, and `toString(36)` of a large double is slow. */
 const PAIRS = Array.from({ length: 1_296 }, (_, i) => DIGITS[Math.floor(i / 36)]! + DIGITS[i % 36]!);

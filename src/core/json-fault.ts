@@ -1,5 +1,5 @@
 /** The place of the first mistake in a text that is not JSON. */
-export interface JsonFault {
+interface JsonFault {
   /** From 1. */
   readonly line: number;
   /** Characters from 1. */

@@ -31,7 +31,7 @@ export interface PriceLine {
 }
 
 /** A price list as the policy states it: USD per 1M tokens, USD per request or use. */
-export interface ListPrice {
+interface ListPrice {
   readonly lines: readonly [ListPriceLine, ...ListPriceLine[]];
   readonly perRequest: Decimal | null;
   readonly toolUses?: ReadonlyMap<string, Decimal>;

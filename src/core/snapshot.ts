@@ -5,8 +5,8 @@ import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
 import type { EmbeddingModel } from './embedding.ts';
 import type { AnswerLengthMode } from './expected-length.ts';
+import type { ExplorePolicy } from './exploration.ts';
 import type { Languages } from './language-support.ts';
-import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
 import type { GroupTerms, TeamDeclaration } from './people.ts';
 import type { PolicyCase } from './policy-case.ts';
@@ -110,7 +110,8 @@ export interface PolicySnapshot {
   readonly teamPlaces: ReadonlyMap<string, SourcePlace>;
   /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
   readonly tokens: readonly TokenIssuer[];
-  readonly learning: LearningPolicy;
+  /** What the policy's `learning.explore` says, for decisions of versions that drew models; null for nothing. */
+  readonly explore: ExplorePolicy | null;
   /** What people are told of, and where. Decisions do not depend on it. */
   readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
@@ -270,7 +271,7 @@ export interface PagesMax {
   readonly file: number | null;
 }
 
-export interface DeclaredQuality {
+interface DeclaredQuality {
   /** Share of good answers for tasks without a figure of their own, 0..1. */
   readonly general: number;
   /** By index of the task: 1 for a figure of its own. */

@@ -1,7 +1,6 @@
+import { MINUTE_MS } from './clock.ts';
 import type { RuleScope } from './rules.ts';
 import { orElse } from './thrown.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Whether a text names a time zone: by its IANA name, or as an offset. `Intl` would load its formats, at each start. */
 export const isTimeZone = (name: string): boolean => orElse(() => new Temporal.ZonedDateTime(0n, name), null) !== null;

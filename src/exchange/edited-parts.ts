@@ -3,7 +3,7 @@ import { inputOf, isObject, parseJson } from '../core/object.ts';
 import { valueAt, withEdits } from '../core/original.ts';
 
 /** A part with a text that its caller reads. */
-export type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
+type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
 
 /**
  * Returns a batch with other texts, each also in the event that it was read from: the one way to change an answer that may go out

@@ -1,5 +1,6 @@
 import { cappingName, type FundBlock } from '../accounting/fund.ts';
 import type { StreamPart } from '../contract/parts.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Hold, HoldExtension } from '../ledger/hold.ts';
 import type { ExpectedTokens } from '../money/meter.ts';
@@ -12,7 +13,7 @@ import { WaitingParts } from './waiting-parts.ts';
 /** The most characters that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
 const AHEAD_MAX = 65_536;
 /** The longest wait of an extension for money, ms: the end of the answer ends it before. */
-const EXTENSION_WAIT_MS = 3_600_000;
+const EXTENSION_WAIT_MS = HOUR_MS;
 
 /** An attempt, as far as its answer is paid for as it is written. */
 export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | 'abortedUsage' | 'outputPaid'> & {
@@ -20,7 +21,7 @@ export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | '
   readonly health: Pick<Attempt['health'], 'recordBroken'>;
 };
 
-export interface GrowingAnswerOptions {
+interface GrowingAnswerOptions {
   readonly hold: Pick<Hold, 'left' | 'overrun' | 'extend' | 'scarcest'>;
   /** Parts that were read before. */
   readonly first: readonly StreamPart[];

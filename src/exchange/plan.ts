@@ -33,7 +33,7 @@ interface Branch {
   isSlow: boolean;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Attempts beyond the first of each endpoint, at most. */
   readonly retriesMax: number;
   readonly clock: () => number;

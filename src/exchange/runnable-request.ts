@@ -15,7 +15,7 @@ import type { Trace, TraceStep } from '../telemetry/trace.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** The side of a request that its exchange writes to. */
-export interface ExchangeContext {
+interface ExchangeContext {
   /** Null while nothing is traced. */
   readonly trace: Trace | null;
   /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */
@@ -54,8 +54,8 @@ export interface RunnableRequest {
   /** Paths of fields that were taken out of it for every endpoint. */
   readonly dropped: readonly string[];
   readonly decision: Decision;
-  /** The features of its last question, for the estimator; null for none. */
-  readonly features: Uint8Array | null;
+  /** The length of its last question, as `questionLengthOf` gives it; null without text. */
+  readonly questionLength: number | null;
   readonly history: PromptHistory;
   readonly terms: FundingTerms;
   /** Of the terms. */

@@ -16,7 +16,11 @@ import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
 import { STATUS_OPERATIONS } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
+import { showTraffic } from '../admin/traffic.ts';
+import { TRAIL_OPERATIONS, type TrailVerifier } from '../admin/trail.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
+import { USER_OPERATIONS } from '../admin/users.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
@@ -30,7 +34,7 @@ import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { operatorAs, type Principal } from '../operate/principal.ts';
 import { type Sight, sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
-import type { TrafficSources } from '../operate/traffic/traffic.ts';
+import { namesOf, type TrafficSources } from '../operate/traffic/traffic.ts';
 import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../operate/usage.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
@@ -67,7 +71,6 @@ import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { operationRoutes } from './operations.ts';
 import { operatorOf } from './operator-socket.ts';
-import { peopleRoutes } from './people.ts';
 import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
@@ -79,8 +82,7 @@ import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
-import { trafficRoutes } from './traffic.ts';
-import { type TrailServices, trailRoutes } from './trail.ts';
+import { trailExportRoutes } from './trail.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
 
@@ -104,7 +106,7 @@ export interface AppOptions {
   built(): BuiltConsole | null;
   readonly logins: LoginDesk;
   readonly tokens: Tokens;
-  readonly trailHeads?: TrailServices['trailHeads'];
+  readonly trailHeads?: TrailVerifier['trailHeads'];
   /** Puts the terms of their levels to callers; absent where there are none. */
   readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
@@ -202,6 +204,13 @@ function ledgerServices(services: RouteServices, { keys, people }: AppOptions) {
   };
 }
 
+const peopleServices = (services: RouteServices, { people }: AppOptions): RouteServices & PeopleServices => ({
+  ...services,
+  ...people,
+  usesOf: (holder, budgets) => services.gateway.ledger.budgetUses(holder, budgets),
+  teamPlaces: () => services.gateway.lease().snapshot.teamPlaces,
+});
+
 function ownUsageServices(services: RouteServices) {
   const { ledger, lease } = services.gateway;
   return {
@@ -215,6 +224,25 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
+const trafficServices = (services: RouteServices, { keys, logins, store }: AppOptions) => ({
+  ...services,
+  ...{ store, nameOf: namesOf(keys, () => logins.people) },
+  sightOf: ({ caller }: Principal) => sightOf(caller, { keys, policy: () => services.gateway.lease().snapshot }),
+});
+
+const VERIFICATIONS = {
+  own: 1,
+  all: 1,
+  ownTaken: 'A verification of yours is still running. Send the next one once it is done.',
+  allTaken: 'Another verification of the trail is running. Try again once it is done.',
+} as const;
+
+const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
+  ...services,
+  ...{ store, trailHeads },
+  verifications: new Places(VERIFICATIONS),
+});
+
 /** All other routes of the API. */
 const otherRoutes = (
   services: RouteServices,
@@ -222,8 +250,7 @@ const otherRoutes = (
   countFailure: (request: Request) => void,
   options: AppOptions,
 ) => {
-  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
-    options;
+  const { gateway, policy, desk, keys, store, metrics, status, alerts, signIn, built, logins } = options;
   const { levels = NO_LEVELS } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
@@ -236,9 +263,11 @@ const otherRoutes = (
     .use(operationRoutes('status', STATUS_OPERATIONS, { ...services, ...status }))
     .use(statusRoutes(services, status))
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
-    .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
+    .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))
+    .use(trailExportRoutes({ ...services, store }))
     .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
-    .use(peopleRoutes({ ...services, desk: people }))
+    .use(operationRoutes('teams', TEAM_OPERATIONS, peopleServices(services, options)))
+    .use(operationRoutes('users', USER_OPERATIONS, peopleServices(services, options)))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(decisionDetailRoutes({ ...services, store, levelsOf: (caller) => levels.of(caller) }))
@@ -247,7 +276,7 @@ const otherRoutes = (
     .use(playgroundRoutes({ ...services, keys }))
     .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
     .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
-    .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
+    .use(operationRoutes('traffic', [showTraffic], trafficServices(services, options)))
     .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
@@ -256,12 +285,6 @@ const otherRoutes = (
     )
     .use(x402Routes({ ...services, gateway, store }));
 };
-
-const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
-  key: async (id) => (await keys.named([id])).get(id)?.name ?? null,
-  team: (id) => logins.people.team(id)?.name ?? null,
-  user: (id) => logins.people.user(id)?.name || null,
-});
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 

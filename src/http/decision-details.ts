@@ -30,15 +30,15 @@ export const decisionDetailRoutes = ({ gateway, principalOf, sightOf, store, lev
     .get(
       '/admin/decisions/:id/repeat',
       ({ params: { id }, request }) => {
-        const { records, learner } = gateway;
-        const sources = { records, learner, lease: gateway.lease, levelsOf };
+        const { records } = gateway;
+        const sources = { records, lease: gateway.lease, levelsOf };
         return repeatDecision(principalOf(request), sources, id, sightOf(request));
       },
       routeDocs({
         access: 'decisions.repeat',
         summary: 'Decide a request again by the policy in force',
         description:
-          'Decides a recorded request by the policy, the health and speed of endpoints, and the learned qualities of now, as if it came from the same key at the same time of its day. It leaves no record and costs nothing. A record keeps no text: conditions on `user`, or on `metadata` that the policy did not record, find them empty, and the words of the question do not count.',
+          'Decides a recorded request by the policy and the health and speed of endpoints of now, as if it came from the same key at the same time of its day. It leaves no record and costs nothing. A record keeps no text: conditions on `user`, or on `metadata` that the policy did not record, find them empty, and the length of the question does not count.',
         answer: { schema: DecisionRepeat, description: 'The decision, with every candidate.' },
         errors: ['not_found'],
       }),

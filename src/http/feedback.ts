@@ -16,7 +16,7 @@ export const Feedback = named('Feedback', 'The result of a score.', {
   label: textOrNull('The stored label. For a repeated score, the label of the first; null for none.', 'unit-tests'),
   result: word(
     ['learnt', 'kept', 'repeated'],
-    '`learnt`: the score counts. `kept`: it is stored but does not count, because this key has reached its limit, or the policy does not count scores. `repeated`: the decision already had this score.',
+    '`learnt`: the score counts. `repeated`: the decision already had this score. `kept` no longer occurs.',
   ),
   weight: share('The weight of the score, in outcomes.', 1),
 });
@@ -40,7 +40,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
         counts: true,
         summary: 'Score an answer',
         description:
-          'Scores the answer of a decision, or a recommended model. If the policy learns, the score influences similar requests later. Only the key that made the decision can score it, once, within `learning.feedback_window_days`. Repeating the same score changes nothing.',
+          'Scores the answer of a decision, or a recommended model. `GET /admin/learning` has the mean of the scores by model and task. Scores change no decision. Only the key that made the decision can score it, once, while its record is kept (`records.retention_days`). Repeating the same score changes nothing.',
         tag: 'Decisions',
         answer: { schema: Feedback, description: 'The result of the score.' },
         requests: FEEDBACK_REQUESTS,

@@ -61,6 +61,9 @@ interface Handled {
   readonly set: { readonly headers: Record<string, string | number> };
 }
 
+const ONE_OF_TWO =
+  ' With `If-Match`, nothing is changed unless that is the present `etag`; without it, the last of two changes wins.';
+
 function documented(operation: Operation) {
   const {
     action,
@@ -77,14 +80,16 @@ function documented(operation: Operation) {
     examples,
     errorField,
     isTagged,
+    takesTags,
   } = operation;
+  const isBodiless = !input && method !== 'GET';
   return routeDocs({
     access: action,
     ...(tag !== undefined && { tag }),
     ...(counts && { counts }),
-    ...(!input && method !== 'GET' && { body: 'none' as const }),
+    ...(isBodiless && { body: 'none' as const }),
     summary,
-    description: details,
+    description: `${details}${takesTags ? ONE_OF_TWO : ''}${isBodiless ? ' The body is ignored.' : ''}`,
     answer: { schema: output, description: answer, ...(differs && { differs }), ...(text && { text }) },
     ...(isTagged && { headers: { etag: 'The version, for `If-Match`.' } }),
     ...(examples && { requests: examples }),

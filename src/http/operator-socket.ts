@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errorBody } from '../api/error.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { orElse } from '../core/thrown.ts';
-import { FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../operate/operator-socket.ts';
+import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../operate/operator-socket.ts';
 import type { Actor } from '../store/trail.ts';
 import { pathOf } from './routes.ts';
 
@@ -20,16 +20,22 @@ export const operatorOf = (request: Request): Actor | null => actors.get(request
  * Serves `/admin/…` to commands on this machine, through a Unix socket in the data folder. Only the user of the server can open it: who
  * can, could also write the database.
  * @param handle answers a request as the server does
+ * @param behindOf waits until every server that shares the store has followed the latest change, and returns the names of servers that
+ *   have not after the longest wait of a command
  * @returns how to stop; null where the path of the folder is too long for a socket
  */
-export function openOperatorSocket(home: string, handle: (request: Request) => Promise<Response>): (() => void) | null {
+export function openOperatorSocket(
+  home: string,
+  handle: (request: Request) => Promise<Response>,
+  behindOf: () => Promise<readonly string[]>,
+): (() => void) | null {
   const path = join(home, SOCKET_NAME);
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return null;
   // One server at a time has the folder, so a socket that is there belongs to a server that was killed.
   rmSync(path, { force: true });
   const before = process.umask(0o177);
   try {
-    const server = Bun.serve({ unix: path, fetch: (request) => answer(request, handle) });
+    const server = Bun.serve({ unix: path, fetch: (request) => answer(request, handle, behindOf) });
     let isOpen = true;
     return () => {
       if (isOpen) rmSync(path, { force: true });
@@ -41,7 +47,11 @@ export function openOperatorSocket(home: string, handle: (request: Request) => P
   }
 }
 
-async function answer(request: Request, handle: (request: Request) => Promise<Response>): Promise<Response> {
+async function answer(
+  request: Request,
+  handle: (request: Request) => Promise<Response>,
+  behindOf: () => Promise<readonly string[]>,
+): Promise<Response> {
   const path = pathOf(request.url);
   if (!path.startsWith('/admin/') && path !== '/healthz') {
     const error = new SignalboxError('not_found', 'The socket serves the paths below /admin/ and /healthz.');
@@ -49,7 +59,11 @@ async function answer(request: Request, handle: (request: Request) => Promise<Re
   }
   const { headers } = request;
   actors.set(request, { kind: 'cli', name: textIn(headers, NAME_HEADER) ?? '', from: textIn(headers, FROM_HEADER) });
-  return await handle(request);
+  const response = await handle(request);
+  if (request.method === 'GET' || !response.ok) return response;
+  const behind = await behindOf();
+  if (behind.length > 0) response.headers.set(BEHIND_HEADER, behind.map(encodeURIComponent).join(','));
+  return response;
 }
 
 /** A header that is percent-encoded; as it is where it is not. */

@@ -1,5 +1,4 @@
 import { t } from 'elysia';
-import { refuseValue } from './terms.ts';
 
 /** What the document says of a parameter's text. The handler refuses other texts, with what would be right. */
 interface TextForm {
@@ -36,10 +35,3 @@ export const queryLimit = (
   maximum: number,
   description = `How many at most; ${usual} unless given. A page also ends at 1 MiB.`,
 ) => t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description }));
-
-/** Reads a filter by a label, `name=value`. @throws SignalboxError */
-export function labelIn(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
-  return refuseValue('label', `\`label\` must have the form name=value, not \`${text.slice(0, 64)}\`.`);
-}

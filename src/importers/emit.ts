@@ -64,7 +64,7 @@ const WIDTH = 120;
 const COMMENT_WIDTH = 110;
 
 /**
- * Writes a policy file in the format of `signalbox policy fmt`.
+ * Writes a policy file in the format of prettier with lines of 120 columns.
  * @param head comment lines at the top of the file
  */
 export function writeFile(name: string, head: readonly string[], ...fields: readonly (Field | null)[]): PolicyText {

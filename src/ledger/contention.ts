@@ -14,7 +14,7 @@ export const WAIT_BOUNDS: readonly number[] = [
 type MoneyAttempt = (isLast: boolean) => FundBlock | null;
 
 /** A wait for money of a fund. */
-export interface MoneyWait {
+interface MoneyWait {
   /** Milliseconds. */
   readonly waitMs: number;
   readonly attempt: MoneyAttempt;

@@ -3,7 +3,7 @@ import { idText } from '../core/id.ts';
 import type { CorrectOp, LedgerBooks } from '../store/books.ts';
 
 /** The charge to give back. */
-export interface GiveBack {
+interface GiveBack {
   /** The closed hold that was charged. */
   readonly hold: number;
   /** Shown in the journal. */

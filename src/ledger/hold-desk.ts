@@ -19,7 +19,7 @@ import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
 import { applyOnce } from './repeat.ts';
 
-export interface HoldDeskOptions {
+interface HoldDeskOptions {
   readonly books: LedgerBooks;
   readonly funds: Funds;
   readonly contention: Contention;

@@ -43,7 +43,7 @@ const SESSIONS_SHOWN = 100;
 /** The part of a policy that concerns money. */
 export type LedgerTerms = CountedTerms & Pick<PolicySnapshot, 'ledger'>;
 
-export interface LedgerOptions extends LedgerNotifierOptions {
+interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */

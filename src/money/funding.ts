@@ -70,7 +70,7 @@ export interface FundingSource {
 }
 
 /** How callers are admitted who have no key and pay by the request. */
-export interface KeylessAdmission {
+interface KeylessAdmission {
   /** Whether a policy admits them at all. */
   isOpen(policy: Pick<PolicySnapshot, 'payments'>): boolean;
   /** Bytes of the largest body that is read of them; Infinity for no bound of their own. */
@@ -85,7 +85,7 @@ export interface KeylessAdmission {
 }
 
 /** Payments in advice, which itself spends nothing. */
-export interface FundingAdvice {
+interface FundingAdvice {
   /** Whether a caller without a balance would be asked to pay. */
   mayPay(caller: Caller): boolean;
   quoteOf(decision: Decision): PaymentEstimate;

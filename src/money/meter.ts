@@ -205,7 +205,7 @@ export interface ExpectedTokens {
 }
 
 /** The figures that an answer without an end is estimated by. */
-export interface BrokenAnswer extends ExpectedTokens {
+interface BrokenAnswer extends ExpectedTokens {
   /** The model's output rate for all choices together, tokens per second. */
   readonly tokensPerSecond: number;
   /** Time since the first part was seen, or else since it was to be expected. May be negative. */

@@ -32,12 +32,12 @@ export interface Platform {
 }
 
 /** The same without a price, because the charge could not be written down: a crash would change it. */
-export interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_saved_credits' | 'payment'> {
+interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_saved_credits' | 'payment'> {
   readonly credits_consumed: null;
   readonly cost_saved_credits: null;
 }
 
-export type PlatformAttempt = {
+type PlatformAttempt = {
   readonly model: string;
   /** The policy's name of the provider. */
   readonly provider: string;

@@ -6,7 +6,7 @@ import type { FundedHold, Funding, FundingTerms, RequestClaim } from './funding.
 import { holdTermsOf } from './hold-terms.ts';
 
 /** A decided request before its money is set aside. */
-export interface UnpaidRequest {
+interface UnpaidRequest {
   readonly request: ModelRequest;
   readonly decision: Decision;
   readonly terms: FundingTerms;

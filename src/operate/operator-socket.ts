@@ -5,3 +5,5 @@ export const SOCKET_NAME = 'operator.sock';
 export const NAME_HEADER = 'x-signalbox-operator';
 /** The owner of the terminal of the command, percent-encoded. */
 export const FROM_HEADER = 'x-signalbox-terminal';
+/** In an answer, the servers that have not followed a change yet, percent-encoded and separated by commas. */
+export const BEHIND_HEADER = 'x-signalbox-behind';

@@ -10,7 +10,7 @@ import { checkAction } from './roles.ts';
 import { FULL_SIGHT } from './sight.ts';
 
 /** What a recorded request is decided again by. */
-export interface RepeatSources extends Pick<Gateway, 'lease' | 'learner'> {
+export interface RepeatSources extends Pick<Gateway, 'lease'> {
   readonly records: Pick<RecordReader, 'find'>;
   /** Puts the terms of its levels to a caller. */
   levelsOf(caller: Caller): Caller;

@@ -1,4 +1,3 @@
-import { trailBody } from '../access/key-body.ts';
 import { iso } from '../core/clock.ts';
 import { inBatches } from '../store/batches.ts';
 import { type Store, StoreError } from '../store/store.ts';
@@ -9,10 +8,19 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { checkTrail, linksOf, type TrailReport } from './trail-check.ts';
 
-export type TrailPage = Page<TrailEntry, ReturnType<typeof trailBody>>;
+/** An entry, as an answer and an export show it. */
+function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
+  const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
+  const what = { action, subject, key_id: keyId, details, request_id: requestId };
+  return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
+}
 
 /** Returns a page of the changes, the newest first. Rejects with StoreError. */
-export async function listTrail(by: Principal, trail: Pick<TrailTable, 'list'>, query: TrailQuery): Promise<TrailPage> {
+export async function listTrail(
+  by: Principal,
+  trail: Pick<TrailTable, 'list'>,
+  query: TrailQuery,
+): Promise<Page<TrailEntry, ReturnType<typeof trailBody>>> {
   checkAction(by.caller, 'trail.read');
   const all = inBatches<TrailEntry>((last, limit) => trail.list({ ...query, ...(last && { before: last.id }), limit }));
   return await pageOf(all, query.limit, trailBody);

@@ -14,7 +14,7 @@ const MessageForm = Type.Object({
   accepted: Type.Record(Type.String(), Type.Unknown()),
   payload: Type.Record(Type.String(), Type.Unknown()),
 });
-export type PaymentMessage = Static<typeof MessageForm>;
+type PaymentMessage = Static<typeof MessageForm>;
 const messageForm = new SchemaCheck(MessageForm);
 
 /** The fields that identify other versions of x402. */

@@ -23,7 +23,7 @@ export interface NetworkStatus {
   readonly gasRatio: number | null;
 }
 
-export interface NetworksOptions {
+interface NetworksOptions {
   readonly open: OpenNetwork;
   readonly host: Omit<NetworkHost, 'onAlarm'>;
   readonly log: Log;

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
+import { DAY_MS } from '../core/clock.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { PendingSettlements } from './facilitator/facilitator.ts';
 
 /** By then the authorization has long expired. */
-const RETENTION_MS = 7 * 86_400_000;
+const RETENTION_MS = 7 * DAY_MS;
 
 /** Keeps pending settlements in the store. Keys contain signatures, so only their hashes are stored. */
 export function storedSettlements(

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import type { Timer } from '../core/timers.ts';
 import { isSameInstance } from '../store/instance.ts';
 import type { Payment } from '../store/payments.ts';
@@ -7,9 +8,9 @@ import { paymentFields } from './resolve-outcome.ts';
 import type { Settlements } from './settlements.ts';
 
 /** The longest pause between two checks of a payment, ms. */
-const PAUSE_MAX_MS = 60_000;
+const PAUSE_MAX_MS = MINUTE_MS;
 /** How long after the authorization's expiry an unresolved payment is reported, ms. */
-const OVERDUE_MS = 3_600_000;
+const OVERDUE_MS = HOUR_MS;
 
 const NETWORK_GONE = 'a network that is no longer in the policy has payments that are not settled';
 const OVERDUE = 'the chain has no outcome for a payment that expired long ago';

@@ -15,7 +15,7 @@ const SECRET_BYTES = 32;
 type SealedTerms = Omit<QuoteTerms, 'id' | 'requestHash' | 'expiresAt'>;
 
 /** The `extra` of a quote's payment requirements. The first two fields are the asset's EIP-712 domain. */
-export interface QuoteExtra {
+interface QuoteExtra {
   readonly name: string;
   readonly version: string;
   readonly paymentFlow: 'upfront';
@@ -25,7 +25,7 @@ export interface QuoteExtra {
   readonly terms: string;
 }
 
-export interface RequirementsDraft extends Omit<PaymentRequirements, 'extra'> {
+interface RequirementsDraft extends Omit<PaymentRequirements, 'extra'> {
   readonly name: string;
   readonly version: string;
 }

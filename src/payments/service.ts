@@ -33,7 +33,7 @@ type PaymentRepositories = Pick<
   'payments' | 'blocklist' | 'pendingSettlements' | 'gasNonces' | 'quoteSecret'
 >;
 
-export interface PaymentsOptions {
+interface PaymentsOptions {
   readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories & { readonly news: News };
   readonly instance: PaymentParts['instance'];
   /** Milliseconds since 1970. */

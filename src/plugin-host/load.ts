@@ -17,11 +17,16 @@ export interface PluginModule {
   readonly specifier: string;
   /** Its exports that are plugins. */
   readonly plugins: readonly Plugin[];
+  /** The names of its exports that are estimators, which earlier versions ran. */
+  readonly estimators: readonly string[];
   /** Hash of its file and of all files that it imports by relative paths. */
   readonly hash: string;
   /** The first of these files outside the policy's folder, relative to it, links followed; null for none and for packages. */
   readonly outside: string | null;
 }
+
+/** The exports of a module that are plugins. */
+type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
 
 /** Specifier → module, or the error that kept it from loading. */
 export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
@@ -31,7 +36,7 @@ export interface PluginLoader {
   /** Never throws. `folder` is the policy's, absolute. */
   load(specifiers: readonly string[], folder: string): Promise<PluginModules>;
   /** The plugins of a module for a past policy; null if its code no longer has this hash. Never throws. Does not change the watched files. */
-  recall(specifier: string, folder: string, hash: string): Promise<readonly Plugin[] | null>;
+  recall(specifier: string, folder: string, hash: string): Promise<ModulePlugins | null>;
   /** Specifiers whose code on disk differs from the loaded code. */
   outdated(): string[];
   /** All files of the plugins' code, including plugins that failed to load. */
@@ -53,7 +58,7 @@ export function createPluginLoader(): PluginLoader {
       if (known) return { ...known, specifier, outside };
       const hash = hashFiles(files);
       claimFiles(files, specifier);
-      const fresh = { specifier, hash, plugins: await importPlugins(file, hash), outside };
+      const fresh = { specifier, hash, ...(await importPlugins(file, hash)), outside };
       loaded.set(file, fresh);
       return fresh;
     } catch (cause) {
@@ -74,7 +79,7 @@ export function createPluginLoader(): PluginLoader {
         const known = loaded.get(file);
         const present = known?.hash ?? hashFiles(codeFiles(file));
         if (present !== hash) return null;
-        if (known) return known.plugins;
+        if (known) return known;
         claimFiles(codeFiles(file), specifier);
         return await importPlugins(file, hash);
       } catch {
@@ -169,7 +174,7 @@ const shareContract = lazy(() =>
   }),
 );
 
-async function importPlugins(file: string, hash: string): Promise<Plugin[]> {
+async function importPlugins(file: string, hash: string): Promise<ModulePlugins> {
   shareContract();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -187,14 +192,16 @@ async function importPlugins(file: string, hash: string): Promise<Plugin[]> {
 }
 
 /** The plugins among a module's exports, each once. Throws if one breaks the contract. */
-function pluginsIn(module: Readonly<Record<string, unknown>>): Plugin[] {
-  const found = new Set(Object.values(module).filter(looksLikePlugin));
-  for (const plugin of found) assertContract(plugin);
-  return [...found];
+function pluginsIn(module: Readonly<Record<string, unknown>>): ModulePlugins {
+  const found = [...new Set(Object.values(module))];
+  const estimators = found.flatMap((value) => (isObject(value) && value.kind === 'estimator' ? `${value.name}` : []));
+  const plugins = found.filter(looksLikePlugin);
+  for (const plugin of plugins) assertContract(plugin);
+  return { plugins, estimators };
 }
 
 const looksLikePlugin = (value: unknown): value is Plugin =>
-  typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value;
+  typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value && value.kind !== 'estimator';
 
 /** The error of a build or top level, on one line. */
 function reasonOf(cause: unknown): string {

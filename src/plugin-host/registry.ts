@@ -3,8 +3,6 @@ import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../contr
 
 /** Strategies that requests rely on. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
-/** The default estimator. */
-const REQUIRED_ESTIMATOR = 'learned';
 
 /**
  * Collects plugins by kind and name.
@@ -21,9 +19,6 @@ export function createRegistry(plugins: readonly Plugin[]): PluginMaps {
   const registry = pluginMaps(plugins);
   for (const name of REQUIRED_STRATEGIES) {
     if (!registry.strategies.has(name)) throw new Error(`the strategy plugin \`${name}\` is missing`);
-  }
-  if (!registry.estimators.has(REQUIRED_ESTIMATOR)) {
-    throw new Error(`the estimator plugin \`${REQUIRED_ESTIMATOR}\` is missing`);
   }
   return registry;
 }
@@ -43,9 +38,7 @@ export function assertContract(plugin: Plugin): void {
   const specification = Object.hasOwn(PLUGIN_KINDS, kind) ? PLUGIN_KINDS[kind] : null;
   if (!specification) {
     const makers = Object.values(PLUGIN_KINDS).map(({ madeBy }) => madeBy);
-    throw new Error(
-      `a plugin must be made by ${makers.slice(0, -1).join(', ')} or ${makers.at(-1)}; this one has the kind ${String(kind)}`,
-    );
+    throw new Error(`a plugin must be made by ${makers.join(' or ')}; this one has the kind ${String(kind)}`);
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);

@@ -3,6 +3,7 @@ import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import { validPartsOf } from './check.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
+import { checkExcluded } from './key-rules.ts';
 import { Report } from './report.ts';
 import { type CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
@@ -36,8 +37,7 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
     const { data, tree, name } = named;
     checkNames(named, data ?? readNames(named), names, context.report);
     if (!data) return [];
-    checkBody(named, data, context.report);
-    checkExpectation(named, data, context.report);
+    checkKeys(named, data, context.report);
     const { metadata, key, team, user, time = null, body, model: usual, ...query } = data.given;
     const model = typeof body?.model === 'string' ? body.model : usual;
     const { expect } = data;
@@ -113,33 +113,14 @@ function checkNames(
   }
 }
 
-/** Keys that may stand beside a body, which states the rest. */
-const BESIDE_BODY: ReadonlySet<string> = new Set(['body', 'model', 'metadata', 'key', 'time']);
-
-function checkBody({ tree, path }: NamedItem<CaseText>, { given }: CaseText, report: Report): void {
-  const stated = valueAt(tree, 'given');
-  if (given.body === undefined || stated?.kind !== 'map') return;
-  const other = stated.entries.find(({ key }) => !BESIDE_BODY.has(key));
-  if (!other) return;
-  report.add('conflicting-keys', other.place, `\`${path}.given\` has both \`body\` and \`${other.key}\``, {
-    expected: 'one of them: `body` is the whole request',
-  });
-}
-
-function checkExpectation({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {
-  const { refused, rejected, task, ...ofTheChoice } = expect;
-  const stated = Object.entries(ofTheChoice).filter(([, value]) => value !== undefined);
-  const isEmpty = refused === undefined && task === undefined && stated.length === 0;
-  if (isEmpty && Object.keys(rejected).length === 0) {
-    const at = valueAt(tree, 'expect')?.place ?? place;
-    report.add('missing-key', at, `\`${path}.expect\` has no key`, { expected: 'at least one key' });
-  }
-  const [first] = stated;
-  if (refused === undefined || !first) return;
-  const at = placeAt(tree, 'expect', first[0]);
-  report.add('conflicting-keys', at, `\`${path}.expect\` has both \`refused\` and \`${first[0]}\``, {
-    expected: 'one of them: a refused request has no chosen model',
-  });
+function checkKeys({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {
+  const subjectAt = (key: string) => ({ path: `${path}.${key}`, tree: valueAt(tree, key) ?? emptyMap(place) });
+  checkExcluded(GivenText, subjectAt('given'), report, () => 'one of them: `body` is the whole request');
+  const stated = subjectAt('expect');
+  checkExcluded(ExpectText, stated, report, () => 'one of them: a refused request has no chosen model');
+  const { rejected, ...others } = expect;
+  if (Object.keys(others).length + Object.keys(rejected).length > 0) return;
+  report.add('missing-key', stated.tree.place, `\`${stated.path}\` has no key`, { expected: 'at least one key' });
 }
 
 /** A failed case of the policy. */

@@ -109,11 +109,6 @@ function parse(text: string, kind: CelKind): ParseResult | CelFault {
   }
 }
 
-/** Whether a text is valid CEL syntax. */
-export function isCel(text: string): boolean {
-  return text.length <= EXPRESSION_LENGTH_MAX && !('code' in parse(text, 'when'));
-}
-
 function nameOfType(type: string | undefined): string {
   if (type === 'bool') return TYPE_WORDS.bool;
   const names: Readonly<Record<string, string>> = { ...TYPE_WORDS, list: 'list', map: 'map' };

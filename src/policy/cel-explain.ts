@@ -1,7 +1,7 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
-import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
-import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
-import { alwaysHint, inputHint, listHint, objectHint, sourceOf, textInTextHint } from './cel-hints.ts';
+import { type ASTNode, isWhole, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
+import { ALIASES, fieldHint } from './cel-fields.ts';
+import { listHint, objectHint } from './cel-hints.ts';
 import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
 import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -23,7 +23,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Explains a syntax error. */
-export function explainSyntax({ code, range, summary }: ParseError, text: string, kind: CelKind): CelFault {
+export function explainSyntax({ range, summary }: ParseError, text: string, kind: CelKind): CelFault {
   const start = Math.min(range?.start ?? 0, text.length);
   const at = { start, end: Math.max(start, range?.end ?? start) };
   const [, limit = '', most = ''] = /^Exceeded (\w+) \((\d+)\)/.exec(summary) ?? [];
@@ -47,16 +47,8 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
     code: 'cel-syntax',
     at,
     message,
-    hint: hintFor(code, word, text.slice(0, start)) ?? alwaysHint(text, kind) ?? list,
+    hint: list,
   };
-}
-
-function hintFor(code: string, sign: string, before: string): string | undefined {
-  if (code.startsWith('unterminated')) return 'the closing quote is missing';
-  if (/^[“”„‘’«»]$/.test(sign)) return 'write straight quotes: "text"';
-  return sign === ',' && /\bin\s*\([^()]*$/.test(before)
-    ? 'write a list in square brackets: `x in ["a", "b"]`'
-    : undefined;
 }
 
 /** A word of other languages, for which CEL has a sign. `list`: the hint for a list in place of the sign. */
@@ -89,27 +81,16 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
   const meant = path ? `did you mean \`${path}\`?` : didYouMean(name, variables);
-  const ofKeys = (kind === 'budget' || kind === 'limit') && !path ? hintForKeys(name, ast, kind) : null;
-  const ofCaller = hintForCaller(name, ast, kind);
   const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; a label of the key is \`key.labels.${name}\`` : '';
-  const ofPeers = inputHint(name, ast, kind) ?? alwaysHint(ast.input, kind);
-  const hint = ofPeers ?? ofCaller ?? ofKeys ?? meant ?? `a text needs quotes: "${name}"${ofLabel}`;
+  const isText = kind !== 'budget' && kind !== 'limit' && !isOwner(name, ast);
+  const hint = meant ?? (isText ? `a text needs quotes: "${name}"${ofLabel}` : undefined);
   const expected = `one of ${listNames(variables)}`;
   return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };
 }
 
-/** Names that other languages give to the caller. */
-const CALLERS: ReadonlySet<string> = new Set(['user', 'caller', 'client', 'customer', 'principal', 'tenant']);
-
-/** A hint for an attribute of the caller, such as `user.department`; undefined for anything else. */
-function hintForCaller(name: string, ast: ASTNode, kind: CelKind): string | undefined {
-  if (!CALLERS.has(name) || kind === 'constraint' || kind === 'model' || kind === 'claims') return undefined;
-  const path = [...accessesOf(ast)].map((access) => access.path).find(([owner, field]) => owner === name && field);
-  if (!path) return undefined;
-  const label = path.at(-1);
-  if (path.includes('labels')) return `only keys have labels: write \`key.labels.${label}\``;
-  return `a caller is known by its API key: give the key a label, \`keys create --label ${label}=…\`, and write \`key.labels.${label}\``;
-}
+/** Whether an expression reads a field of a name, which is then no text without quotes. */
+const isOwner = (name: string, ast: ASTNode): boolean =>
+  [...nodesOf(ast)].some((node) => node.op === '.' && node.args[0].op === 'id' && node.args[0].args === name);
 
 /** Whether a lone name is the left side of a comparison, and so hardly a text without quotes. */
 const isLeftOperand = (name: string, ast: ASTNode): boolean =>
@@ -118,23 +99,6 @@ const isLeftOperand = (name: string, ast: ASTNode): boolean =>
     const [left] = node.args;
     return left.op === 'id' && left.args === name;
   });
-
-/**
- * A hint for an unknown name in a budget or rate limit. A lone name is usually a label of the key; null for a misspelt
- * owner.
- */
-function hintForKeys(name: string, ast: ASTNode, kind: 'budget' | 'limit'): string | null {
-  if (kind === 'limit' && name === 'address') return '`each: address` cannot be part of an expression';
-  if (kind === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']))) {
-    return 'to count by the address of the caller, write `each: address`';
-  }
-  if (isOfRequests(name)) return kind === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
-  const paths = [...accessesOf(ast)].map(({ path }) => path).filter(([owner]) => owner === name);
-  if (/key/i.test(name)) return null;
-  if (paths.some(([, field]) => field === 'labels')) return 'only keys have labels: `key.labels`';
-  if (paths.some(({ length }) => length > 1)) return null;
-  return `a label of the key is \`key.labels.${name}\`; a text needs quotes: "${name}"`;
-}
 
 function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const path = pathOf(node) ?? [];
@@ -188,9 +152,7 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   const range = node?.op === 'rcall' ? { start: node.args[1].end + 1, end: node.end } : at;
   if (known.includes(name)) {
     const message = `\`${name}\` does not accept these types: ${plainTypes(call)}`;
-    const isOfList = name === 'contains' && call.startsWith('list');
-    const hint = isOfList && node ? membership(node) : objectHint(node, kind);
-    return { code: 'cel-type', at: range, message, hint };
+    return { code: 'cel-type', at: range, message, hint: objectHint(node, kind) };
   }
   const expected = `one of ${listNames(known)}`;
   const message = `there is no function \`${name}\``;
@@ -221,46 +183,13 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: 
     code: 'cel-type',
     at,
     message,
-    hint: clashHint(summary, node, kind) ?? objectHint(node, kind) ?? alternativesHint(summary, node, kind),
+    hint: objectHint(node, kind) ?? alternativesHint(summary, node, kind),
   };
 }
 
 /** A hint for `request.task == "coding" || "chat"`. */
 const alternativesHint = (summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined =>
   node && /^Logical operator requires/.test(summary) ? listHint(node.input, kind) : undefined;
-
-function clashHint(summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined {
-  if (/double % int|double % double/.test(summary)) return '`%` takes whole numbers: `int(time.hour) % 2 == 0`';
-  if (/string in string$/.test(summary)) return textInTextHint(node, kind);
-  if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
-    return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
-  }
-  if (
-    /^no such overload: (?:map<\S+ \S+ [<>!=]|\S+ [<>!=]=? map<)/.test(summary) &&
-    /\bmodel\.quality\b/.test(node?.input ?? '')
-  ) {
-    return 'name a task: `model.quality["coding"] > 0.8`; `model.quality["default"]` is the quality for other tasks';
-  }
-  const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
-  return isListAgainstText ? `test whether the list contains the text: ${inList(node)}` : undefined;
-}
-
-/** The CEL form of `list.contains(text)`. */
-function membership({ op, args }: ASTNode): string | undefined {
-  if (op !== 'rcall') return undefined;
-  const [, list, [item]] = args;
-  return item && `write \`${sourceOf(item)} in ${sourceOf(list)}\``;
-}
-
-/** The CEL form of comparing a list with a text: `"local" in model.tags`. */
-function inList(node: ASTNode | undefined): string {
-  if (node?.op !== '==' && node?.op !== '!=') return '`"…" in …`';
-  const [left, right] = node.args;
-  const isReversed = literalOf(left) === undefined && right.op !== 'list';
-  const [item, list] = isReversed ? [right, left] : [left, right];
-  const test = `${sourceOf(item)} in ${sourceOf(list)}`;
-  return node.op === '!=' ? `\`!(${test})\`` : `\`${test}\``;
-}
 
 /** The integer literal in an operation on a double; undefined for any other error. */
 function wholeAgainstFigure(summary: string, node: ASTNode | undefined): ASTNode | undefined {

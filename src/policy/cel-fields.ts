@@ -32,15 +32,11 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The hint for fields of a request that budgets cannot see. */
-export const NOT_IN_BUDGETS =
+const NOT_IN_BUDGETS =
   'budgets see only the key, its team and user, and the `model` of a request; use a team, such as `team.name`, or a label of the key, such as `key.labels.project`';
 
-/** The hint for fields of a request that rate limits cannot see. */
-export const NOT_IN_LIMITS =
-  'rate limits see only the key, its team and user, because they count a request before its body is read; use a team, such as `team.name`, or a label of the key, such as `key.labels.project`';
-
 /** Whether a name is a field of a request, in rules or in the API. */
-export function isOfRequests(name: string): boolean {
+function isOfRequests(name: string): boolean {
   return Object.hasOwn(FIELDS.Request, name) || ALIASES.has(name) || OF_THE_API.has(name);
 }
 

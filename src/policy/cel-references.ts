@@ -3,12 +3,17 @@ import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { CheckedExpression } from './cel-check.ts';
-import type { PolicyNames } from './json-schema-words.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 
 /** The names that expressions can refer to. */
-export interface ReferenceNames extends Omit<PolicyNames, 'constraints'> {
+export interface ReferenceNames {
+  readonly models: readonly string[];
+  readonly providers: readonly string[];
+  readonly selectors: readonly string[];
+  /** Alias → the selector or model that it stands for. */
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly tasks: readonly string[];
   /** The ID that a name means beyond the catalog, by a wildcard; null for none. */
   wildcard(name: string): string | null;
 }

@@ -15,8 +15,8 @@ import type { EndpointDraft, ModelDraft } from './models.ts';
 export const METADATA_MAX = 64;
 /** Characters of `request.user`, and of each name and text of `request.metadata`. */
 export const TEXT_MAX = 1024;
-/** Programming languages of a request. */
-export const LANGUAGES_MAX = 256;
+/** Entries of a list of a request, such as its programming languages, and of a list or map of claims. */
+export const LIST_ENTRIES_MAX = 256;
 
 /**
  * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
@@ -195,10 +195,10 @@ const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): Ty
 
 function requestView(from: RuleScope['request']): TypeView {
   const view = instance('Request', from);
-  /** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
+  /** Makes conditions that read a field fail, because it is larger than the limit of steps assumes. */
   const refuseToRead = (field: keyof RuleScope['request'], why: string) =>
     withhold({ request: view }, 'request', field, `${why}, the most that a condition reads`);
-  if (from.languages.length > LANGUAGES_MAX) refuseToRead('languages', `names more than ${LANGUAGES_MAX}`);
+  if (from.languages.length > LIST_ENTRIES_MAX) refuseToRead('languages', `names more than ${LIST_ENTRIES_MAX}`);
   if (from.user.length > TEXT_MAX) refuseToRead('user', `has more than ${TEXT_MAX} characters`);
   if (from.metadata.size > METADATA_MAX) refuseToRead('metadata', `has more than ${METADATA_MAX} entries`);
   else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
@@ -309,17 +309,16 @@ export function claimsViewOf(claims: Readonly<Record<string, unknown>>): View {
 }
 
 /**
- * Entries of a list or map of claims, and levels of them. What is larger is left out, and reading it fails. So does reading a list that
+ * Levels of lists and maps of claims. What is deeper or larger is left out, and reading it fails. So does reading a list that
  * has such an entry: without it, the list could pass a test that all entries have to pass.
  */
-export const CLAIM_ENTRIES_MAX = 256;
 const CLAIM_DEPTH_MAX = 6;
 
 function readable(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return value.length <= TEXT_MAX ? value : undefined;
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
-  if (depth === CLAIM_DEPTH_MAX || entries.length > CLAIM_ENTRIES_MAX) return undefined;
+  if (depth === CLAIM_DEPTH_MAX || entries.length > LIST_ENTRIES_MAX) return undefined;
   const read = entries.map(([name, one]) => [name, readable(one, depth + 1)] as const);
   const kept = read.filter(([, one]) => one !== undefined);
   if (!Array.isArray(value)) return new ClaimObject(kept);

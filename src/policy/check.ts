@@ -1,6 +1,5 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
-import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { isObject, objectOf } from '../core/object.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
@@ -13,7 +12,7 @@ import type { KeyRemedy } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
-import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
+import { example, formHint, typeHint } from './value-hints.ts';
 
 /** A value to check, with its path and place for messages. */
 export interface Subject {
@@ -109,11 +108,6 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     });
     return;
   }
-  const decimal = splitDecimal(valueAt(subject.tree, ...parent), last);
-  if (decimal) {
-    report.add('bad-form', keyPlace(subject, steps), 'the comma ends the value here', { hint: decimal });
-    return;
-  }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = propertiesOf(error.schema);
     const remedy = remedyFor(error, subject, report)?.hint;
@@ -140,7 +134,7 @@ type Problem = readonly [
 
 function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string, creditWorth: string): Problem {
   const found = describe(tree);
-  const words = literalsOf(schema)?.map(([word]) => word);
+  const words = literalsOf(schema);
   if (words) {
     const hint = tree.kind === 'scalar' ? wordHint(schema, words, tree) : undefined;
     return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, hint }];
@@ -160,8 +154,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
   if (type === ValueErrorType.ObjectMinProperties)
     return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
   const limit = limitOf(schema);
-  const description = typeof schema.description === 'string' ? schema.description : undefined;
-  const hint = shareHint(schema, tree) ?? description;
+  const hint = typeof schema.description === 'string' ? schema.description : undefined;
   const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
   if (limit) return ['out-of-range', problem, { expected: limit, hint }];
   return ['bad-form', `is wrong: ${message}`, {}];
@@ -178,7 +171,7 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
 
 /** A hint for a word that is not one of those that fit. */
 const wordHint = ({ hints }: TSchema, words: readonly string[], tree: ScalarTree): string | undefined =>
-  hints?.[tree.source] ?? didYouMean(tree.source, words) ?? switchHint(words, tree);
+  hints?.[tree.source] ?? didYouMean(tree.source, words);
 
 function limitOf(schema: TSchema): string | null {
   const limits: readonly (readonly [words: string, limit: unknown, unit?: string])[] = [
@@ -227,7 +220,7 @@ function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
  * `inherited`: options that apply if the policy does not state them.
  */
 export function optionsOf(
-  plugin: StrategyPlugin | EstimatorPlugin,
+  plugin: StrategyPlugin,
   subject: Subject,
   report: Report,
   inherited: Readonly<Record<string, unknown>> = {},
@@ -243,19 +236,11 @@ export function optionsOf(
   return options;
 }
 
-function refusalOf(
-  plugin: StrategyPlugin | EstimatorPlugin,
-  options: Readonly<Record<string, unknown>>,
-): string | null {
+function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unknown>>): string | null {
   try {
-    if (plugin.kind === 'strategy') {
-      // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
-      const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
-      if (typeof prepared?.score !== 'function') return '`prepare` returns no `score` function';
-    }
-    // The validity of options does not depend on the secret.
-    else plugin.prepare(options, [0, 0]);
-    return null;
+    // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
+    const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
+    return typeof prepared?.score === 'function' ? null : '`prepare` returns no `score` function';
   } catch (error) {
     return messageOf(error);
   }

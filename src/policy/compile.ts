@@ -21,7 +21,6 @@ import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { dependsOnIntent } from './intent.ts';
-import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
 import type { KnownLabels } from './misspelt-values.ts';
@@ -63,6 +62,8 @@ export interface LoadContext extends PluginMaps {
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   /** Specifier → the first file of its code outside the policy's folder, relative to the folder. */
   readonly outside?: ReadonlyMap<string, string>;
+  /** Specifier → the names of its exports that are estimators, which earlier versions ran. */
+  readonly estimators?: ReadonlyMap<string, readonly string[]>;
   /** The day, such as `2026-10-07`. Turns on warnings of stale or unverified figures and of misspelt languages. */
   readonly today?: string;
   /** The public figures of models, for a policy with wildcards; without it, no ID has any. */
@@ -117,6 +118,7 @@ function* compile(
     env,
     plugins,
     outside,
+    estimators,
     today,
     facts = null,
     ledger,
@@ -128,7 +130,7 @@ function* compile(
   }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
-  const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
+  const all = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside, estimators }, report);
   const setups = yield* inSteps(parsed.providers, (one) =>
     compileProvider(one, { env, report, providers: all.providers }),
   );
@@ -138,7 +140,6 @@ function* compile(
   checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
-  const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
   const check = createChecker(parsed, { labels: labels ?? NO_LABELS, teams, facts }, report);
   const programs = yield* checkRules(parsed, check, report);
@@ -150,7 +151,6 @@ function* compile(
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   const signIn = compileSignIn(parsed.signIn, check, env, report);
   const tokens = compileIssuers(parsed.tokens, { check, env, report });
-  const isAffordable = check.reviewTotals();
   reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (teams) reviewTeams(parsed.people, teams, report);
@@ -163,8 +163,8 @@ function* compile(
   }
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
-  if (report.failed || !settings || !credit || !learning) {
-    if (parsed.hasSoundModels && isAffordable) yield* evaluateSoundRules(parsed, programs, report);
+  if (report.failed || !settings || !credit) {
+    if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
     return null;
   }
   const drafts = yield* narrowCapabilities(parsed.models, states, report);
@@ -192,7 +192,7 @@ function* compile(
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
-    learning,
+    explore: parsed.explore,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
@@ -214,7 +214,7 @@ const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.
 interface SnapshotParts
   extends Pick<
     PolicySnapshot,
-    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'signIn' | 'wildcards' | 'teamIds'
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'explore' | 'signIn' | 'wildcards' | 'teamIds'
   > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];

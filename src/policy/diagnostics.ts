@@ -44,7 +44,7 @@ const ERRORS = {
   'cel-refused':
     'An expression uses `matches`, `has`, `dyn`, `in` on labels, or `team.name` of a budget in another way than a comparison.',
   'cel-too-large': 'An expression is too long or nests too deeply.',
-  'cel-too-costly': 'One expression, or all of them together, can take too many steps.',
+  'cel-too-costly': 'An expression can take too many steps.',
   'nothing-to-inherit': 'A selector inherits missing options from `auto`, but `auto` runs another strategy.',
   'selector-empty': "No model of the catalog passes a selector's filter.",
   'provider-without-embeddings': 'A model with the operation `embed` is at a provider whose adapter has no embeddings.',
@@ -64,6 +64,8 @@ const ERRORS = {
 const WARNINGS = {
   'former-option': 'A selector sets an option of an earlier version, and runs as in that version.',
   'former-key': 'A key of an earlier version, which has no effect any more.',
+  'choices-changed': 'A key that has no effect any more changed the choice of models in earlier versions.',
+  'former-plugin': 'A plugin of a kind that has no effect any more.',
   'plugin-outside':
     'A plugin runs code from outside the policy folder, through `../` or a link. Anyone who can write to that file can run code as Signalbox.',
   'departs-from-base':
@@ -95,7 +97,6 @@ const WARNINGS = {
   'two-meanings-of-team':
     'The policy uses the label `team` of keys, and there are also teams. A budget of one does not count the other.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',
-  'learning-idle': '`explore` is set while `mode` is `off`, or `feedback_weight` is 0.',
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',
   'after-abort-idle': 'A key of `after_abort` has no effect, because it does not say `bills: stops`.',
   'webhook-unset': 'A variable of a webhook for alerts is not set, so nothing can be sent to it.',

@@ -15,8 +15,8 @@ import {
   type TextProgram,
 } from './cel-check.ts';
 import { findContradiction } from './cel-contradictions.ts';
-import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
+import { costlyPart, EXPRESSION_STEPS_MAX } from './cel-steps.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
 import { reviewClaims } from './claim-membership.ts';
 import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValues } from './misspelt-values.ts';
@@ -48,10 +48,9 @@ export function createChecker(parsed: ParsedPolicy, { labels, teams: known, fact
     wildcard: wildcardNames(parsed.wildcards, parsed, facts),
   };
   const values = knownValues(parsed, labels);
-  const costs = createCostLimits(parsed, report);
   const teams = createTeamChecker(parsed, known, report);
   const admitted = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) => {
-    if (!program || !costs.admit(program, kind)) return null;
+    if (!program || !isAffordable(program, kind, report)) return null;
     checkReferences(program, names, report);
     teams.note(program);
     return program;
@@ -109,9 +108,20 @@ export function createChecker(parsed: ParsedPolicy, { labels, teams: known, fact
         programs.filter((program) => program !== null),
         report,
       ),
-    reviewTotals: costs.reviewTotals,
     teams,
   };
+}
+
+/** Whether an expression takes few enough steps. Reports the part that takes too many. */
+function isAffordable(program: CheckedExpression<unknown>, kind: CelKind, report: Report): boolean {
+  const costly = costlyPart(program.ast, kind);
+  if (!costly) return true;
+  const part = costly === program.ast ? 'the expression' : 'this part of the expression';
+  const message = `${part} can take more than ${EXPRESSION_STEPS_MAX.toLocaleString('en')} steps`;
+  const hint =
+    'nested loops multiply, and lists and texts of callers count with their greatest length: loop over shorter lists';
+  report.add('cel-too-costly', program.placeOf(costly), message, { hint });
+  return false;
 }
 
 /** A request without optional fields. Conditions must not fail on it. */

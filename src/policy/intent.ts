@@ -19,15 +19,13 @@ export function readsIntent(when: ASTNode): boolean {
 
 /**
  * Whether anything but the conditions depends on what a prompt asks for where the caller names the model: ceilings and
- * limits of tokens go by the expected output, and outcomes are learned by task.
+ * limits of tokens go by the expected output.
  */
 export const dependsOnIntent = ({
   constraints,
   rateLimits,
-  learning,
   taskIndex,
-}: Pick<PolicySnapshot, 'constraints' | 'rateLimits' | 'learning' | 'taskIndex'>): boolean =>
-  learning.mode !== 'off' ||
+}: Pick<PolicySnapshot, 'constraints' | 'rateLimits' | 'taskIndex'>): boolean =>
   constraints.some(({ maxLatencyMs, maxCostCredits }) => maxLatencyMs !== null || maxCostCredits !== null) ||
   rateLimits.some(({ figures }) => figures.tokensPerMinute !== null) ||
   // A task of the policy that has this name must not be mistaken for it.

@@ -29,9 +29,7 @@ function ruleRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
   if (names.length > 0) {
     return { hint: `write \`${meant}: ${excludes ? otherThan(names) : modelTest(names)}\``, meant };
   }
-  const hint = excludes
-    ? `did you mean \`${meant}\`? It says which models a rule admits, so negate the test: \`'!(…)'\``
-    : `did you mean \`${meant}\`?`;
+  const hint = `did you mean \`${meant}\`?`;
   return { hint, meant };
 }
 

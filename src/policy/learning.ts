@@ -1,100 +1,67 @@
-import { Value } from '@sinclair/typebox/value';
-import type { EstimatorPlugin } from '../contract/estimator.ts';
-import type { LearningPolicy } from '../core/learning-policy.ts';
+import { Type } from '@sinclair/typebox';
+import type { ExplorePolicy } from '../core/exploration.ts';
 import { camelKeys } from './camel-keys.ts';
-import { checkValue, optionsOf, type Subject, validPartsOf } from './check.ts';
-import type { Report } from './report.ts';
-import { LearningText } from './schema-learning.ts';
-import { RecordsText } from './schema-records.ts';
-import { type CheckContext, emptyMap, sectionSubject } from './sections.ts';
-import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { validPartsOf } from './check.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { type CheckContext, sectionSubject } from './sections.ts';
+import { entryOf, type Tree, valueAt } from './tree.ts';
 
-const DAY_MS = 86_400_000;
+/** The page on what came instead of learning. */
+const PAGE = 'docs/route/learning.md';
 
-/** The section `learning`, before its estimator checks the options. */
-export type LearningDraft = ReturnType<typeof draftLearning>;
+/** `learning.explore` as versions that drew models took it. */
+const ExploreText = Type.Object({
+  share: Type.Number({ minimum: 0, maximum: 1, default: 0.08 }),
+  temperature: Type.Number({ minimum: 0.001, maximum: 10, default: 0.05 }),
+  quality_margin: Type.Number({ minimum: 0, maximum: 1, default: 0.2 }),
+});
 
-export function draftLearning(context: CheckContext) {
-  const { report } = context;
-  const stated = sectionSubject('learning', context);
-  const subject = { ...stated, tree: withoutOff(stated.tree) };
-  const { tree, place } = subject;
-  const text = checkValue(LearningText, subject, report);
-  const parts = text ?? validPartsOf(LearningText, tree);
-  const daysMax = validPartsOf(RecordsText, sectionSubject('records', context).tree).retention_days;
-  const days = parts.feedback_window_days;
-  const isStated = valueAt(tree, 'feedback_window_days') !== undefined;
-  if (isStated && days !== undefined && daysMax !== undefined && days > daysMax) {
-    const message = `\`learning.feedback_window_days\` is ${days}, but decision records are kept for only ${daysMax} days`;
-    report.add('out-of-range', placeAt(tree, 'feedback_window_days'), message, {
-      expected: `at most ${daysMax}, or a larger \`records.retention_days\``,
-      hint: 'an answer can be scored only while the record of its decision is kept',
+/**
+ * Warns of the section `learning`, which has no effect on new decisions.
+ * @returns the exploration by which decisions of earlier versions are decided again; null for none
+ */
+export function draftLearning(context: CheckContext): ExplorePolicy | null {
+  const { report, sections } = context;
+  const { tree } = sectionSubject('learning', context);
+  const place = sections.get('learning')?.place;
+  if (!place) return null;
+  report.add('former-key', place, '`learning` has no effect any more', { hint: `remove it, and see ${PAGE}` });
+  const changed = choicesChangedBy(tree);
+  if (changed) {
+    const message = `${changed.what}, so other models may be chosen now`;
+    report.add('choices-changed', changed.place, message, {
+      hint: `declare the quality of each model by task, as accurate as you can: see ${PAGE}`,
     });
   }
-  warnOfIdle(parts, tree, report);
-  const options: Subject = { path: 'learning.options', tree: valueAt(tree, 'options') ?? emptyMap(place), place };
-  return {
-    /** Null if something is wrong. */
-    policy: text && policyOf(text, daysMax ?? text.feedback_window_days),
-    /** Null if it is not a name. */
-    estimator: parts.estimator ?? null,
-    estimatorPlace: placeAt(tree, 'estimator'),
-    options,
+  return explorationIn(tree);
+}
+
+/** The key of a section `learning` that changed the choices of earlier versions; null for none. */
+function choicesChangedBy(tree: Tree): { readonly what: string; readonly place: SourceSpan } | null {
+  const mode = wordAt(tree, 'mode') ?? 'off';
+  const isOn = mode === 'on';
+  const keys = {
+    mode: isOn && '`learning.mode: on` let scores change the quality of models',
+    explore: mode === 'shadow' && explorationIn(tree) && '`learning.explore` drew models at random',
+    estimator: wordAt(tree, 'estimator') !== 'learned' && '`learning.estimator` named another estimator',
+    options: '`learning.options` may have set how much the length of a question counts',
   };
-}
-
-/** Checks the estimator's options, also if the policy is wrong elsewhere. Null if it cannot be used. */
-export function compileLearning(
-  { policy, estimator, estimatorPlace, options }: LearningDraft,
-  { estimators, report }: { readonly estimators: ReadonlyMap<string, EstimatorPlugin>; readonly report: Report },
-): LearningPolicy | null {
-  if (estimator === null) return null;
-  const plugin = estimators.get(estimator);
-  if (!plugin) {
-    report.addUnknownPlugin('estimator', estimator, estimators.keys(), estimatorPlace);
-    return null;
+  for (const [key, what] of Object.entries(keys)) {
+    const entry = entryOf(tree, key);
+    if (entry && what) return { what, place: entry.place };
   }
-  const checked = options.tree.kind === 'map' ? optionsOf(plugin, options, report) : null;
-  return checked && policy && { ...policy, options: checked };
+  return null;
 }
 
-function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'options'> {
-  const { explore, feedback_window_days: days, options: _, signals: _former, ...figures } = text;
-  return {
-    ...camelKeys(figures),
-    feedbackWindowMs: Math.min(days, daysMax) * DAY_MS,
-    explore: explore ? camelKeys(explore) : null,
-  };
+function explorationIn(tree: Tree): ExplorePolicy | null {
+  const explore = valueAt(tree, 'explore');
+  if (explore?.kind !== 'map') return null;
+  const { share, temperature, quality_margin } = validPartsOf(ExploreText, explore);
+  if (share === undefined || temperature === undefined || quality_margin === undefined) return null;
+  return camelKeys({ share, temperature, quality_margin });
 }
 
-/** Leaves `explore: off` out: the default is not to explore. */
-function withoutOff(section: Tree): Tree {
-  if (section.kind !== 'map') return section;
-  return { ...section, entries: section.entries.filter(({ key, value }) => key !== 'explore' || !isOff(value)) };
+function wordAt(tree: Tree, key: string): string | null {
+  const value = valueAt(tree, key);
+  return value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : null;
 }
-
-const isOff = (tree: Tree): boolean => tree.kind === 'scalar' && tree.value === 'off';
-
-/** Warns of settings without effect. */
-function warnOfIdle({ mode, feedback_weight: weight }: Partial<LearningText>, tree: Tree, report: Report): void {
-  const explore = entryOf(tree, 'explore');
-  if (explore && mode === 'off') {
-    report.add('learning-idle', explore.place, '`learning.explore` has no effect while `learning.mode` is `off`', {
-      hint: 'set `mode: shadow` or `mode: on`, or remove `explore`',
-    });
-  }
-  if (mode !== undefined && mode !== 'off' && weight === 0) {
-    report.add('learning-idle', placeAt(tree, 'mode'), `\`learning.mode\` is \`${mode}\`, but nothing is learned`, {
-      hint: '`feedback_weight` is 0: set it above 0',
-    });
-  }
-  const signals = entryOf(tree, 'signals');
-  if (signals) {
-    report.add('former-key', signals.place, '`learning.signals` has no effect any more', {
-      hint: 'Signalbox no longer checks answers for signs of failure: score them with POST /v1/feedback, and remove `signals`',
-    });
-  }
-}
-
-/** The default without a section `learning`, for an estimator without options. */
-export const LEARNING_OFF: LearningPolicy = { ...policyOf(Value.Parse(LearningText, {}), Infinity), options: {} };

@@ -2,16 +2,16 @@ import { type AddressRange, addressText, isWithin, parseRange, startOf } from '.
 import type { Microcredits } from '../core/credits.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { decimalAt } from './prices.ts';
+import { checkNeeded } from './key-rules.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import type { GatewayText } from './schema.ts';
 import { BudgetText } from './schema-budgets.ts';
-import { RateLimitText } from './schema-limits.ts';
+import { RateLimitText, ratesOf } from './schema-limits.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
-import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
+import { microcreditsAt } from './usd.ts';
 
 /** A rate limit whose expressions are not checked yet. */
 export type RateLimitDraft = ReturnType<typeof draftRateLimits>[number];
@@ -19,22 +19,14 @@ export type RateLimitDraft = ReturnType<typeof draftRateLimits>[number];
 /** Checks the rate limits of the policy. */
 export function draftRateLimits(context: CheckContext) {
   return checkList('rate_limits', context).map((named) => {
-    const { name, tree, path, data } = named;
+    const { name, tree, data } = named;
     const place = placeAt(tree, 'name');
     const stated = data ?? validPartsOf(RateLimitText, tree);
-    const figures = {
-      requestsPerMinute: stated.requests_per_minute ?? null,
-      tokensPerMinute: stated.tokens_per_minute ?? null,
-      concurrentStreams: stated.concurrent_streams ?? null,
-    };
-    if (data && Object.values(figures).every((figure) => figure === null)) {
-      const keys = '`requests_per_minute`, `tokens_per_minute` or `concurrent_streams`';
-      context.report.add('missing-key', place, `\`${path}\` limits nothing: it needs the key ${keys}`);
-    }
+    if (data) checkNeeded(RateLimitText, { ...named, place }, context.report);
     const each = eachOf(named);
     // `address` is not an expression and stands alone.
     const divides = each?.text.trim() === 'address' ? ('address' as const) : each;
-    return { name, place, match: expressionAt(named, 'match'), each: divides, figures };
+    return { name, place, match: expressionAt(named, 'match'), each: divides, figures: ratesOf(stated) };
   });
 }
 
@@ -141,19 +133,16 @@ function reviewName(name: string, place: SourceSpan, report: Report): void {
 }
 
 function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): Microcredits {
-  const decimal = decimalAt(tree, 'limit_credits', report);
-  if (!decimal) return 0;
-  const limit = unitsOf(CREDIT_DECIMALS, decimal);
-  const place = placeAt(tree, 'limit_credits');
-  if (limit === null) {
-    report.add('bad-form', place, `\`${path}.limit_credits\` has more than ${CREDIT_DECIMALS} decimals`, {
-      expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged',
-    });
+  const limit = microcreditsAt(tree, path, 'limit_credits', report);
+  if (limit === 0) {
+    report.add(
+      'nothing-to-spend',
+      placeAt(tree, 'limit_credits'),
+      `budget \`${name}\` has a limit of 0, so only free requests pass`,
+      {
+        hint: 'set a limit above 0; to refuse requests, a constraint gives callers a clearer reason',
+      },
+    );
   }
-  if (limit === 0n) {
-    report.add('nothing-to-spend', place, `budget \`${name}\` has a limit of 0, so only free requests pass`, {
-      hint: 'set a limit above 0; to refuse requests, a constraint gives callers a clearer reason',
-    });
-  }
-  return Number(limit ?? 0n);
+  return limit ?? 0;
 }

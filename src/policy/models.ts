@@ -4,10 +4,12 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
+import { camelKeys } from './camel-keys.ts';
 import { checkAtMost, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
+import { checkExcluded, checkNeeded } from './key-rules.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
@@ -16,7 +18,7 @@ import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './sections.ts';
-import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Output cap, tokens, of a request and model without one. */
 const DEFAULT_MAX_OUTPUT = 4096;
@@ -203,10 +205,8 @@ function draftEndpoints(
   const { provider: only, upstream, regions } = data;
   const shortForm = only === undefined ? [] : [{ provider: only, upstream, regions }];
   const listed: readonly EndpointEntry[] = data.endpoints ?? shortForm;
-  if (listed.length === 0) {
-    report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
-  }
-  if (data.endpoints) refuseBothForms(named, report);
+  checkNeeded(ModelText, named, report);
+  checkExcluded(ModelText, named, report, (key) => `\`${key}\` in each endpoint`);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
     const isKnown = checkProvider(text.provider, own, context);
@@ -229,15 +229,6 @@ function draftEndpoints(
     const endpoint = { provider, upstream, regions, price, capabilities, ...(afterAbort && { afterAbort }) };
     return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];
   });
-}
-
-function refuseBothForms({ path, tree }: NamedItem<ModelText>, report: Report): void {
-  for (const key of ['provider', 'upstream', 'regions']) {
-    const entry = entryOf(tree, key);
-    if (!entry) continue;
-    const message = `\`${path}\` has both \`${key}\` and \`endpoints\``;
-    report.add('conflicting-keys', entry.place, message, { expected: `\`${key}\` in each endpoint` });
-  }
 }
 
 function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: ModelContext): Price | null {
@@ -274,14 +265,13 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
   }
 }
 
-function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {
-  return {
-    connectMs: text?.connect_ms ?? 5_000,
-    firstTokenMs: text?.first_token_ms ?? Math.max(20_000, 4 * ttftMs),
-    idleMs: text?.idle_ms ?? 30_000,
-    totalMs: text?.total_ms ?? 300_000,
-  };
-}
+const compileDeadlines = (
+  { first_token_ms: stated, ...others }: ModelText['deadlines'],
+  ttftMs: number,
+): Deadlines => ({
+  ...camelKeys(others),
+  firstTokenMs: stated ?? Math.max(20_000, 4 * ttftMs),
+});
 
 /** Unix seconds at the beginning of a day; 0 if it is not stated. */
 function secondsOf(day: string | undefined): number {

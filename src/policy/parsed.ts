@@ -149,7 +149,7 @@ function checkSections(context: CheckContext) {
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
-    learning: draftLearning(context),
+    explore: draftLearning(context),
     payments: draftPayments(context, usdPerCredit, publicUrl),
     ...draftSignIn(context, publicUrl),
     tokens: draftIssuers(context),

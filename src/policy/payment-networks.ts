@@ -3,6 +3,7 @@ import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { FacilitatorPolicy, PaymentAsset, PaymentNetwork } from '../core/payment-policy.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { type Subject, validPartsOf } from './check.ts';
+import { checkExcluded, checkNeeded } from './key-rules.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema-payments.ts';
@@ -110,18 +111,13 @@ function checkToken({ path, tree: network }: NetworkSubject, report: Report): vo
 }
 
 /** The stated addresses of nodes: empty if a variable holds them, null if one is wrong. */
-function readNodes({ path, tree, place }: NetworkSubject, report: Report): readonly string[] | null {
+function readNodes(given: NetworkSubject, report: Report): readonly string[] | null {
+  const { path, tree } = given;
   const list = valueAt(tree, 'rpc_urls');
-  const variable = valueAt(tree, 'rpc_urls_env');
-  if (list && variable) {
-    const message = `\`${path}\` has both \`rpc_urls\` and \`rpc_urls_env\``;
-    report.add('conflicting-keys', variable.place, message, { expected: 'one of them' });
-  }
-  if (!list && !variable && tree.kind === 'map') {
-    report.add('missing-key', place, `\`${path}\` needs the key \`rpc_urls\` or \`rpc_urls_env\``, {
-      hint: 'list addresses of nodes of the chain, which report payments; if an address holds a key, name a variable in `rpc_urls_env`',
-    });
-  }
+  const hint =
+    'list addresses of nodes of the chain, which report payments; if an address holds a key, name a variable in `rpc_urls_env`';
+  checkNeeded(NetworkText, given, report, hint);
+  checkExcluded(NetworkText, given, report);
   if (list?.kind !== 'list') return list ? null : [];
   const urls = list.items.map((item, at) => urlOf(item, `\`${path}.rpc_urls[${at}]\``, report));
   const right = urls.filter((url) => url !== null);

@@ -1,5 +1,4 @@
 import type { Static } from '@sinclair/typebox';
-import type { Microcredits } from '../core/credits.ts';
 import {
   type GroupTerms,
   type HolderTerms,
@@ -9,14 +8,14 @@ import {
   type TeamNames,
 } from '../core/people.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
+import { ratesOf } from './schema-limits.ts';
 import type { OrganizationText } from './schema-people.ts';
 import { type CheckContext, checkList, checkSection, sectionSubject } from './sections.ts';
 import { checkFormerNames } from './team-renames.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
-import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
+import { microcreditsAt } from './usd.ts';
 
 type GroupText = Static<typeof OrganizationText>;
 type TermsText = Omit<GroupText, 'member_defaults'>;
@@ -73,19 +72,14 @@ function termsOf({ models, limits, budgets }: TermsText, tree: Tree, path: strin
   for (const [at, model] of (models ?? []).entries()) checkModel(model, placeAt(tree, 'models', at), context);
   return {
     models: models ?? null,
-    limits: limits
-      ? {
-          requestsPerMinute: limits.requests_per_minute ?? null,
-          tokensPerMinute: limits.tokens_per_minute ?? null,
-          concurrentStreams: limits.concurrent_streams ?? null,
-        }
-      : null,
+    limits: limits ? ratesOf(limits) : null,
     budgets: budgets.map(({ window, time_zone: stated, on_exhausted: onExhausted }, at) => {
       const item = valueAt(tree, 'budgets', at) ?? tree;
       const timeZone = stated ?? context.zone;
       if (stated !== undefined) checkTimeZone(stated, placeAt(item, 'time_zone'), context.report);
       checkOnce(budgets.slice(0, at), { window, timeZone, onExhausted }, item, context);
-      return { limit: limitOf(item, `${path}.budgets[${at}]`, context), window, timeZone, onExhausted };
+      const limit = microcreditsAt(item, `${path}.budgets[${at}]`, 'limit_credits', context.report) ?? 0;
+      return { limit, window, timeZone, onExhausted };
     }),
   };
 }
@@ -102,20 +96,6 @@ function checkOnce(
   if (!before.some(isSame)) return;
   const message = `two budgets have the same window, \`${window}\` in ${timeZone}`;
   report.add('conflicting-keys', placeAt(tree, 'window'), message, { hint: 'keep one of them' });
-}
-
-function limitOf(tree: Tree, path: string, { report }: TermsContext): Microcredits {
-  const decimal = decimalAt(tree, 'limit_credits', report);
-  const limit = decimal && unitsOf(CREDIT_DECIMALS, decimal);
-  if (decimal && limit === null) {
-    report.add(
-      'bad-form',
-      placeAt(tree, 'limit_credits'),
-      `\`${path}.limit_credits\` has more than ${CREDIT_DECIMALS} decimals`,
-      { expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged' },
-    );
-  }
-  return Number(limit ?? 0n);
 }
 
 function checkModel(model: string, place: SourceSpan, { models: { ids, starts }, report }: TermsContext): void {

@@ -32,12 +32,22 @@ export function draftPlugins(context: CheckContext) {
   });
 }
 
+/** What was found in the policy's plugins, by specifier. */
+interface OwnCode {
+  readonly loaded?: ReadonlyMap<string, LoadedPlugin>;
+  /** A file outside the policy folder. */
+  readonly outside?: ReadonlyMap<string, string>;
+  /** The names of estimators, which earlier versions ran. */
+  readonly estimators?: ReadonlyMap<string, readonly string[]>;
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
 /** Adds the policy's plugins to the installed ones. Reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
   installed: PluginMaps,
-  loaded: ReadonlyMap<string, LoadedPlugin>,
-  outside: ReadonlyMap<string, string>,
+  { loaded = NONE, outside = NONE, estimators = NONE }: OwnCode,
   report: Report,
 ): PluginMaps {
   const all = pluginsIn(installed);
@@ -47,9 +57,15 @@ export function withOwnPlugins(
       report.add('plugin-not-loaded', place, `plugin \`${specifier}\` cannot be used: ${found.message}`);
       continue;
     }
-    if (found.length === 0) {
+    const former = estimators.get(specifier) ?? [];
+    for (const name of former) {
+      report.add('former-plugin', place, `the estimator \`${name}\` in \`${specifier}\` has no effect any more`, {
+        hint: 'remove it: scores change no decision any more, see docs/route/learning.md',
+      });
+    }
+    if (found.length + former.length === 0) {
       report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
-        expected: 'an export made by `defineStrategy`, `defineProvider` or `defineEstimator` of `signalbox/plugin`',
+        expected: 'an export made by `defineStrategy` or `defineProvider` of `signalbox/plugin`',
       });
     }
     const file = outside.get(specifier);

@@ -1,8 +1,8 @@
 import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { isStated } from './peer-keys.ts';
+import { checkNeeded } from './key-rules.ts';
 import type { Report } from './report.ts';
-import type { ProviderText } from './schema.ts';
+import { ProviderText } from './schema.ts';
 import type { NamedItem } from './sections.ts';
 import { placeAt } from './tree.ts';
 
@@ -14,7 +14,7 @@ export interface ProviderService {
 
 /** Finds the adapter and preset of a provider. Either may imply the other. Reports errors and returns null. */
 export function findService(
-  { path, tree, place }: NamedItem<ProviderText>,
+  named: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
   plugins: ReadonlyMap<string, ProviderPlugin>,
   report: Report,
@@ -26,7 +26,7 @@ export function findService(
     return null;
   };
   if (adapter !== undefined && plugin === undefined) {
-    const at = placeAt(tree, 'adapter');
+    const at = placeAt(named.tree, 'adapter');
     const meant = findPreset(adapter, plugins)?.plugin.name;
     if (meant !== undefined) {
       const hint = `\`${adapter}\` is a preset of \`${meant}\`: write \`preset: ${adapter}\``;
@@ -39,7 +39,7 @@ export function findService(
     const service = findPreset(preset, plugins);
     const found = plugin ? presetOf(plugin, preset) : service;
     if (found) return found;
-    const at = placeAt(tree, 'preset');
+    const at = placeAt(named.tree, 'preset');
     if (plugin && service) {
       const message = `the adapter \`${plugin.name}\` has no preset \`${preset}\``;
       return refuse(at, message, `remove \`adapter\`: the preset uses \`${service.plugin.name}\``);
@@ -53,12 +53,8 @@ export function findService(
     const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
     return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
   }
-  // A key with a wrong value was already reported.
-  if (!isStated(tree, 'adapter') && !isStated(tree, 'preset')) {
-    report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
-      hint: 'a preset names a known service, with its address and adapter; an `adapter` needs a `base_url`',
-    });
-  }
+  const hint = 'a preset names a known service, with its address and adapter; an `adapter` needs a `base_url`';
+  checkNeeded(ProviderText, named, report, hint);
   return null;
 }
 

@@ -6,6 +6,7 @@ import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { checkExcluded } from './key-rules.ts';
 import { isStated } from './peer-keys.ts';
 import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
@@ -167,10 +168,7 @@ function resolveAddress(
     if (!isPermitted) reviewPrivateName(url, source, place, scope.report);
     refusePathOfCall(url, address, place, scope.report);
   };
-  if (literal !== undefined && variable !== undefined) {
-    const message = `\`${path}\` has both \`base_url\` and \`base_url_env\``;
-    scope.report.add('conflicting-keys', placeAt(tree, 'base_url_env'), message, { expected: 'one of them' });
-  }
+  checkExcluded(ProviderText, { path, tree }, scope.report);
   if (literal !== undefined) {
     const url = normalUrl(literal);
     const place = placeAt(tree, 'base_url');

@@ -1,3 +1,5 @@
+import { checkNeeded } from './key-rules.ts';
+import { ConstraintText } from './schema-rules.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
@@ -15,13 +17,10 @@ export type PreferenceDraft = ReturnType<typeof draftPreferences>[number];
 /** Checks the constraints of the policy, without their expressions. */
 export function draftConstraints(context: CheckContext) {
   return checkList('constraints', context).map((named) => {
-    const { data, path } = named;
+    const { data, tree } = named;
     const require = expressionAt(named, 'require');
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
-    if (data && !require && maxLatencyMs === null && maxCostCredits === null) {
-      const message = `\`${path}\` limits nothing: it needs the key \`require\`, \`max_latency_ms\` or \`max_cost_credits\``;
-      context.report.add('missing-key', placeAt(named.tree, 'name'), message);
-    }
+    if (data) checkNeeded(ConstraintText, { ...named, place: placeAt(tree, 'name') }, context.report);
     return { ...ruleOf(named), require, maxLatencyMs, maxCostCredits };
   });
 }

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../api/route-query.ts';
 import { withoutNull } from '../core/nullable.ts';
 import { USER_ROLES } from '../core/people.ts';
-import { closed, closedOrEmpty, oneOf, optional, string } from './schema-parts.ts';
+import { closed, closedOrEmpty, excludes, oneOf, optional, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;
@@ -47,7 +47,7 @@ const CaseKeyText = closedOrEmpty('The key of the request.', {
   ),
 });
 
-export const GivenText = closedOrEmpty('A route query with its key, metadata and time.', {
+const GIVEN = {
   model: string({ minLength: 1, maxLength: 256, default: 'auto' }, 'A selector or the ID of a model.'),
   ...ROUTE_QUERY,
   body: Type.Optional(
@@ -81,9 +81,14 @@ export const GivenText = closedOrEmpty('A route query with its key, metadata and
     },
     'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
   ),
+};
+export const GivenText = closed('A route query with its key, metadata and time.', GIVEN, {
+  default: {},
+  ...excludes('body', ...Object.keys(ROUTE_QUERY), 'team', 'user'),
 });
 
-export const ExpectText = closed('The required result. At least one key.', {
+/** What a case can expect of the chosen model. */
+const OF_THE_CHOICE = {
   model: Type.Optional(
     Type.Union([name('A model.', 'sim-coder'), Type.Array(name('A model.', 'sim-coder'), { minItems: 1 })], {
       expected: 'the ID of a model, or a list of them',
@@ -92,13 +97,7 @@ export const ExpectText = closed('The required result. At least one key.', {
     }),
   ),
   provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
-  task: Type.Optional(name('Task of the request.', 'coding')),
   reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
-  rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
-    default: {},
-    examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
-    description: 'Model → the constraint, or the kind of reason, that rejects it.',
-  }),
   cost_below_credits: optional.number(
     { exclusiveMinimum: 0, example: 1 },
     'Upper bound of the expected cost, in Credits.',
@@ -111,8 +110,22 @@ export const ExpectText = closed('The required result. At least one key.', {
     { minimum: 0, exclusiveMaximum: 1, example: 0.7 },
     'Lower bound of the expected quality.',
   ),
-  refused: Type.Optional(name('Error code, where no model may be left.', 'no_eligible_model')),
-});
+};
+
+export const ExpectText = closed(
+  'The required result. At least one key.',
+  {
+    ...OF_THE_CHOICE,
+    task: Type.Optional(name('Task of the request.', 'coding')),
+    rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
+      default: {},
+      examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
+      description: 'Model → the constraint, or the kind of reason, that rejects it.',
+    }),
+    refused: Type.Optional(name('Error code, where no model may be left.', 'no_eligible_model')),
+  },
+  { minProperties: 1, ...excludes('refused', ...Object.keys(OF_THE_CHOICE)) },
+);
 
 export type ExpectText = Static<typeof ExpectText>;
 

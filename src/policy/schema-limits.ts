@@ -1,7 +1,29 @@
-import { Type } from '@sinclair/typebox';
-import { closed, integer, itemName, optional, string } from './schema-parts.ts';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
+import type { KeyLimits } from '../core/caller.ts';
+import { closed, integer, itemName, needsOneOf, optional, string } from './schema-parts.ts';
 
-const PER_MINUTE_MAX = 1_000_000_000;
+const most = (example: number, description: string) =>
+  optional.integer({ minimum: 1, maximum: 1_000_000_000, example }, description);
+
+/** The figures of a rate limit, of the policy, a team, a member or the subject of a token. */
+export const RATE_KEYS = {
+  requests_per_minute: most(
+    600,
+    'Most chat and route requests in a minute. So many may come at once; what is used comes back evenly.',
+  ),
+  tokens_per_minute: most(
+    400_000,
+    'Most tokens of chats in a minute, input and output: estimated at first, used in the end.',
+  ),
+  concurrent_streams: most(20, 'Most chat requests with `stream: true` that run at once.'),
+};
+
+/** The figures as the code names them; null for those that are not stated. */
+export const ratesOf = (stated: Partial<Static<TObject<typeof RATE_KEYS>>>): KeyLimits => ({
+  requestsPerMinute: stated.requests_per_minute ?? null,
+  tokensPerMinute: stated.tokens_per_minute ?? null,
+  concurrentStreams: stated.concurrent_streams ?? null,
+});
 
 const perMinute = (fallback: number, description: string) =>
   integer({ minimum: 1, maximum: 1_000_000, default: fallback }, description);
@@ -22,19 +44,9 @@ export const RateLimitText = closed(
       'key.labels.tier == "free"',
       'team.name == "search"',
     ),
-    requests_per_minute: optional.integer(
-      { minimum: 1, maximum: PER_MINUTE_MAX, example: 600 },
-      'Most chat and route requests in a minute. So many may come at once; what is used comes back evenly.',
-    ),
-    tokens_per_minute: optional.integer(
-      { minimum: 1, maximum: PER_MINUTE_MAX, example: 400_000 },
-      'Most tokens of chats in a minute, input and output: estimated at first, used in the end.',
-    ),
-    concurrent_streams: optional.integer(
-      { minimum: 1, maximum: 1_000_000, example: 20 },
-      'Most chat requests with `stream: true` that run at once.',
-    ),
+    ...RATE_KEYS,
   },
+  needsOneOf(...Object.keys(RATE_KEYS)),
 );
 
 export const CorsText = Type.Optional(

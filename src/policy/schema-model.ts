@@ -8,9 +8,12 @@ import {
   aliasList,
   boolean,
   closed,
+  closedOrEmpty,
   day,
+  excludes,
   ITEM_NAME,
   integer,
+  needsOneOf,
   number,
   oneOf,
   oneOfExplained,
@@ -18,11 +21,6 @@ import {
   string,
   texts,
 } from './schema-parts.ts';
-
-/** Languages that editors offer. The loader knows more, and takes any name. */
-export const LANGUAGES: readonly string[] =
-  `bash c cpp csharp css dart elixir go haskell html java javascript kotlin lua perl php powershell python r ruby
-  rust scala sql swift typescript yaml`.split(/\s+/);
 
 const BASIS_OF_PRICE = {
   'vendor-list': "The vendor's own list.",
@@ -140,17 +138,19 @@ const ReasoningText = Type.Object(
   { additionalProperties: tokens(`${REASONING} in a task.`), description: `${REASONING}, by task.` },
 );
 
-const deadline = (description: string, example: number) =>
-  optional.integer({ minimum: 1, maximum: 86_400_000, example }, description);
+const DEADLINE = { minimum: 1, maximum: 86_400_000 };
 
-const DeadlinesText = closed('Time limits of a call.', {
-  connect_ms: deadline(
-    'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`. Default: 5000.',
-    5_000,
+const DeadlinesText = closedOrEmpty('Time limits of a call.', {
+  connect_ms: integer(
+    { ...DEADLINE, default: 5_000 },
+    'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`.',
   ),
-  first_token_ms: deadline('Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.', 20_000),
-  idle_ms: deadline('Milliseconds between two tokens. Default: 30000.', 30_000),
-  total_ms: deadline('Milliseconds from admission to the end. Default: 300000.', 300_000),
+  first_token_ms: optional.integer(
+    { ...DEADLINE, example: 20_000 },
+    'Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.',
+  ),
+  idle_ms: integer({ ...DEADLINE, default: 30_000 }, 'Milliseconds between two tokens.'),
+  total_ms: integer({ ...DEADLINE, default: 300_000 }, 'Milliseconds from admission to the end.'),
 });
 
 const count = (description: string, example: number) =>
@@ -264,7 +264,7 @@ const MODEL = {
   ),
   latency: Type.Optional(LatencyText),
   quality: QualityText,
-  deadlines: Type.Optional(DeadlinesText),
+  deadlines: DeadlinesText,
   released: Type.Optional(day('Day of its release.')),
   deprecated: Type.Optional(
     day(
@@ -275,8 +275,13 @@ const MODEL = {
 const DESCRIPTION =
   'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.';
 
+export const MODEL_RULES = {
+  ...needsOneOf('provider', 'endpoints'),
+  ...excludes('endpoints', 'provider', 'upstream', 'regions'),
+};
+
 /** A model that answers conversations. */
-export const ModelText = closed(DESCRIPTION, MODEL);
+export const ModelText = closed(DESCRIPTION, MODEL, MODEL_RULES);
 export type ModelText = Static<typeof ModelText>;
 
 /** A model that only embeds: it writes nothing, and models of one vector space are as good as each other. */

@@ -18,6 +18,19 @@ export const closed = <Keys extends TProperties>(description: string, keys: Keys
 export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
   closed(description, keys, { default: {} });
 
+/** Words as a choice: `a, b or c`. */
+export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
+
+/** Options of the schema of a map that needs at least one of these keys, for editors and for `checkNeeded`. */
+export const needsOneOf = (...keys: readonly string[]) => ({
+  anyOf: keys.map((key) => ({ required: [key], errorMessage: `Needs the key ${either(keys)}.` })),
+});
+
+/** Options of the schema of a map in which one key excludes others, for editors and for `checkExcluded`. */
+export const excludes = (key: string, ...others: readonly string[]) => ({
+  dependencies: { [key]: { properties: Object.fromEntries(others.map((other) => [other, false])) } },
+});
+
 /** Options of a schema. With a default and no example, the default is the example. */
 type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
 
@@ -59,11 +72,10 @@ export function oneOfExplained<Word extends string>({
   return Type.Unsafe<Word>(Type.Union(literals, options));
 }
 
-/** The literals of a union of texts, each with its meaning or ''; null for any other schema. */
-export function literalsOf({ anyOf: options }: TSchema): [word: string, means: string][] | null {
-  if (!Array.isArray(options) || options.length === 0) return null;
-  const words = options.map(({ const: word, description = '' }: TSchema): [unknown, string] => [word, description]);
-  return words.every((one): one is [string, string] => typeof one[0] === 'string') ? words : null;
+/** The words of a union of string literals; null for any other schema. */
+export function literalsOf({ anyOf: options = [] }: TSchema): readonly string[] | null {
+  const words: readonly unknown[] = options.map((one: TSchema) => one.const);
+  return words.length > 0 && words.every((word) => typeof word === 'string') ? words : null;
 }
 
 /** A list of texts; empty where it is left out. */
@@ -77,7 +89,7 @@ export const texts = (example: readonly string[], description: string, maxLength
 /** Limit of characters of a CEL expression. */
 export const EXPRESSION_LENGTH_MAX = 4000;
 
-/** A CEL expression. Messages show the first example, editors all of them. */
+/** A CEL expression. Messages show the first example, editors offer all of them. */
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 

@@ -3,7 +3,9 @@ import {
   boolean,
   closed,
   closedOrEmpty,
+  excludes,
   integer,
+  needsOneOf,
   number,
   oneOfExplained,
   optional,
@@ -68,7 +70,7 @@ export const FacilitatorText = closed('The service that settles payments on the 
   bearer_env: variable('With `http`: variable with its token.', 'X402_FACILITATOR_TOKEN'),
 });
 
-export const NetworkText = closed('A chain and a stablecoin that the gateway accepts.', {
+const NETWORK = {
   id: string(
     {
       pattern: '^eip155:[1-9]\\d{0,14}$',
@@ -89,6 +91,10 @@ export const NetworkText = closed('A chain and a stablecoin that the gateway acc
   ),
   rpc_urls_env: variable('Variable with the addresses, separated by commas, in place of `rpc_urls`.', 'BASE_RPC_URLS'),
   facilitator: FacilitatorText,
+};
+export const NetworkText = closed('A chain and a stablecoin that the gateway accepts.', NETWORK, {
+  ...needsOneOf('rpc_urls', 'rpc_urls_env'),
+  ...excludes('rpc_urls', 'rpc_urls_env'),
 });
 export type NetworkText = Static<typeof NetworkText>;
 

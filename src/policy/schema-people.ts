@@ -1,9 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { BudgetText } from './schema-budgets.ts';
-import { closed, integer } from './schema-parts.ts';
-
-const limit = (description: string, example: number) =>
-  Type.Optional(integer({ minimum: 1, maximum: 1_000_000_000, example }, description));
+import { RATE_KEYS } from './schema-limits.ts';
+import { closed } from './schema-parts.ts';
 
 const { limit_credits, window, time_zone, on_exhausted } = BudgetText.properties;
 
@@ -24,15 +22,10 @@ const TERMS = {
     }),
   ),
   limits: Type.Optional(
-    closed(
-      'Rate limits of all of it together, beside those of the other levels.',
-      {
-        requests_per_minute: limit('Most chat and route requests in a minute.', 600),
-        tokens_per_minute: limit('Most tokens in a minute.', 2_000_000),
-        concurrent_streams: limit('Most chat requests with `stream: true` that run at once.', 50),
-      },
-      { minProperties: 1, examples: [{ requests_per_minute: 600 }] },
-    ),
+    closed('Rate limits of all of it together, beside those of the other levels.', RATE_KEYS, {
+      minProperties: 1,
+      examples: [{ requests_per_minute: 600 }],
+    }),
   ),
   budgets: Type.Array(LevelBudgetText, {
     maxItems: 16,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { closed, expression, itemName, number, optional } from './schema-parts.ts';
+import { closed, expression, itemName, needsOneOf, number, optional } from './schema-parts.ts';
 
 const RULE_NAME = 'Its name, in decisions and messages.';
 
@@ -30,6 +30,7 @@ export const ConstraintText = closed(
       'Ceiling of the expected cost, in Credits.',
     ),
   },
+  needsOneOf('require', 'max_latency_ms', 'max_cost_credits'),
 );
 
 export const PreferenceText = closed('A soft rule.', {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { RATE_KEYS } from './schema-limits.ts';
 import { boolean, closed, expression, itemName, oneOf, optional, string, VARIABLE_NAME } from './schema-parts.ts';
 
 /** What a token may be made to do. An administrator is one by `admin` alone. */
@@ -6,10 +7,6 @@ const TOKEN_SCOPES = ['chat', 'embed', 'route'] as const;
 
 /** Scope that is not given here → why. */
 const NEVER_GIVEN = { admin: 'the key `admin` says which subjects are administrators' };
-
-const LIMIT_MAX = 1_000_000_000;
-const limit = (example: number, description: string) =>
-  optional.integer({ minimum: 1, maximum: LIMIT_MAX, example }, description);
 
 const audience = (description: string) => string({ minLength: 1, maxLength: 512 }, description);
 
@@ -63,13 +60,7 @@ export const TokenIssuerText = closed('An issuer of tokens, and what their subje
       description: 'Models that the subjects may use. Default: all.',
     }),
   ),
-  limits: Type.Optional(
-    closed('Rate limits of each subject, beside those of the policy.', {
-      requests_per_minute: limit(60, 'Most chat and route requests in a minute.'),
-      tokens_per_minute: limit(100_000, 'Most tokens of chats in a minute.'),
-      concurrent_streams: limit(10, 'Most streams at once.'),
-    }),
-  ),
+  limits: Type.Optional(closed('Rate limits of each subject, beside those of the policy.', RATE_KEYS)),
   allow_private_network: boolean(
     { default: false, example: true },
     'Whether the host of its keys may be in a private network, or this machine.',

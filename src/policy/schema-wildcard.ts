@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ModelText, PriceText } from './schema-model.ts';
+import { MODEL_RULES, ModelText, PriceText } from './schema-model.ts';
 import { closed, string } from './schema-parts.ts';
 
 const AsText = closed('A price that you own: nobody is billed for more.', { as: PriceText });
@@ -15,6 +15,7 @@ const UnknownPrice = Type.Union([Type.Literal('refuse'), AsText], {
 const { upstream, regions, price, default_max_output, capabilities, lacks, tags } = ModelText.properties;
 const { family, tokenizer, temperature, reasoning_tokens, latency, deadlines } = ModelText.properties;
 const { image_tokens_max, page_tokens_max, pages_max, audio_tokens_per_second_max } = ModelText.properties;
+const { items, description, examples } = capabilities;
 const context_window = Type.Optional(ModelText.properties.context_window);
 const max_output = Type.Optional(ModelText.properties.max_output);
 
@@ -29,21 +30,25 @@ export const WildcardText = closed('Any model of a provider, by its ID.', {
   },
   ...{ context_window, max_output, default_max_output, lacks, tags, family, tokenizer },
   // Without a default: what is left out is a fact.
-  capabilities: Type.Optional(Type.Array(capabilities.items)),
+  capabilities: Type.Optional(Type.Array(items, { description, examples })),
   temperature: Type.Optional(temperature),
   ...{ reasoning_tokens, latency, deadlines },
   ...{ image_tokens_max, page_tokens_max, pages_max, audio_tokens_per_second_max },
 });
 export type WildcardText = Static<typeof WildcardText>;
 
-/** A model of any kind, for editors and the reference. */
-export const AnyModelText = closed(
-  'A model that requests can be routed to, or with an ID that ends in `*` any model of a provider. Short form for one endpoint: `provider`, `upstream`, `regions`.',
+/** A model of any operations. `modelSchemaOf` says which keys one needs. */
+const AnyModelText = closed(
+  `${ModelText.description}`,
+  { ...ModelText.properties, max_output, quality: Type.Optional(ModelText.properties.quality) },
+  MODEL_RULES,
+);
+
+/** The catalog: models, and wildcards by the `*` in their IDs. */
+export const ModelsText = Type.Object(
+  {},
   {
-    ...ModelText.properties,
-    context_window,
-    max_output,
-    quality: Type.Optional(ModelText.properties.quality),
-    unknown_price: Type.Optional(UnknownPrice),
+    description: 'ID → model: the catalog. An ID that ends in `*` is a wildcard.',
+    patternProperties: { '^[^*]*$': AnyModelText, '\\*': WildcardText },
   },
 );

@@ -4,14 +4,15 @@ import { AbortText } from './schema-abort.ts';
 import { AlertsText } from './schema-alerts.ts';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
-import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { PagesMaxText } from './schema-pages.ts';
 import {
   aliasList,
   boolean,
   closed,
+  excludes,
   integer,
+  needsOneOf,
   number,
   oneOf,
   oneOfExplained,
@@ -26,11 +27,11 @@ import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 import { ConsoleText, PublicUrlText, SignInText } from './schema-sign-in.ts';
 import { TokenIssuerText } from './schema-tokens.ts';
-import { AnyModelText } from './schema-wildcard.ts';
+import { ModelsText } from './schema-wildcard.ts';
 import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
 /**
- * The policy language: one schema for the check, the static types and the completion of editors. A
+ * The policy language: one schema for the check, the static types and the JSON Schema of editors. A
  * key with a `default` may be left out. Its type is not optional, because defaults are filled in
  * before the check.
  */
@@ -162,7 +163,7 @@ export const GatewayText = closed('Limits of the whole gateway.', {
 });
 export type GatewayText = Static<typeof GatewayText>;
 
-export const ProviderText = closed('A service or server that serves models.', {
+const PROVIDER = {
   adapter: optional.string(
     { minLength: 1, example: 'openai-compatible' },
     'The plugin that speaks its API. Not needed beside `preset`.',
@@ -212,6 +213,10 @@ export const ProviderText = closed('A service or server that serves models.', {
     examples: [{ max_tokens_field: 'max_completion_tokens' }],
     description: "The adapter's own settings, checked by its schema.",
   }),
+};
+export const ProviderText = closed('A service or server that serves models.', PROVIDER, {
+  ...needsOneOf('adapter', 'preset'),
+  ...excludes('base_url', 'base_url_env'),
 });
 export type ProviderText = Static<typeof ProviderText>;
 
@@ -346,9 +351,7 @@ export const SECTIONS = {
   gateway: GatewayText,
   records: RecordsText,
   providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
-  models: Type.Record(Type.String(), AnyModelText, {
-    description: 'ID → model: the catalog. An ID that ends in `*` is a wildcard.',
-  }),
+  models: ModelsText,
   tasks: Type.Record(Type.String(), TaskText, {
     description:
       'Name → task. `general` and the other usual tasks always exist, with sizes of their own; in version 1, with those of `general`.',
@@ -371,7 +374,10 @@ export const SECTIONS = {
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
   alerts: AlertsText,
   ledger: LedgerText,
-  learning: LearningText,
+  learning: Type.Unknown({
+    examples: ['off'],
+    description: 'Without effect: scores no longer change the quality of models. Remove it.',
+  }),
   organization: OrganizationText,
   payments: PaymentsText,
   tokens: Type.Array(TokenIssuerText, {

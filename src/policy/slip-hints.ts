@@ -21,28 +21,14 @@ const WITH_TWIN: ReadonlySet<string> = new Set(['base_url', 'api_key']);
 export function variableHint(key: string, variable: string): string {
   const name = variable.toUpperCase();
   if (WITH_TWIN.has(key)) return `write \`${key}_env: ${name}\`; the variable holds the whole value`;
-  return key.endsWith('_env') ? `write \`${key}: ${name}\`` : 'write the value itself';
+  return 'write the value itself';
 }
 
-/** Keys that other gateways have for the owner of a budget or rate limit. */
-const OWNERS: ReadonlySet<string> = new Set('team user tenant customer department project organization'.split(' '));
-
-/** The hint for the owner of a budget or rate limit under a key of its own, such as `team: legal`; undefined for others. */
+/** The hint for the team of a budget or rate limit under a key of its own, such as `team: legal`; undefined for other keys. */
 export function ownerHint(key: string, value: string, known: readonly string[]): string | undefined {
-  if (!OWNERS.has(key) || !known.includes('match') || !known.includes('each')) return undefined;
-  const label = `key.labels.${key}`;
-  if (key === 'team') {
-    const name = JSON.stringify(value);
-    return `write \`match: team.name == ${name}\` for the keys of a team, or \`match: ${label} == ${name}\` for keys with a label \`team\``;
-  }
-  if (key === 'user') {
-    // Budgets do not see the names of users.
-    const test = known.includes('limit_credits')
-      ? '`match: user.id == "user_…"` with the ID that `signalbox users list` prints'
-      : `\`match: user.name == ${JSON.stringify(value)}\``;
-    return `write ${test}, or \`each: user\` for one of each user`;
-  }
-  return `a ${key} is a label of its keys: write \`match: ${label} == ${JSON.stringify(value)}\`, or \`each: ${label}\` for one of each ${key}`;
+  if (key !== 'team' || !known.includes('match') || !known.includes('each')) return undefined;
+  const name = JSON.stringify(value);
+  return `write \`match: team.name == ${name}\` for the keys of a team, or \`match: key.labels.team == ${name}\` for keys with a label \`team\``;
 }
 
 /** The hint for a reference to a variable under a key that only takes the name of one, such as `api_key: ${NAME}`. */

@@ -1,4 +1,3 @@
-import type { KeyLimits } from '../core/caller.ts';
 import { objectOf, objectsIn, parseJson } from '../core/object.ts';
 import type { Claims, KeySet, TokenIssuer } from '../core/token-issuer.ts';
 import { accessesOf } from './cel-ast.ts';
@@ -7,7 +6,7 @@ import { claimsViewOf } from './cel-types.ts';
 import { type ExpressionChecker, tryRun } from './expressions.ts';
 import { type Environment, PLACEHOLDER } from './providers.ts';
 import type { Report } from './report.ts';
-import type { TokenIssuerText } from './schema-tokens.ts';
+import { ratesOf } from './schema-limits.ts';
 import { checkKeySet, type IssuerDraft } from './token-drafts.ts';
 
 interface IssuerContext {
@@ -47,17 +46,11 @@ function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext
     team: team && ((claims) => team.run(claimsViewOf(claims))),
     scopes: data.scopes,
     models: data.models ? new Set(data.models) : null,
-    limits: data.limits ? limitsOf(data.limits) : null,
+    limits: data.limits ? ratesOf(data.limits) : null,
     keys: set ? { from: 'policy', set } : draft.keys,
     definition: JSON.stringify([outline, text]),
   };
 }
-
-const limitsOf = (limits: NonNullable<TokenIssuerText['limits']>): KeyLimits => ({
-  requestsPerMinute: limits.requests_per_minute ?? null,
-  tokensPerMinute: limits.tokens_per_minute ?? null,
-  concurrentStreams: limits.concurrent_streams ?? null,
-});
 
 /** Null for keys that cannot be used, which are reported. */
 function keySetIn(text: string, variable: string, { path, variablePlace }: IssuerDraft, report: Report): KeySet | null {

@@ -7,7 +7,7 @@ import type { Report } from './report.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Decimals of a Credit in the ledger. */
-export const CREDIT_DECIMALS = 6;
+const CREDIT_DECIMALS = 6;
 
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 
@@ -54,6 +54,18 @@ export function rateOf(usdPerCredit: Decimal, decimals: number): PaymentNetwork[
 export function unitsOf(decimals: number, { digits, scale }: Decimal): bigint | null {
   const scaled = digits * power(decimals);
   return scaled % power(scale) === 0n ? scaled / power(scale) : null;
+}
+
+/** Credits at a key, in microcredits. Null if they cannot be read exactly, which is reported. @param path of the map */
+export function microcreditsAt(tree: Tree, path: string, key: string, report: Report): Microcredits | null {
+  const decimal = decimalAt(tree, key, report);
+  const amount = decimal && unitsOf(CREDIT_DECIMALS, decimal);
+  if (decimal && amount === null) {
+    report.add('bad-form', placeAt(tree, key), `\`${path}.${key}\` has more than ${CREDIT_DECIMALS} decimals`, {
+      expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged',
+    });
+  }
+  return amount === null ? null : Number(amount);
 }
 
 export function isAbove(a: Decimal, b: Decimal): boolean {

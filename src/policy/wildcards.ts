@@ -12,7 +12,7 @@ import { checkNamed, emptyMap, type NamedItem } from './sections.ts';
 import { type Entry, entryOf, type MapTree, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 
 /** The form of a wildcard: the beginning of the IDs, then `*`. */
-export const WILDCARD_NAME = {
+const WILDCARD_NAME = {
   pattern: `^(?:${ITEM_NAME.pattern.slice(1, -1).replace('{0,127}', '{0,126}')})?\\*$`,
   expected: `the beginning of the IDs, then one \`*\` at the end, such as \`openai/*\``,
 } as const;

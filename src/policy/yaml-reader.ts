@@ -11,7 +11,6 @@ import {
   type YAMLError,
 } from 'yaml';
 import { linesOf } from '../core/yaml-lines.ts';
-import { isCel } from './cel-check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { YamlReader } from './parse.ts';
 import type { Report } from './report.ts';
@@ -66,9 +65,7 @@ class LibraryReader {
       if (isTag) this.#tags.push({ from, to });
       const place = this.#place(from, to);
       const { message, hint } = yamlFault(error);
-      this.#report.add(isTag ? 'yaml-feature' : 'yaml-syntax', place, message, {
-        hint: this.#hintFor(error.code, place.line) ?? hint,
-      });
+      this.#report.add(isTag ? 'yaml-feature' : 'yaml-syntax', place, message, { hint });
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0), 0);
@@ -90,17 +87,6 @@ class LibraryReader {
 
   #reportAt({ from, to, message, hint }: SyntaxSlip): void {
     this.#report.add('yaml-syntax', this.#place(from, to), message, { hint });
-  }
-
-  /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
-  #hintFor(code: string, lineNumber: number): string | undefined {
-    const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
-    const [, key, value = ''] =
-      /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
-    const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
-    if (!key || isQuoted)
-      return code === 'TAG_RESOLVE_FAILED' ? 'put a text that begins with `!` in quotes' : undefined;
-    return `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}`;
   }
 
   /** `depth` counts the maps and lists around the node. */
@@ -176,16 +162,6 @@ class LibraryReader {
     const last = Math.min(to, end < 0 ? this.#text.length : end);
     return { file: this.#path, line, column, length: Math.max(1, last - from) };
   }
-}
-
-/** An expression without outer quotes, if only that is CEL: `"a == "b""`. */
-function withoutOuterQuotes(value: string): string {
-  const inner = /^(["'])(.*)\1$/.exec(value)?.[2];
-  return inner !== undefined && !isCel(value) && isCel(inner) ? inner : value;
-}
-
-function quoted(expression: string): string {
-  return expression.includes("'") ? `"${expression.replaceAll('"', '\\"')}"` : `'${expression}'`;
 }
 
 /** A second `name` in one item of a list is the name of the next item. */

@@ -1,7 +1,7 @@
 import type { Endpoint, Model } from '../core/snapshot.ts';
 
 /** The endpoint that gave answers, and its model. */
-export interface Answerer {
+interface Answerer {
   /** ID of the model. */
   readonly model: string;
   readonly family: string;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS } from '../core/clock.ts';
 import { REDACTIONS } from '../core/content.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import { redact } from '../records/redact.ts';
@@ -9,7 +10,7 @@ const NAMES_MAX = 1_000;
 /** Names of all keys at once; with their keys some 15 MB. */
 const ALL_NAMES_MAX = 50_000;
 /** A name that was not used for so long makes room for another, ms. */
-const IDLE_MS = 86_400_000;
+const IDLE_MS = DAY_MS;
 
 /** A name that the books keep as it is. */
 const PLAIN = /^[\x21-\x7e]{1,128}$/;

@@ -1,5 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
 import { type AskedAddOns, joinedAddOns } from '../core/add-ons.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
@@ -12,7 +13,7 @@ import type { ThreadRow } from '../store/threads.ts';
 
 /** Answers of a key that its threads may go on from, and for how long, ms. */
 const MOST = 1_000;
-const KEPT_MS = 86_400_000;
+const KEPT_MS = DAY_MS;
 
 /** Characters of an ID at most, as in requests. */
 const ID_MAX = 256;

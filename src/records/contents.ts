@@ -1,5 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
 import { placesOf } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -13,7 +14,6 @@ export const CONTENT_MAX = 262_144;
 const MARGIN = 512;
 /** The maximum length of a stored member name. */
 const NAME_MAX = 64;
-const DAY_MS = 86_400_000;
 
 /**
  * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an

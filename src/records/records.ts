@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { idAt, idSpan } from '../core/id.ts';
 import type { MeasuredCatalog } from '../core/readings.ts';
@@ -31,7 +32,6 @@ interface RecordsOptions {
 
 export type Records = ReturnType<typeof openRecords>;
 
-const DAY_MS = 86_400_000;
 /** Partitions in which records of the retention are, at most about; each is of whole days. */
 const PARTITIONS = 50;
 

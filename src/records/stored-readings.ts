@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../core/clock.ts';
 import { type MeasuredCatalog, priorReadings, type Readings } from '../core/readings.ts';
 import { differencesBy, type ReadingPairs, type ReadingsDifferences, type ReadingsTable } from '../store/records.ts';
 import type { Store, Write } from '../store/store.ts';
@@ -6,7 +7,7 @@ import type { Store, Write } from '../store/store.ts';
  * Current readings get a new number after this long, ms. So they are at most this much older than the decisions that
  * name them, and can be deleted by number alone.
  */
-export const RENEW_MS = 3_600_000;
+export const RENEW_MS = HOUR_MS;
 
 /** The number of readings for a record, and the writes to commit with its settlement. */
 interface ReadingsReference {

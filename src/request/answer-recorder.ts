@@ -1,6 +1,5 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
-import { isIntentRead } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import { type FailedAttempt, failureText } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
@@ -11,33 +10,26 @@ import { recordContent } from '../records/contents.ts';
 import type { Write } from '../store/store.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import type { Gateway } from './gateway.ts';
-import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
 const NO_WRITES: readonly Write[] = [];
 
-/** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
+/** Records what lasts of an answer: its decision, its content where the policy keeps it, and its thread. */
 export class AnswerRecorder implements ExchangeRecorder {
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
   readonly #context: RequestContext;
-  readonly #teaches: boolean;
   readonly #content: ReturnType<typeof recordContent>;
   readonly #answerId: AnswerId | null;
 
   constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
-    const { request, decision, caller, runtime, features } = runnable;
-    const { content, isOfWildcard, learning } = runtime.snapshot;
+    const { request, decision, caller, runtime, questionLength } = runnable;
+    const { content } = runtime.snapshot;
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;
-    // Vectors tell nothing of their quality, and nothing is learned of a model outside the policy.
-    const mayTeach = request.operation === 'chat' && !isOfWildcard;
     // A request counts once it is paid for: a refused one costs nothing, and must not move estimates.
-    if (mayTeach && isIntentRead(decision.facts)) {
-      gateway.learner.memories.noteRequest(runtime, decision.facts, features);
-    }
-    this.#teaches = mayTeach && learning.mode !== 'off';
+    gateway.questionLengths.note(runtime.snapshot, decision.facts, questionLength);
     this.#content = content && recordContent(gateway.records.contents, content, request, decision.facts.model, caller);
     this.#answerId = request.conversation.thread ? new AnswerId() : null;
   }
@@ -56,10 +48,6 @@ export class AnswerRecorder implements ExchangeRecorder {
     context.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
-    // A failed or cut answer says nothing about the model's ability.
-    if (this.#teaches && outcome.status === 'completed') {
-      gateway.learner.noteAnswer(runtime, exampleOf(this.#runnable, platform.routed_model));
-    }
     if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;

@@ -1,8 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
-import type { ExplorationDraw } from '../core/estimate.ts';
-import { explorationOf } from '../core/learning-policy.ts';
+import type { ExplorationDraw } from '../core/exploration.ts';
 import { costOf } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -76,8 +75,8 @@ function orNone(cause: unknown): null {
 function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
   const { id, seed, facts, estimate, draw } = record;
   const { snapshot } = deciding;
-  // The recorded estimate is used again, and nothing is drawn where nothing was, as for a recommendation.
-  const explore = draw === null ? null : explorationOf(snapshot.learning, facts);
+  // The recorded estimate is used again, and nothing is drawn where nothing was.
+  const explore = draw === null ? null : snapshot.explore;
   const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);

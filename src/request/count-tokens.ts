@@ -16,7 +16,7 @@ import type { RequestContext } from './request-context.ts';
 import { countAtEndpoint } from './service-count.ts';
 
 /** The tokens of a prompt. */
-export interface PromptCount {
+interface PromptCount {
   readonly inputTokens: number;
   /**
    * `counted`: its texts by the model's own tokenizer; what templates add stays an estimate. `provider`: by the service that

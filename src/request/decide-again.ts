@@ -1,7 +1,7 @@
 import { type Caller, OPERATOR } from '../core/caller.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { type Facts, isIntentRead } from '../core/facts.ts';
+import type { Facts } from '../core/facts.ts';
 import { type Certificate, certify } from '../routing/certify.ts';
 import { targetOf } from '../routing/model-name.ts';
 import { withRules } from '../routing/rules.ts';
@@ -10,7 +10,7 @@ import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A recorded request as the policy in force decides it. */
-export interface RepeatedDecision {
+interface RepeatedDecision {
   readonly revision: string;
   readonly facts: Facts;
   /** Null where the request would be refused before any model is considered. */
@@ -20,12 +20,12 @@ export interface RepeatedDecision {
 }
 
 /**
- * Decides a recorded request by the policy, the readings and the learned qualities of now, at the time of the request, and records
+ * Decides a recorded request by the policy, and the readings of now, at the time of the request, and records
  * nothing. Conditions see no more than a record keeps: no `user`, and of `metadata` the keys that the policy has recorded.
  * @param levelsOf puts the terms of its levels to a caller
  */
 export function decideAgain(
-  { lease, learner }: Pick<Gateway, 'lease' | 'learner'>,
+  { lease }: Pick<Gateway, 'lease'>,
   record: DecisionRecord,
   levelsOf: (caller: Caller) => Caller,
 ): RepeatedDecision {
@@ -36,9 +36,7 @@ export function decideAgain(
     const runtime = runtimeFor(whole, name);
     const caller = levelsOf(callerOf(record));
     const again = factsNow(record, { ...facts, ...targetOf(name, caller, runtime.snapshot) }, caller, runtime);
-    const estimate =
-      isIntentRead(again) && !runtime.snapshot.isOfWildcard ? learner.memories.estimate(runtime, again, null) : null;
-    const given = { id: record.id, seed: record.seed, readings: runtime.readings(), estimate, explore: null };
+    const given = { id: record.id, seed: record.seed, readings: runtime.readings() };
     const certificate = certify(runtime.snapshot, again, { ...given, ...strategyOf(again, runtime) });
     return { revision: whole.snapshot.revision, facts: again, certificate, refusal: null };
   } catch (refusal) {

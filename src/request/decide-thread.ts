@@ -7,11 +7,11 @@ import { notFound, type Threads, unsupportedThread, withHistory } from '../promp
 import { THREAD_NEEDS } from '../routing/profile/size.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** The decision of a request, with its history and features, by which Signalbox learns from the answer. */
+/** The decision of a request, with its history and the length of its question. */
 export interface RequestDecision {
   readonly history: PromptHistory;
   readonly decision: Decision;
-  readonly features: Uint8Array | null;
+  readonly questionLength: number | null;
 }
 
 export type DecisionResult = RequestDecision | Promise<RequestDecision>;
@@ -22,10 +22,9 @@ export type FactsFit = (facts: Facts) => Facts;
 /**
  * Decides a request.
  * @param fit called as often as its facts are read
- * @param draws whether another model than the best may be drawn; by default as the request may
  * @throws SignalboxError when no model is left, or no money for it
  */
-export type DecideAs = (fit: FactsFit | null, draws?: boolean) => DecisionResult;
+export type DecideAs = (fit: FactsFit | null) => DecisionResult;
 
 /** The thread of a request. */
 interface ThreadPlace {
@@ -54,7 +53,7 @@ function begin({ runtime }: ThreadPlace, decideAs: DecideAs): DecisionResult {
     if (!isKept) throw unsupportedThread(`The service of \`${id}\` keeps no history of a conversation.`);
     return decideAs((facts) => ({ ...facts, needs: facts.needs | THREAD_NEEDS }));
   };
-  const open = decideAs(null, false);
+  const open = decideAs(null);
   return open instanceof Promise ? open.then(choose) : choose(open);
 }
 

@@ -15,8 +15,7 @@ export interface FundedTrial {
 }
 
 /**
- * Decides within the caller's funds. Where only open holds are in the way, the decision waits for them. A draw
- * that does not fit is dropped: trying another model than the best must cost no caller an answer, a part of it or a wait.
+ * Decides within the caller's funds. Where only open holds are in the way, the decision waits for them.
  */
 export function decideWithin(
   funds: AvailableFunds,
@@ -28,11 +27,6 @@ export function decideWithin(
   let outcome = decider.decide({ ...facts, funds: terms[0] }, given);
   for (let at = 1; at < terms.length && isRefusal(outcome) && outcome.group === 'funds'; at++) {
     outcome = decider.decide({ ...facts, funds: terms[at]! }, given);
-  }
-  if (!isRefusal(outcome) && outcome.draw !== null) {
-    const { bound, cappedBy } = outcome.ranked[0];
-    if (bound > funds.room || cappedBy !== null)
-      return decideWithin(funds, facts, { ...given, explore: null }, { decider, snapshot });
   }
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)

@@ -1,10 +1,8 @@
 import { type Caller, rootOf } from '../core/caller.ts';
 import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
-import type { Estimate } from '../core/estimate.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
-import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { NO_RUN } from '../core/run-names.ts';
@@ -18,9 +16,10 @@ import type { PromptHistory } from '../prompt/affinity.ts';
 import { withLoopReaders } from '../prompt/loop-readers.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, embeddingFacts } from '../routing/facts.ts';
+import { questionLengthOf } from '../routing/question-length.ts';
 import { refusalError } from '../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
-import { countableTexts, questionOf } from '../routing/texts.ts';
+import { countableTexts } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import { checkRequest } from './check-request.ts';
 import {
@@ -54,14 +53,14 @@ interface UndecidedRequest {
 /** A request as a decision goes by it. */
 interface RequestReading {
   readonly facts: Facts;
-  /** The features of its last question; null without text, or where its intent was not read. */
-  readonly features: Uint8Array | null;
+  /** The length of its last question; null without text, or where its intent was not read. */
+  readonly questionLength: number | null;
 }
 
 /**
  * The step decide of a request for a model.
- * @param isServed whether it is to be carried out, not only priced: another model than the best may be drawn then, and a
- * service may be asked to count its prompt, if its money is there
+ * @param isServed whether it is to be carried out, not only priced: a service may be asked to count its prompt then, if its money is
+ * there
  * @throws SignalboxError
  */
 export function decideRequest(
@@ -81,7 +80,7 @@ export function decideRequest(
   const asksServices = isServed && !terms.windowsOnly;
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
   const { thread } = request.conversation;
-  return thread ? decideIn(thread, gateway, undecided, isServed) : decide(gateway, undecided, null, isServed);
+  return thread ? decideIn(thread, gateway, undecided) : decide(gateway, undecided, null);
 }
 
 /** Decides a request without carrying it out, as a quote needs it. Throws as `decideRequest` does. */
@@ -93,9 +92,9 @@ export const decisionFor =
     return { runtime, decision };
   };
 
-function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest, mayDraw: boolean): DecisionResult {
+function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest): DecisionResult {
   const { runtime, caller } = undecided.terms;
-  const decideAs: DecideAs = (fit, draws = mayDraw) => decide(gateway, undecided, fit, draws);
+  const decideAs: DecideAs = (fit) => decide(gateway, undecided, fit);
   return decideThread(gateway.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
 }
 
@@ -106,23 +105,23 @@ function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest,
  * @param fit null for no thread
  * @throws SignalboxError when no model is left, or no money for it
  */
-function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null, mayDraw: boolean): DecisionResult {
+function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null): DecisionResult {
   const { request, terms, context, history } = undecided;
   const { snapshot } = terms.runtime;
-  let reading = readRequest(gateway, undecided, fit, false);
-  let trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
+  let reading = readRequest(undecided, fit, false);
+  let trial = tryDecision(gateway, reading, request, terms, context);
   const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
   if (isUnread && dependsOnLength(trial, snapshot)) {
-    reading = readRequest(gateway, undecided, fit, true);
-    trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
+    reading = readRequest(undecided, fit, true);
+    trial = tryDecision(gateway, reading, request, terms, context);
   }
-  const { features } = reading;
+  const { questionLength } = reading;
   const isRefused = trial.shortage !== null || isRefusal(trial.outcome);
   const texts = isRefused ? countableTexts(request) : [];
   const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot, texts) : NO_TOKENIZERS;
   if (tokenizers.length > 0 || mayAskServices(undecided, reading, trial))
-    return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
-  return { history, features, decision: decisionOf(gateway, trial, request, terms) };
+    return decideCounted(gateway, undecided, reading, trial, tokenizers);
+  return { history, questionLength, decision: decisionOf(gateway, trial, request, terms) };
 }
 
 /** Whether services may be asked for a count that may change an outcome. */
@@ -138,13 +137,12 @@ const NO_TOKENIZERS: readonly Tokenizer[] = [];
 async function decideCounted(
   gateway: Gateway,
   undecided: UndecidedRequest,
-  { facts, features }: RequestReading,
+  { facts, questionLength }: RequestReading,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
-  mayDraw: boolean,
 ): Promise<RequestDecision> {
   const { request, terms, context, history } = undecided;
-  const tryBy = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, mayDraw, context);
+  const tryBy = (facts: Facts) => tryDecision(gateway, { facts, questionLength }, request, terms, context);
   let counted = facts;
   let last = trial;
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
@@ -152,24 +150,23 @@ async function decideCounted(
     counted = { ...facts, inputTokensCounted };
     last = tryBy(counted);
   }
-  if (mayAskServices(undecided, { facts: counted, features }, last)) {
+  if (mayAskServices(undecided, { facts: counted, questionLength }, last)) {
     const prompt = { request, history, runtime: terms.runtime, places: gateway.countPlaces };
     undecided.services ??= new ServiceCounter(prompt, context);
     const { services } = undecided;
-    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, false);
+    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, questionLength }, request, terms);
     const byServices = await services.factsFor(counted, tryUnseen);
     if (byServices !== counted) last = tryBy(byServices);
     if (services.failure && isRefused(last)) throw services.failure;
   }
-  return { history, features, decision: decisionOf(gateway, last, request, terms) };
+  return { history, questionLength, decision: decisionOf(gateway, last, request, terms) };
 }
 
 /**
- * Reads the facts of a request, and its question where an estimate goes by it.
+ * Reads the facts of a request, and the length of its question where its quality depends on it.
  * @param isWhole whether to read its intent in any case
  */
 function readRequest(
-  gateway: Gateway,
   { request, terms, history, factsOf }: UndecidedRequest,
   fit: FactsFit | null,
   isWhole: boolean,
@@ -180,21 +177,19 @@ function readRequest(
   const recalled = history.recall(asked, snapshot);
   const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
   const facts = fit ? fit(read) : read;
-  if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, features: null };
-  // An estimate only ranks models.
-  return { facts, features: gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) };
+  if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, questionLength: null };
+  return { facts, questionLength: questionLengthOf(request.conversation.turns) };
 }
 
 /**
  * Finds the rules that apply, and decides under them within the caller's money.
  * @param context gets the routing attempt; absent for a decision of no request
  */
-export function tryDecision(
+function tryDecision(
   gateway: Gateway,
-  { facts, features }: RequestReading,
+  { facts, questionLength }: RequestReading,
   request: ModelRequest,
   { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
-  mayDraw: boolean,
   context?: RequestContext,
 ): FundedTrial {
   context?.step('shortlist');
@@ -206,8 +201,7 @@ export function tryDecision(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: correctionOf(gateway, ruled, features, runtime),
-    explore: mayDraw && snapshot.learning.explore ? explorationOf(snapshot.learning, ruled) : null,
+    estimate: gateway.questionLengths.estimate(snapshot, ruled, questionLength),
     strategy,
     qualityFloor,
     reason,
@@ -223,20 +217,6 @@ export function tryDecision(
     reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
-}
-
-/** The estimate for a request; null where nothing corrects the declared qualities. */
-function correctionOf(
-  { learner }: Gateway,
-  facts: Facts,
-  features: Uint8Array | null,
-  runtime: Runtime,
-): Estimate | null {
-  const { snapshot } = runtime;
-  if (!isIntentRead(facts) || snapshot.isOfWildcard) return null;
-  const estimate = learner.memories.estimate(runtime, facts, features);
-  // While learning is off, only the length of the question does.
-  return snapshot.learning.mode === 'off' && estimate.length === 0 ? null : estimate;
 }
 
 const stepOf = (context: RequestContext) => () => context.step('decide');

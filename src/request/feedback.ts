@@ -1,28 +1,31 @@
-import type { Caller } from '../core/caller.ts';
-import type { DecisionRecord } from '../core/decision-record.ts';
+import { type Caller, rootOf } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
+import { type DecisionRecord, modelOf } from '../core/decision-record.ts';
+import { declaredByTask, declaredFor, type TaskFacts } from '../core/declared.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { FeedbackRequest } from '../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../core/id.ts';
-import type { ScoreReceipt } from '../learning/answer.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { RecordReader } from '../records/records.ts';
+import type { ScoreReceipt } from '../records/scores.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { hasSecret } from '../telemetry/secrets.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A caller's score and its effect. */
-interface Feedback extends ScoreReceipt {
+interface Feedback extends Pick<ScoreReceipt, 'score' | 'weight' | 'label'> {
   /** `dec_…` */
   readonly decision: string;
   /** ID of the model that answered, or was recommended. */
   readonly model: string;
   readonly task: string;
-  /** 0..1 */
-  readonly score: number;
+  /** `learnt`: it counts in the mean of the model. `repeated`: the same score is already stored. */
+  readonly result: 'learnt' | 'repeated';
 }
 
 /** The parts of the gateway that take feedback. */
-export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'learner' | 'now'> {
-  readonly records: Pick<RecordReader, 'find'>;
+export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'past' | 'now'> {
+  readonly records: Pick<RecordReader, 'find' | 'findRevision'>;
 }
 
 /**
@@ -31,9 +34,9 @@ export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'learner' | 'no
  * @throws SignalboxError
  */
 export async function giveFeedback(
-  { lease, learner, records, now }: FeedbackGateway,
+  { lease, scores, records, past, now }: FeedbackGateway,
   { decision_id: decision, score, label: given }: FeedbackRequest,
-  { keyId }: Pick<Caller, 'keyId'>,
+  caller: Caller,
 ): Promise<Feedback> {
   const label = given ?? null;
   if (label !== null && hasSecret(label)) {
@@ -41,30 +44,23 @@ export async function giveFeedback(
       param: 'label',
     });
   }
-  const record = await ownRecord(records, decision, keyId);
-  const runtime = lease();
-  const { mode, feedbackWindowMs } = runtime.snapshot.learning;
-  if (mode === 'off') throw new SignalboxError('learning_off', 'Learning is off, so scores are not accepted.');
+  const record = await ownRecord(records, decision, caller.keyId);
+  const { snapshot } = lease();
   checkAnswered(record);
-  checkAge(record, feedbackWindowMs, now());
-  const scoring = await orOverloaded(UNWRITTEN, () => learner.score(runtime, { decision: record.id, score, label }));
-  if (scoring === 'unknown') {
-    const message =
-      'This decision cannot be scored: learning was off when it was made, or `learning.feedback_window_days` was shorter then.';
-    throw new SignalboxError('learning_off', message, { param: 'decision_id' });
-  }
-  if (scoring === 'contradicts') {
+  checkAge(record, snapshot, now());
+  const model = modelOf(record);
+  const { task } = record.facts;
+  const declared = await declaredQuality(record, model, snapshot, { records, past });
+  const row = { decision: record.id, keyId: rootOf(caller), model, task, declared, score, label };
+  const { isFirst, ...stored } = await orOverloaded(UNWRITTEN, () => scores.add(row));
+  if (stored.score !== score) {
     const message =
       'This decision already has a different score. A decision is scored once, and the first score stays.';
     throw new SignalboxError('feedback_conflict', message, { param: 'score' });
   }
-  return {
-    decision: idText('dec_', record.id),
-    model: modelOf(record),
-    task: record.facts.task,
-    score,
-    ...scoring,
-  };
+  const { weight } = stored;
+  const result = isFirst ? 'learnt' : 'repeated';
+  return { decision: idText('dec_', record.id), model, task, score, label: stored.label, result, weight };
 }
 
 const UNREAD = 'Decisions cannot be read, so the score was not stored; try again.';
@@ -93,9 +89,9 @@ function checkAnswered({ outcome }: DecisionRecord): void {
   });
 }
 
-function checkAge({ id }: DecisionRecord, windowMs: number, now: number): void {
-  if (now - timeOfId(id) <= windowMs) return;
-  const days = windowMs / DAY_MS;
+/** @throws SignalboxError for a decision whose record is about to be deleted */
+function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, now: number): void {
+  if (now - timeOfId(id) <= days * DAY_MS) return;
   throw new SignalboxError(
     'feedback_window_over',
     `A decision can be scored for ${days} days after its request. This one is older.`,
@@ -103,5 +99,34 @@ function checkAge({ id }: DecisionRecord, windowMs: number, now: number): void {
   );
 }
 
-const DAY_MS = 86_400_000;
-const modelOf = ({ outcome, choice }: DecisionRecord): string => outcome?.attempts.at(-1)?.model ?? choice;
+/**
+ * The quality that a policy declares for the request: the active one, or that of the decision where the active one lacks the model.
+ * @throws SignalboxError for embeddings, and for a model that neither policy declares: they have no quality
+ */
+async function declaredQuality(
+  record: DecisionRecord,
+  model: string,
+  active: PolicySnapshot,
+  { records, past }: Pick<FeedbackGateway, 'records' | 'past'>,
+): Promise<number> {
+  const { facts } = record;
+  if (facts.operation === 'chat') {
+    const declared = declaredBy(active, facts, model);
+    if (declared !== null) return declared;
+    const revision = await orOverloaded(UNREAD, () => records.findRevision(record.revision));
+    const recorded = record.quality?.[revision?.models.indexOf(model) ?? -1] ?? Number.NaN;
+    if (Number.isFinite(recorded)) return recorded;
+    const found = revision && (await past.find(revision));
+    const earlier = typeof found === 'object' && found ? declaredBy(found.snapshot, facts, model) : null;
+    if (earlier !== null) return earlier;
+  }
+  const message =
+    'This decision cannot be scored: it is one of embeddings, or its policy does not declare its model, so that no quality is known.';
+  throw new SignalboxError('learning_off', message, { param: 'decision_id' });
+}
+
+/** Null for a model that the policy does not declare. */
+function declaredBy(snapshot: PolicySnapshot, facts: TaskFacts, model: string): number | null {
+  const at = snapshot.modelIndex.get(model);
+  return at === undefined ? null : declaredFor(facts, snapshot, declaredByTask(snapshot))[at]!;
+}

@@ -1,12 +1,13 @@
 import type { LinkedSet } from '../core/linked-set.ts';
 import type { ExchangeParts } from '../exchange/runnable-request.ts';
-import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FundingParts, FundingSource } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
+import type { KeptLengths } from '../prompt/kept-lengths.ts';
 import type { Sessions } from '../prompt/sessions.ts';
 import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
+import type { Scores } from '../records/scores.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { CountPlaces } from './count-places.ts';
@@ -19,7 +20,8 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly records: Records;
   /** Earlier policies, for deciding their decisions again. */
   readonly past: Pick<PastPolicies, 'find'>;
-  readonly learner: Learner;
+  readonly scores: Scores;
+  readonly questionLengths: KeptLengths;
   readonly affinity: Affinity;
   readonly threads: Threads;
   readonly sessions: Sessions;

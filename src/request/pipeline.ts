@@ -14,7 +14,7 @@ import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** A request as its surface has read it, with its payer and the name by which repeats of it are recognized. */
-export interface FundedRequest {
+interface FundedRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly funding: Funding;
@@ -69,7 +69,7 @@ function decideFunded(
   const { request, dropped, runtime } = pinRequest(given, leased.runtime, context);
   const terms = runtime === leased.runtime ? leased : { ...leased, runtime };
   // (cache)
-  const runnableOf = ({ decision, history, features }: RequestDecision): RunnableRequest => ({
+  const runnableOf = ({ decision, history, questionLength }: RequestDecision): RunnableRequest => ({
     request,
     dropped,
     context,
@@ -80,7 +80,7 @@ function decideFunded(
     startedAt,
     decision,
     history,
-    features,
+    questionLength,
   });
   const deciding = decideRequest(gateway, request, terms, true, context);
   return deciding instanceof Promise ? deciding.then(runnableOf) : runnableOf(deciding);

@@ -20,7 +20,7 @@ import { isRejectedByInput } from './exact-count.ts';
 import type { PromptCountEnd, RequestContext } from './request-context.ts';
 
 /** A prompt that services may count. */
-export interface CountablePrompt {
+interface CountablePrompt {
   readonly request: ModelRequest;
   readonly history: PromptHistory;
   readonly runtime: Runtime;

@@ -1,6 +1,6 @@
 import { toCredits } from '../core/credits.ts';
 import type { RankedModel } from '../core/decision.ts';
-import { type Estimate, moved } from '../core/estimate.ts';
+import { type Estimate, type LearningMode, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { KNOWN, languageState } from '../core/language-support.ts';
@@ -80,7 +80,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     const [first] = evaluation.order;
     return first === undefined ? null : snapshot.models[evaluation.shortlist.model[first]!]!.id;
   };
-  const isShadowed = choice !== null && !facts.pinned && estimate?.shadow != null;
+  const shadow = choice !== null && !facts.pinned ? (estimate?.learned?.shadow ?? null) : null;
   const { constraints, preferences } = facts.rules;
   const unpreferring = { ...facts, rules: { ...facts.rules, preferences: [] } };
   return {
@@ -96,12 +96,12 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     faulty: outcome?.faulty ?? false,
     /** Null where the qualities are the declared ones. */
     learning: estimate && {
-      /** `off`: only the length of the question moves the declared qualities. `shadow`: learnt estimates are shown, not used. */
-      mode: snapshot.learning.mode,
+      /** `off`: only the length of the question moves the declared qualities. `shadow`: learned ones are shown, not used. */
+      mode: modeOf(estimate),
       /** Trust in the words of the question, 0..1. */
-      trust: estimate.trust,
-      /** ID of the choice as if learning were on, in shadow mode; null where there is none, for a pinned model, and a refusal. */
-      choice: isShadowed ? choiceOf(facts, { ...estimate, quality: estimate.shadow ?? estimate.quality }) : null,
+      trust: estimate.learned?.trust ?? 0,
+      /** ID of the choice by the learned qualities, in shadow mode; null where there is none, for a pinned model, and a refusal. */
+      choice: shadow && choiceOf(facts, { ...estimate, quality: shadow }),
     },
     /** With the ID of the best by utility; null where no draw took place. */
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
@@ -130,6 +130,12 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
 
 const UNRANKED = { belowFloor: false };
 
+/** How a version that learned from outcomes estimated; the present one never does. */
+function modeOf({ learned }: Estimate): LearningMode {
+  if (!learned) return 'off';
+  return learned.shadow ? 'shadow' : 'on';
+}
+
 const sharesOf = (evaluation: Evaluation, { models }: PolicySnapshot) =>
   Object.fromEntries(
     models.flatMap(({ id }, at) => {
@@ -146,11 +152,12 @@ interface CertificateInputs extends DecisionInputs {
 /** Splits each estimate into its steps from the declared quality; the last step takes the rounding error. */
 function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
   if (estimate === null) return () => null;
-  const { quality, shadow, length, outcomes, text, counts } = estimate;
+  const { quality, length, learned } = estimate;
+  const shadow = learned?.shadow ?? null;
   return (model) => {
     const from = declared[model]!;
     const to = (shadow ?? quality)[model]!;
-    const [byOutcomes, byText] = [outcomes[model]!, text[model]!];
+    const [byOutcomes, byText] = [learned?.outcomes[model] ?? 0, learned?.text[model] ?? 0];
     const withOutcomes = byText === 0 ? to : moved(from, length + byOutcomes);
     const withLength = byOutcomes === 0 ? withOutcomes : moved(from, length);
     return {
@@ -158,7 +165,7 @@ function estimatesOf(estimate: Estimate | null, declared: Float64Array): Certifi
       length: withLength - from,
       outcomes: withOutcomes - withLength,
       text: to - withOutcomes,
-      count: counts[model]!,
+      count: learned?.counts[model] ?? 0,
       shadow: shadow && to,
     };
   };

@@ -17,7 +17,7 @@ export interface DecisionContext extends ChoiceOptions {
   readonly id: number;
   /** Default: the catalog's figures. */
   readonly readings?: Readings;
-  /** Qualities estimated for this request. Default: the declared ones. */
+  /** Qualities corrected for this request. Default: the declared ones. */
   readonly estimate?: Estimate | null;
   /** Called between shortlisting and scoring, for timing. */
   readonly onShortlist?: () => void;

@@ -2,9 +2,9 @@ import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/st
 import type { RankedModel } from '../core/decision.ts';
 import { declaredByTask, declaredFor } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
+import type { ExplorePolicy } from '../core/exploration.ts';
 import type { Facts } from '../core/facts.ts';
 import { addWorth, type Languages } from '../core/language-support.ts';
-import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
@@ -28,7 +28,7 @@ export interface ChoiceOptions extends RankingOptions {
   readonly seed: string;
   /** `route_reason`, without the suffix of a draw. */
   readonly reason: string;
-  /** Lets the seed draw another model than the best. Default: never. */
+  /** Lets the seed draw another model than the best, to decide a drawn decision again. Default: never. */
   readonly explore?: ExplorePolicy | null;
 }
 
@@ -113,8 +113,8 @@ export class Evaluation {
   }
 
   /**
-   * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where the policy
-   * explores. The drawn model moves to the front; the others keep their order. Without usable scores there is no draw. The
+   * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where `explore`
+   * says so. The drawn model moves to the front; the others keep their order. Without usable scores there is no draw. The
    * shortlist must not be empty.
    * @returns as `rank` does, with the `route_reason` and the position of the best by utility
    */

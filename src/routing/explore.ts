@@ -1,5 +1,5 @@
 import type { Candidates } from '../contract/strategy.ts';
-import type { ExplorePolicy } from '../core/learning-policy.ts';
+import type { ExplorePolicy } from '../core/exploration.ts';
 
 /**
  * Probabilities of a draw: `(1 − share)·softmax(U/temperature) + share/n`. Candidates are those whose quality is at most the

@@ -2,11 +2,6 @@ import type { Facts } from '../core/facts.ts';
 import type { CandidateEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 
-/** By a model's ID: words of the question with the log odds that each adds, strongest first. */
-export type StrongWords = ReadonlyMap<string, readonly { readonly word: string; readonly adds: number }[]>;
-
-const WORDS_MAX = 3;
-
 /** `languages and preferences`: the causes, beside its estimate, that move the quality of a model; '' for none. */
 export function qualityAdjustments(
   { model, languages }: CandidateEntry,
@@ -21,7 +16,6 @@ export function estimateText(
   candidate: CandidateEntry,
   { learning, preferences }: Certificate,
   { task, mix, difficulty }: Facts,
-  words: StrongWords,
 ): string[] {
   const { model, estimate } = candidate;
   if (estimate === null || learning === null) return [];
@@ -37,16 +31,15 @@ export function estimateText(
     ...(outcomes === 0 ? [] : [`${step(second, third)} from ${of}`]),
     ...(text === 0 ? [] : [`${step(third, last)} by its words (trust ${Number(learning.trust.toFixed(2))})`]),
   ];
-  const strongest = wordsText(words.get(model) ?? []);
   const moved = [...(difficulty === 'usual' ? [] : ['difficulty']), qualityAdjustments(candidate, preferences)];
   const later = moved.filter((one) => one !== '').join(' and ');
   const before = later && ` before ${later}`;
   if (shadow === null) {
-    return [`${model}: ${share(last)}${before} = ${[start, ...byLength, ...learnt].join(', ')}${strongest}.`];
+    return [`${model}: ${share(last)}${before} = ${[start, ...byLength, ...learnt].join(', ')}.`];
   }
   const used = `${model}: ${share(second)}${before} = ${[start, ...byLength].join(', ')}.`;
   if (learnt.length === 0) return [used];
-  return [`${used} With learned estimates it would be ${share(last)}: ${learnt.join(', ')}${strongest}.`];
+  return [`${used} With learned estimates it would be ${share(last)}: ${learnt.join(', ')}.`];
 }
 
 /** The choice in shadow mode if learnt estimates counted. */
@@ -68,12 +61,3 @@ const counted = (count: number): string => {
   const shown = count < 10 ? Math.max(0.1, Math.round(10 * count) / 10) : Math.round(count);
   return `${shown.toLocaleString('en')} ${shown === 1 ? 'outcome' : 'outcomes'}`;
 };
-
-function wordsText(words: readonly { readonly word: string; readonly adds: number }[]): string {
-  if (words.length === 0) return '';
-  const shown = words.slice(0, WORDS_MAX).map(({ word, adds }) => {
-    const size = `${Number(Math.abs(adds).toPrecision(1))}`;
-    return `${JSON.stringify(word)} ${adds < 0 ? '−' : '+'}${size}`;
-  });
-  return `; strongest words, in log odds: ${shown.join(', ')}`;
-}

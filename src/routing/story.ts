@@ -8,12 +8,12 @@ import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './adv
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 import { capReason } from './output-maximum.ts';
-import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
+import { estimateText, qualityAdjustments, shadowText } from './story-estimate.ts';
 
 type Draw = NonNullable<Certificate['draw']>;
 
-/** Explains a decision in a few sentences. `words`: given where the text of the request is at hand. */
-export function story(certificate: Certificate, facts: Facts, words: StrongWords = new Map()): string[] {
+/** Explains a decision in a few sentences. */
+export function story(certificate: Certificate, facts: Facts): string[] {
   const { constraints, preferences, unpreferred, refusal, expectedLength } = certificate;
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
   const [choice, runnerUp] = ranked;
@@ -25,7 +25,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
     ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
     ...(choice?.adaptsForcedTool ? [adaptedText(choice)] : []),
-    ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts, words) : [])),
+    ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts) : [])),
     ...(choice ? shadowText(certificate, choice) : []),
     ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),
     ...(preferences.length > 0 ? [preferencesText(preferences, unpreferred, choice)] : []),

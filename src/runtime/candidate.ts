@@ -79,7 +79,7 @@ export interface PolicyTools {
   parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
 
-export interface CandidateOptions {
+interface CandidateOptions {
   /** The policy in force, to compare with. */
   readonly inForce?: PolicyCandidate;
   readonly isStale?: () => boolean;
@@ -191,6 +191,7 @@ function contextOf(
 ): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
+  const estimators = new Map(modulesIn(own).map((one) => [one.specifier, one.estimators]));
   const outside = new Map<string, string>();
   for (const { specifier, outside: file } of modulesIn(own)) if (file !== null) outside.set(specifier, file);
   return {
@@ -198,6 +199,7 @@ function contextOf(
     ...createRegistry(shipped),
     plugins,
     outside,
+    estimators,
     today,
     ledger: ledger?.(),
     labels: labels?.(),

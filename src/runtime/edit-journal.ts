@@ -12,7 +12,7 @@ import type { PolicyFile } from '../policy/load.ts';
 export const EDIT_FILE = '.signalbox-edit.json';
 
 /** A file of an edit. */
-export interface JournaledFile {
+interface JournaledFile {
   readonly name: string;
   /** SHA-256 of the text before; null for no file. */
   readonly before: string | null;

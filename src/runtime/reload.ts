@@ -16,7 +16,7 @@ import { SupersededError } from './slices.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from './source.ts';
 import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
 
-export interface ReloaderOptions {
+interface ReloaderOptions {
   readonly tools: PolicyTools;
   /** Reads the policy. Default: the files of the folder. Rejects with PolicySourceError or StoreError. */
   readonly read?: () => Promise<PolicyBundle>;

@@ -6,10 +6,10 @@ import { UsageError } from '../core/usage-error.ts';
 
 /**
  * Replaces the text of a file atomically: a reader gets the old text or the new one. Keeps mode and owner; follows a
- * symbolic link; creates a missing file. With `before`, refuses a file that no longer holds that text.
+ * symbolic link; creates a missing file.
  * @throws UsageError; the file is then unchanged.
  */
-export async function replaceFile(path: string, text: string, before?: string): Promise<void> {
+export async function replaceFile(path: string, text: string): Promise<void> {
   try {
     const isThere = await fs.lstat(path).then(
       () => true,
@@ -26,8 +26,6 @@ export async function replaceFile(path: string, text: string, before?: string): 
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
-      if (before !== undefined && !(await fs.readFile(real)).equals(Buffer.from(before)))
-        throw new Error('it was changed during formatting');
       await fs.rename(beside, real);
     } catch (cause) {
       if (!isTaken(cause)) await fs.rm(beside, { force: true });
@@ -86,6 +84,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 export const reasonOf = (cause: unknown): string => REASONS.get(codeOf(cause)) ?? messageOf(cause);
 
 /** Throws the file system's error as a sentence. */
-export function refuse(what: string, cause: unknown): never {
+function refuse(what: string, cause: unknown): never {
   throw new UsageError(`${what}: ${reasonOf(cause)}.`);
 }

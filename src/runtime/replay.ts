@@ -15,7 +15,7 @@ import { inSlices } from './slices.ts';
 /** Limit of cached past policies. */
 const BUILT_MAX = 4;
 
-export interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
+interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
   readonly loader: Pick<PluginLoader, 'recall'>;
   /** The policy in force, which need not be built; null for none. */
   readonly inForce: () => DecisionRuntime | null;
@@ -96,7 +96,7 @@ async function recallPlugins(
     // Callers see this error, so it must not show the path of the operator's code.
     const name = specifier.startsWith('/') ? basename(specifier) : specifier;
     if (found === null) throw new Error(`the code of plugin \`${name}\` is missing or has changed`);
-    own.set(specifier, found);
+    own.set(specifier, found.plugins);
   }
   return own;
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PluginMaps } from '../contract/kinds.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { PreparedStrategy } from '../contract/strategy.ts';
@@ -36,8 +35,6 @@ export interface DecisionRuntime {
   readonly scorings: ReadonlyMap<string, SelectorScoring>;
   /** Of a request for a model by name. */
   readonly pinned: StrategyInForce;
-  /** Estimates quality. The learning room prepares it with its memory. */
-  readonly estimator: EstimatorPlugin;
 }
 
 /** A decision runtime with its providers: everything that requests need. Immutable. State: runtime. */
@@ -128,10 +125,7 @@ export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: Plugi
     });
   }
   const pinned = { strategy: weighted, reason: 'pinned' };
-  const { estimator: name } = snapshot.learning;
-  const estimator = registry.estimators.get(name);
-  if (!estimator) throw new Error(`learning: there is no estimator \`${name}\``);
-  return { snapshot, decider: createDecider(snapshot), scorings, pinned, estimator };
+  return { snapshot, decider: createDecider(snapshot), scorings, pinned };
 }
 
 /** The dial of a provider; null for one that runs in this process. */

@@ -88,7 +88,7 @@ async function namesIn(folder: string): Promise<string[] | null> {
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
 /** The path for diagnostics: relative to the working folder, or absolute outside it. */
-export function displayPath(file: string): string {
+function displayPath(file: string): string {
   const path = relative('', file);
   return path.startsWith('..') ? resolve(file) : path;
 }
@@ -124,13 +124,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 const strict = new TextDecoder('utf-8', { fatal: true });
 const lenient = new TextDecoder('utf-8');
 
-/** @param decoder leaves a byte order mark out, unless it is told otherwise. */
-export function decoded(
-  bytes: Uint8Array,
-  decoder = strict,
-): { text: string } | { problem: 'not-utf-8'; detail: string } {
+/** Decodes UTF-8 and leaves out a byte order mark. */
+export function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
   try {
-    return { text: decoder.decode(bytes) };
+    return { text: strict.decode(bytes) };
   } catch {
     const readable = lenient.decode(bytes);
     const line = readable.slice(0, readable.indexOf('\uFFFD')).split('\n').length;

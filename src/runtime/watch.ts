@@ -13,7 +13,7 @@ const POLL_MS = 2_000;
 /** The same where the folder's parent is not watched: an edit is in force within a second. */
 const POLL_BLIND_MS = 500;
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly folder: string;
   /** A folder with files that this process writes all the time; null for none. As a parent of `folder` it is only polled. */
   readonly busyFolder: string | null;

@@ -4,6 +4,7 @@ import { Levels, Lines } from '../access/levels.ts';
 import { statedLimits } from '../access/limits/newest.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { addressOf } from '../core/holder-address.ts';
 import { LinkedSet } from '../core/linked-set.ts';
@@ -15,24 +16,22 @@ import { UsageError } from '../core/usage-error.ts';
 import type { EventFeed } from '../http/event-feed.ts';
 import type { StatusSources } from '../http/status.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
-import type { LearningPolicyInForce } from '../learning/answer.ts';
-import type { Learner } from '../learning/learner.ts';
-import { openLearner } from '../learning/open.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { clusterStatus } from '../operate/cluster.ts';
 import { decisionEvent } from '../operate/events.ts';
 import { instanceStatus } from '../operate/instance.ts';
-import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
-import type { Principal } from '../operate/principal.ts';
+import { scoreStatus } from '../operate/scores.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
+import { KeptLengths } from '../prompt/kept-lengths.ts';
 import { Sessions } from '../prompt/sessions.ts';
 import { Threads } from '../prompt/threads.ts';
 import { isCounted, keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
+import { Scores } from '../records/scores.ts';
 import { CountPlaces } from '../request/count-places.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
@@ -57,9 +56,7 @@ import { prune, watchClock } from './upkeep.ts';
 
 /** Interval at which keys write their uses and try again what could not be put in force, ms. */
 export const REFRESH_MS = 400;
-/** Interval of learning's checkpoints, ms. Later outcomes are learned again at a start. */
-const CHECKPOINT_EVERY_MS = 60_000;
-const PRUNE_EVERY_MS = 3_600_000;
+const PRUNE_EVERY_MS = HOUR_MS;
 /** Interval at which new measurements of endpoints reach decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
@@ -140,50 +137,18 @@ function openServerRecords({ store, keys, feed }: GatewayResources, snapshot: ()
   };
 }
 
-/** Opens learning, with its regular checkpoints. */
-const openLearning = (nextId: () => number, { store, host, log }: GatewayResources, lead: Lead) =>
-  openLearner({
-    store,
-    now: store.instance.now,
-    nextId,
-    onFault: (estimator, where, error) =>
-      log.error('an estimator failed', {
-        estimator,
-        where,
-        // An error about a question may quote it.
-        error: where === 'open' || where === 'save' ? String(error) : undefined,
-      }),
-    onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
-    checkpointMs: CHECKPOINT_EVERY_MS,
-    lead,
-    timers: host.timers,
+const openLengths = ({ store, log, host: { timers } }: GatewayResources, lead: Lead) =>
+  KeptLengths.open({
+    ...{ store, lead, timers },
+    onError: (error) => log.warn('the lengths of questions could not be stored', { error: String(error) }),
   });
-
-/** The status of learning by the server's own memories, which may be ahead of those that are stored. */
-async function statusOfLearning(
-  by: Principal,
-  store: Pick<OpenStore, 'learning'>,
-  learner: Learner,
-  policy: LearningPolicyInForce,
-  now: number,
-): Promise<LearningStatus> {
-  const { brier, faults } = learner.activity;
-  const status = await learningStatus(
-    by,
-    store,
-    { brier, known: (policy) => learner.memories.known(policy) },
-    policy,
-    now,
-  );
-  return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
-}
 
 /** The status of a server that only the running process knows, and that of the others at its database. */
 const statusOf = (
-  { learner, lease }: { readonly learner: Learner; readonly lease: () => Runtime },
+  lease: () => Runtime,
   { store, host: { version } }: GatewayResources,
 ): Omit<StatusSources, 'health'> => ({
-  learning: (by) => statusOfLearning(by, store, learner, lease(), store.instance.now()),
+  learning: (by) => scoreStatus(by, store),
   instance: (by) => instanceStatus(by, store, { version, policyRevision: lease().snapshot.revision }),
   cluster: (by) => clusterStatus(by, store),
 });
@@ -284,9 +249,10 @@ export async function openGateway(
   const policy = openPolicies(first, tools, kept, resources, options);
   const { reloader, leaseOf, past, reporter } = policy;
   const idempotency = idempotencyOver(store, ledger, timers);
-  const learner = await openLearning(nextId, resources, leadership.of('learning'));
+  const scores = new Scores(store, nextId);
+  const questionLengths = await openLengths(resources, leadership.of('learning'));
   const threads = new Threads(store, now);
-  const pruned = { records, idempotency, learner, threads, store, now };
+  const pruned = { records, idempotency, scores, threads, store, now };
   const stopUpkeep = await keepUp(count, log, { timers, leadership }, () =>
     prune(pruned, reloader.lease().snapshot, log),
   );
@@ -301,7 +267,8 @@ export async function openGateway(
     funding: x402Funding(funded),
     records,
     past,
-    learner,
+    scores,
+    questionLengths,
     threads,
     ...memoryOf(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
@@ -332,7 +299,7 @@ export async function openGateway(
     const use = await ledger.prepare(terms(reloader.lease().snapshot));
     await untilEnforced(timers, use());
   };
-  const status = { health: tools.health, ...statusOf({ learner, lease }, resources) };
+  const status = { health: tools.health, ...statusOf(lease, resources) };
   const levels = new Levels(people);
   const { desk } = policies;
   return { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, leadership, stop };

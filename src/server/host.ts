@@ -40,7 +40,7 @@ export interface Host {
   exit(code: number): void;
 }
 
-export type ProcessEvent = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'unhandledRejection' | 'uncaughtException' | 'exit';
+type ProcessEvent = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'unhandledRejection' | 'uncaughtException' | 'exit';
 
 export interface Terminal {
   write(text: string): void;

@@ -19,7 +19,7 @@ export const REPORT_EVERY_MS = 5_000;
 const CLOCK_STEP_MS = 100;
 
 /** What a report is made of beside the instance's name. */
-export interface ReportSources {
+interface ReportSources {
   readonly store: Pick<OpenStore, 'commit' | 'instance' | 'instanceReports'>;
   readonly version: string;
   readonly follows: PolicyOrigin;

@@ -1,8 +1,8 @@
 import type { AppOptions } from '../http/app.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
-import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
+import { scoreFamilies } from '../records/scores.ts';
 import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Leadership } from '../store/leaders.ts';
@@ -38,7 +38,7 @@ export function openMetrics(
     ...gateFamilies(gate, gateway.inFlight),
     ...endpointFamilies(() => health.samples()),
     ...taskFamilies(() => gateway.lease()),
-    ...learningFamilies(gateway.learner),
+    ...scoreFamilies(gateway.scores),
     ...ledgerFamilies(gateway.ledger),
     ...paymentFamilies(gateway.payments),
     ...storeFamilies(store.activity),

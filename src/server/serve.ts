@@ -12,6 +12,7 @@ import { openOperatorSocket } from '../http/operator-socket.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { endpointEvent } from '../operate/events.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
+import { serversBehind } from '../operate/served.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { SecretFiles } from '../runtime/secret-files.ts';
@@ -49,7 +50,7 @@ import { openDataStore } from './store.ts';
 import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
-import { keepTrailNote } from './trail-note.ts';
+import { keepTrailNote, lastChange } from './trail-note.ts';
 
 /** A start beside a database that is near takes a fraction of this, ms. */
 export const SLOW_START_MS = 5_000;
@@ -153,7 +154,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
-  const { address, stopListening } = await openDoors(app, options, { socketBytesMax, idleS: around.stalledS });
+  const { address, stopListening } = await openDoors(app, store, options, { socketBytesMax, idleS: around.stalledS });
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   alerts.sender.begin();
@@ -183,12 +184,14 @@ function tellOfWait(database: string | null, log: Log, timers: Timers): Disposab
 /** Takes the port, and the socket of the data folder where this is its only process or the first one. */
 async function openDoors(
   app: ReturnType<typeof createApp>,
+  store: OpenStore,
   options: ServeOptions,
   terms: Pick<Parameters<typeof listen>[1], 'socketBytesMax' | 'idleS'>,
 ) {
   const address = await listen(app, { ...options, ...terms });
   const isFirst = options.process === null || options.process === 1;
-  const closeSocket = isFirst ? openOperatorSocket(options.home, (request) => app.handle(request)) : null;
+  const behindOf = async () => serversBehind(store, await lastChange(store), async () => true);
+  const closeSocket = isFirst ? openOperatorSocket(options.home, (request) => app.handle(request), behindOf) : null;
   const stopListening = () => {
     closeSocket?.();
     return app.server?.stop();

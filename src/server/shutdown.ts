@@ -1,15 +1,16 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Alerts } from '../alerts/alerts.ts';
-import { pause, within } from '../core/timers.ts';
+import { pause, type Timers, within } from '../core/timers.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { drain } from '../request/drain.ts';
+import type { Gateway } from '../request/gateway.ts';
 import type { StoreLock } from '../store/driver.ts';
 import { isShared } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { GatewayResources } from './gateway.ts';
-import { LEAVE_MS, leave } from './leave.ts';
 import type { LedgerNote } from './ledger-note.ts';
+import { passOverConnections } from './listening-sockets.ts';
 import { closeStore } from './store.ts';
 
 /** Time for the last error events to reach their readers. */
@@ -18,9 +19,7 @@ const FAREWELL_MS = 1_000;
 const RELEASE_MS = 500;
 
 /** The parts of a server that are closed at its end. */
-export interface ServerParts
-  extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>,
-    Omit<GatewayResources, 'log'> {
+interface ServerParts extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>, Omit<GatewayResources, 'log'> {
   readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
   readonly note: LedgerNote;
@@ -113,7 +112,7 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   await parts.stopTrail();
   await parts.stopHead();
   keys.close();
-  await gateway.learner.close().catch(orWarn('the learning checkpoint could not be written'));
+  await gateway.questionLengths.close().catch(orWarn('the lengths of questions could not be stored'));
   // After a failure of the disk, the next start sums up the rest.
   await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();
@@ -121,4 +120,42 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   lock.release();
   await tracer?.close();
   return code;
+}
+
+/** The interval of looks at the clock, ms. */
+const LOOK_MS = 20;
+/** Time for callers with open connections to be answered and come anew, ms. */
+const MOVE_MS = 1_000;
+/** Time for connections that have begun to be complete and accepted, ms. */
+const ACCEPT_MS = 200;
+
+/** The least time that it takes, ms. */
+const LEAVE_MS = MOVE_MS + ACCEPT_MS + MOVE_MS;
+
+interface LeavingServer {
+  readonly gateway: Pick<Gateway, 'isLeaving' | 'inFlight' | 'clock'>;
+  readonly port: number;
+  readonly drainMs: number;
+  readonly timers: Timers;
+  stopListening(): unknown;
+}
+
+/**
+ * Has callers find another process at the port, without an error for any of them: answers close their connections, then no new
+ * ones are taken. Resolves once all is quiet here, or after `drainMs`.
+ */
+async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingServer): Promise<void> {
+  const { clock } = gateway;
+  const until = clock() + drainMs;
+  const pass = async (ms: number) => {
+    for (const end = clock() + ms; clock() < end; ) await pause(timers, LOOK_MS);
+  };
+  gateway.isLeaving = true;
+  await pass(MOVE_MS);
+  passOverConnections(port);
+  await pass(ACCEPT_MS);
+  stopListening();
+  // The last answer of a stream that began before said nothing of closing: its caller may send once more.
+  do await pass(MOVE_MS);
+  while (gateway.inFlight.size > 0 && clock() < until);
 }

@@ -20,7 +20,7 @@ interface SweepOptions {
 }
 
 /** Resolves what dead epochs have left of one kind, each once. Rejects with StoreError. */
-export type SweepPart = () => Promise<void>;
+type SweepPart = () => Promise<void>;
 
 /**
  * Resolves what instances have left that will not come back: holds, payments, running names. One instance

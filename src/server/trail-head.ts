@@ -11,7 +11,7 @@ import type { Log } from '../telemetry/log.ts';
 import { keepDoing } from './keep-doing.ts';
 
 /** Interval at which the head of the trail is noted, ms. */
-export const NOTE_HEAD_EVERY_MS = 60_000;
+const NOTE_HEAD_EVERY_MS = 60_000;
 
 /** Has the head of the trail, outside the store. */
 const headFile = (data: string): string => join(data, 'trail.head');

@@ -1,15 +1,14 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
-import { iso } from '../core/clock.ts';
+import { DAY_MS, iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Learner } from '../learning/learner.ts';
 import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
+import type { Scores } from '../records/scores.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
-const DAY_MS = 86_400_000;
 /** Days that ended logins are kept. */
 const LOGIN_DAYS = 7;
 
@@ -20,7 +19,7 @@ const HOLD_DAYS = 7;
 interface PrunedParts {
   readonly records: Records;
   readonly idempotency: Idempotency;
-  readonly learner: Pick<Learner, 'prune'>;
+  readonly scores: Pick<Scores, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
   readonly store: Pick<OpenStore, 'commit' | 'ledger' | 'logins' | 'rates' | 'traffic' | 'trail'>;
   /** Milliseconds since 1970. */
@@ -32,7 +31,7 @@ type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
 export async function prune(parts: PrunedParts, { recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
-  const { records, idempotency, learner, threads, store, now } = parts;
+  const { records, idempotency, scores, threads, store, now } = parts;
   try {
     await idempotency.prune();
     await threads.prune();
@@ -40,7 +39,7 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
     await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await store.traffic.prune(now());
     await store.rates?.prune();
-    await learner.prune(days * DAY_MS);
+    await scores.prune(days * DAY_MS, now());
     const time = now();
     if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);
     // The last: a lock that a long query keeps may be in its way.

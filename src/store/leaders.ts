@@ -5,7 +5,7 @@ import type { Write } from './store.ts';
 
 /**
  * Work that one instance does for all. `sweep`: resolves what dead instances left. `reconcile`: asks chains about payments. `count`: the
- * traffic. `learning`: stores what was learned. `prune`: deletes old rows. `alerts`: looks at budgets and keys.
+ * traffic. `learning`: stores the usual lengths of questions. `prune`: deletes old rows. `alerts`: looks at budgets and keys.
  */
 export const LEADER_JOBS = ['sweep', 'reconcile', 'count', 'learning', 'prune', 'alerts'] as const;
 export type LeaderJob = (typeof LEADER_JOBS)[number];

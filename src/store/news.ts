@@ -26,7 +26,7 @@ export type NewsListener = () => void | Promise<void>;
  * never: `look` is the net.
  *
  * A change raises its subject by itself: writes to the tables of keys (all but last uses), of the blocklist (`wallets`), of
- * broken declarations (`endpoints`) and of resets (`learning`), grants and corrections that are asked for (`funds`), terms that the
+ * broken declarations (`endpoints`) and of resets of scores (`learning`), grants and corrections that are asked for (`funds`), terms that the
  * books accept (`policy`, `budgets`), and a server that takes its place (`instances`). `people` and `logins` are those of sign-in.
  */
 export interface News {

@@ -53,7 +53,7 @@ export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
 /**
  * The thing that was changed: a `key`, a `decision`, a `payment` or a `model` by its ID, a `wallet` by its address, the `policy` by its
- * revision, all that was learned (`learning`), the `trail` itself.
+ * revision, all scores (`learning`), the `trail` itself.
  */
 export interface TrailSubject {
   readonly kind: string;

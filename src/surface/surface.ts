@@ -69,7 +69,7 @@ export interface Surface {
 }
 
 /** A request as its surface has read it. */
-export interface SurfaceRequest {
+interface SurfaceRequest {
   /** The request as all else sees it. */
   readonly request: ModelRequest;
   /** The form of the stream that the caller asks for; null for an answer in one JSON body. */

@@ -1,4 +1,4 @@
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../core/clock.ts';
 
 /** Gives the number of lines suppressed since the last one that passed; null if this one, at `now` ms, is suppressed, too. */
 export type LineLimit = (now: number) => number | null;

@@ -7,7 +7,7 @@ import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
 /** Fields of one event. Never a prompt or an answer; secrets are removed. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-export type LogLevel = 'info' | 'warn' | 'error';
+type LogLevel = 'info' | 'warn' | 'error';
 
 export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
 

@@ -1,5 +1,7 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
+
 /** The longest wait that is accepted from a provider: a day, in ms. */
-const RETRY_AFTER_MAX = 86_400_000;
+const RETRY_AFTER_MAX = DAY_MS;
 
 /**
  * Returns the wait that a provider requests, in ms: from `retry-after-ms`, else `retry-after` in seconds or as a date;
@@ -37,7 +39,7 @@ function untilReset(headers: Headers, now: number): number | undefined {
   return longest;
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 /** `1s`, `6m0s`, `120ms`, `1h2m3.5s`. Not a bare number: it may mean seconds or a date. */
 function duration(text: string | null): number | undefined {

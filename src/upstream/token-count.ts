@@ -20,7 +20,7 @@ export type TokenCount =
   | { readonly tokens: null; readonly retryAfterMs: number | null };
 
 /** An endpoint that a prompt may be sent to. */
-export interface CountingEndpoint extends Pick<CallTerms, 'deadlines' | 'alarms'> {
+interface CountingEndpoint extends Pick<CallTerms, 'deadlines' | 'alarms'> {
   readonly target: UpstreamTarget;
   readonly health: EndpointHealth;
 }

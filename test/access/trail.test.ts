@@ -87,12 +87,12 @@ test('of revocations and rotations by many processes at once one revocation coun
     Promise.all(Array.from({ length: 3 }, () => run('rotate', info.id))),
     Promise.all(Array.from({ length: 3 }, () => run('revoke', info.id))),
   ]);
-  expect(revoked.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
+  expect(revoked.map(({ code }) => code)).toEqual([0, 0, 0]);
   await keys.refresh();
   const made = rotated.filter(({ code }) => code === 0).map(({ out }) => out.split('\n')[0]!);
   for (const secret of [key, ...made]) expect(reasonOf(keys, secret)).not.toBeNull();
   const actions = (await keys.trail(ALL)).map(({ action }) => action);
   expect(actions).toEqual(['revoke', ...Array(made.length).fill('rotate'), 'create']);
-  for (const { code, err } of rotated) if (code !== 0) expect(err).toContain(`no valid key with the ID ${info.id}`);
+  for (const { code, err } of rotated) if (code !== 0) expect(err).toContain('No valid key has this ID');
   await close();
 });

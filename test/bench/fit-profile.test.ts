@@ -1,24 +1,20 @@
 import { expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { digest, examplesBySet, fit, SETS, taughtFeatures, taughtStems } from '../../bench/profile-fit.ts';
-import { STEMS } from '../../src/routing/profile/stems.ts';
-import { WEIGHTS } from '../../src/routing/profile/weights.ts';
+import stems from '../../src/routing/profile/stems.json' with { type: 'json' };
+import features from '../../src/routing/profile/weights.json' with { type: 'json' };
 import { effort, isDeep } from '../deep/effort.ts';
 import { promptsOf } from '../routing/profile/prompts.ts';
 
-const FILE = join(import.meta.dir, '../../src/routing/profile/weights.ts');
-
 test('the committed weights of the profile follow from the prompts and features of today: else run `bun bench/fit-profile.ts`', () => {
-  expect(readFileSync(FILE, 'utf8')).toContain(`Digest of what it follows from: ${digest()}.`);
+  expect([features.digest, stems.digest]).toEqual([digest(), digest()]);
 });
 
 test.if(isDeep)('the committed weights of the profile are those that the labelled prompts teach', () => {
   const { proved } = effort('profile', 0, 1);
   const examples = [...examplesBySet().values()].flat();
   const weights = fit(examples);
-  expect(taughtFeatures(weights)).toEqual(WEIGHTS);
-  expect(taughtStems(weights)).toEqual(STEMS.trim().split(/\s+/));
+  expect(taughtFeatures(weights)).toEqual(features.rows);
+  expect(taughtStems(weights)).toEqual(stems.rows);
   proved(`${examples.length} examples of labelled prompts teach the committed weights again`);
 });
 

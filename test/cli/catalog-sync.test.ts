@@ -151,14 +151,11 @@ describe('a list becomes a patch to review:', () => {
   });
 
   test.each(['openai', 'anthropic', 'gemini', 'openrouter', 'vllm', 'ollama'])(
-    '%s: beside the policy it is right, and in the form of policy fmt',
+    '%s: the file is valid in the folder of the policy',
     async (provider) => {
       const reviewed = writePolicy({ 'policy.yaml': POLICY, 'patch.yaml': await patchOf(provider) });
       const { code, out } = await runHere(['policy', 'check', reviewed], ENV, '', () => NOW);
       expect([code, out]).toEqual([0, expect.stringContaining('2 files')]);
-      expect((await runHere(['policy', 'fmt', '--check', join(reviewed, 'patch.yaml')])).out).not.toContain(
-        'patch.yaml:',
-      );
       rmSync(reviewed, { recursive: true, force: true });
     },
   );

@@ -12,7 +12,7 @@ const parse = (args: readonly string[], env: Environment = {}) => parseCommand(a
 
 test('a wrong subcommand leads to the one that is near, and to all', () => {
   expect(unknownCommand('policy', 'chek').message).toBe(
-    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, fmt, schema, push, history or rollback. See ./signalbox help policy.',
+    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, schema, push, history or rollback. See ./signalbox help policy.',
   );
   expect(unknownCommand('keys').message).toMatch(/^keys takes create, .* or log\. See \.\/signalbox help keys\.$/);
 });
@@ -58,9 +58,12 @@ test('every command of every group is accepted before a database is opened', () 
     expect(() => parse([...command.split(' '), '--data', '/a'])).not.toThrow(/takes/);
 });
 
-test('a word for which no command is needed says what to do instead', () => {
-  const { message } = unknownCommand('', 'stop');
-  expect(message).toContain('SIGTERM stops a server');
+test.each([
+  ['', 'stop', 'SIGTERM stops a server'],
+  ['policy', 'fmt', '`npx prettier --write policies`'],
+])('a word for which no command is needed says what to do instead: %s %s', (group, word, instead) => {
+  const { message } = unknownCommand(group, word);
+  expect(message).toContain(instead);
   expect(message).not.toContain('Did you mean');
 });
 
@@ -187,8 +190,8 @@ test('help is a line for each of all commands, usage for a group, and everything
       .split('\n')
       .filter((line) => /^ {2}\.\/signalbox [a-z ]+ {2}\S.*\.$/.test(line)),
   ).toHaveLength(Object.keys(HELP).length);
-  expect(help('keys')).toContain('[--overlap 24h]');
-  expect(help('keys')).not.toContain('at most 30d');
+  expect(help('keys')).toContain('[--overlap 30d]');
+  expect(help('keys')).not.toContain('The old secret works');
   for (const [command, { usage, details = DATA }] of Object.entries(HELP)) {
     const text = help(...command.split(' '));
     for (const line of [...usage.split('\n'), ...details.split('\n')]) expect(text).toContain(line);

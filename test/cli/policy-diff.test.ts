@@ -203,6 +203,47 @@ describe('signalbox policy diff', () => {
     rmSync(join(repository, '.gitattributes'));
   });
 
+  test('leaves the repository of a commit as it is', async () => {
+    const state = async () => {
+      const files = readdirSync(join(repository, '.git'), { recursive: true, encoding: 'utf8' }).sort();
+      return [files, (await runToEnd(['git', 'status', '--porcelain'], {}, repository)).out];
+    };
+    const before = await state();
+    expect((await diffHere('HEAD~1', 'HEAD')).code).toBe(2);
+    expect(await state()).toEqual(before);
+  });
+
+  test.each(['sha1', 'sha256'])(
+    'reads the top folder of a repository with %s, and reports what a commit lacks',
+    async (format) => {
+      const own = temporaryFolder();
+      const run = async (...args: string[]) => {
+        const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+        const { code, out, err } = await runToEnd(['git', ...who, ...args], {}, own);
+        if (code !== 0) throw new Error(err);
+        return out.trim();
+      };
+      const save = async () => {
+        await run('add', '-A');
+        await run('commit', '-qm', 'next');
+      };
+      await run('init', '-q', `--object-format=${format}`);
+      writeFileSync(join(own, 'p.yaml'), plain(BEFORE));
+      await save();
+      expect(await diffIn({ folder: own }, 'HEAD', '--json')).toMatchObject({ code: 0, err: '' });
+      symlinkSync(join(own, 'p.yaml'), join(own, 'today.yaml'));
+      await save();
+      expect((await diffIn({ folder: own }, 'HEAD', 'HEAD')).out).toMatch(/HEAD:today\.yaml.* cannot be read/);
+      const blob = await run('rev-parse', 'HEAD:p.yaml');
+      rmSync(join(own, '.git/objects', blob.slice(0, 2), blob.slice(2)));
+      expect(await diffIn({ folder: own }, 'HEAD')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/git cannot read all of HEAD: .*p\.yaml/),
+      });
+      rmSync(own, { recursive: true });
+    },
+  );
+
   test('tells a section that is one value in a line, and gives no unit to a figure that is not there', async () => {
     const text = `answer_worth: 20\n${plain(BEFORE)}`;
     const refusing = 'constraints: [{ name: no, require: model.price.output > 12.0 }]';
@@ -294,7 +335,10 @@ describe('signalbox policy diff', () => {
       [diff(['HEAD:nope']), /HEAD has no folder nope in .*; name another as HEAD:path\/to\/folder\.$/],
       [diff(['HEAD:../x']), /HEAD:\.\.\/x: that folder is not in the repository/],
       [diffHere('./nope'), /The policy folder \.\/nope cannot be read\.$/],
-      [diffIn({ path: '/nowhere' }, 'HEAD'), /git finds nothing: git is not installed\.$/],
+      [
+        diffIn({ path: '/nowhere' }, 'HEAD'),
+        /git finds nothing: git is not installed; install it, .*name its folder\.$/,
+      ],
       [diffIn({ folder: data }, 'HEAD'), /git finds nothing: not a git repository/],
       [
         bad('{"request": {"messages": []}, "count": 0}'),

@@ -160,21 +160,20 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
       ],
     });
     expect(cases[1].failures[0]).toEqual({ key: 'task', expected: 'writing', got: 'coding', hint: null });
-    expect(coverage.classes.endpoints).toMatchObject({ total: 3, touched: 3, percent: 100, untouched: [] });
-    expect(coverage).toMatchObject({ touched: 7, total: 9, percent: 77.7, min: null, enough: true });
+    const untouched = {
+      kind: 'constraint',
+      name: 'legal-is-cheap',
+      file: place,
+      line: lineOf('name: legal-is'),
+      column: 13,
+    };
+    expect(coverage).toEqual({ touched: 3, total: 4, percent: 75, min: null, enough: true, untouched: [untouched] });
   });
 
   test('counts what no case touched, with its place, and ends with 2 below the least that is asked for', () => {
     expect(covered.code).toBe(0);
-    expect(covered.out).toContain(`constraints  1 of 2      50 %
-  untouched    legal-is-cheap  ${place}:${lineOf('name: legal-is')}:13
-  always true  eu-only  ${place}:${lineOf('name: eu-only')}:13
-preferences  0 of 0      100 %
-models       2 of 2      100 %
-endpoints    3 of 3      100 %
-selectors    1 of 2      50 %
-  untouched    other  ${place}:${lineOf('other:')}:3
-Coverage: 77.7 %, 7 of 9.
+    expect(covered.out).toContain(`untouched  constraint  legal-is-cheap  ${place}:${lineOf('name: legal-is')}:13
+Coverage: 75 %, 3 of 4 rules and models.
 `);
   });
 
@@ -191,7 +190,7 @@ Coverage: 77.7 %, 7 of 9.
       run('test', broken),
       run('test', folder, '--case', 'the spre one serves'),
       run('test', folder, '--min', '101'),
-      run('test', folder, '--case', 'Europe is the', '--min', '77.8'),
+      run('test', folder, '--case', 'Europe is the', '--min', '75.1'),
     ]);
     expect(wrong.code).toBe(2);
     expect(wrong.out).toContain('unknown-reference  there is no provider `secnd`');
@@ -202,7 +201,7 @@ Coverage: 77.7 %, 7 of 9.
     );
     expect(tooMuch).toMatchObject({ code: 1, err: 'signalbox: --min takes a percentage from 0 to 100, not "101".\n' });
     expect(below.code).toBe(2);
-    expect(below.out).toContain('7 of 9; the minimum is 77.8 %: most untouched parts are constraints, 1 of 2.');
+    expect(below.out).toContain('3 of 4 rules and models; the minimum is 75.1 %.');
   });
 });
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { host } from '../../src/cli/plugin/gateway-parts.ts';
 import { samplesBeside } from '../../src/cli/plugin/samples.ts';
-import { exampleEstimator } from '../../src/cli/plugin/templates/estimator/index.ts';
 import { exampleProvider } from '../../src/cli/plugin/templates/provider/index.ts';
 import { exampleStrategy } from '../../src/cli/plugin/templates/strategy/index.ts';
 import type { Sample } from '../../src/conformance/samples.ts';
@@ -39,9 +38,7 @@ const kept: string[] = [];
 afterAll(() => proved(`every law of \`signalbox plugin test\`, for ${kept.join(', ')}`));
 
 test.each(
-  [...shipped, exampleStrategy, exampleProvider, exampleEstimator].map(
-    (plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const,
-  ),
+  [...shipped, exampleStrategy, exampleProvider].map((plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const),
 )(`the %s keeps every law (seed ${seed})`, (name, plugin) => {
   const samples = plugin === exampleProvider ? template : recorded(plugin.name);
   const reports = [...examine(plugin, { host, samples }, { seed, runs })];

@@ -3,12 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml';
-import { joined } from '../../src/console/views/policies/editor/join.ts';
 import { helpFor, wordsAt } from '../../src/console/views/policies/editor/policy-words.ts';
 import { placeAt } from '../../src/console/views/policies/editor/yaml-place.ts';
 import { tries } from '../deep/effort.ts';
 
-/** The editor's pure parts: where the cursor stands, which words fit there, and two edits of one text. */
+/** The editor's pure parts: where the cursor stands, and which words fit there. */
 const NAME = 'the place of the cursor is that of the parser';
 
 const key = fc.constantFrom('name', 'models', 'price', 'on', 'a-b', 'x.y', 'long_key');
@@ -117,42 +116,5 @@ describe('the words that fit', () => {
     const text = 'credits:\n  usd_per_credit';
     const place = placeAt(text, text.length);
     expect(place && helpFor(SCHEMA, place, 'usd_per_credit')).toContain('USD that one Credit is worth');
-  });
-});
-
-const JOIN = 'two edits are joined, and nothing of either is lost';
-const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 12 }).map((lines) => lines.join('\n'));
-
-test(`${JOIN}: one that changes nothing yields to the other, equal ones are one, and their order does not matter`, () => {
-  const law = (join_: typeof joined) =>
-    fc.property(text, text, text, (base, mine, theirs) => {
-      const both = join_(base, mine, theirs);
-      const turned = join_(base, theirs, mine);
-      return (
-        join_(base, mine, base).text === mine &&
-        join_(base, base, theirs).text === theirs &&
-        join_(base, mine, mine).conflicts.length === 0 &&
-        join_(base, mine, mine).text === mine &&
-        both.conflicts.length === turned.conflicts.length &&
-        (both.conflicts.length > 0 || both.text === turned.text)
-      );
-    });
-  fc.assert(law(joined), tries(JOIN, 400, 20_000));
-  // One that says nothing where mine hides theirs.
-  const silent: typeof joined = (...texts) => ({ ...joined(...texts), conflicts: [] });
-  expect(fc.check(law(silent), tries(JOIN, 400, 20_000)).failed).toBe(true);
-  const last: typeof joined = (base, mine, theirs) => ({ text: mine === base ? theirs : mine, conflicts: [] });
-  expect(fc.check(law(last), tries(JOIN, 400, 20_000)).failed).toBe(true);
-});
-
-test('edits of places apart are both there, and of one place mine stays and the line is said', () => {
-  const base = 'one\ntwo\nthree\nfour\nfive\n';
-  expect(joined(base, base.replace('one', 'mine'), base.replace('five', 'theirs'))).toEqual({
-    text: 'mine\ntwo\nthree\nfour\ntheirs\n',
-    conflicts: [],
-  });
-  expect(joined(base, base.replace('three', 'mine'), base.replace('three', 'theirs'))).toEqual({
-    text: base.replace('three', 'mine'),
-    conflicts: [3],
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createIds, idAbove, idAt, idText, parseId, timeOfId } from '../../src/core/id.ts';
+import { createIds, idAt, idText, parseId, timeOfId } from '../../src/core/id.ts';
 import { tries } from '../deep/effort.ts';
 
 const START = Date.UTC(2026, 10, 20, 12);
@@ -122,18 +122,6 @@ describe('IDs', () => {
     );
     expect(idText('dec_', idAt(START) + 8_191)).toBe('dec_0295v7tqznj');
     expect(timeOfId(idAt(START) + 8_191)).toBe(START);
-  });
-
-  test('an ID above one of another slot stays in its own', () => {
-    const id = fc.integer({ min: idAt(START), max: idAt(START + 5) });
-    fc.assert(
-      fc.property(id, id, (own, last) => {
-        const above = idAbove(own, last);
-        expect([above > last, above >= own, above % 128]).toEqual([true, true, own % 128]);
-        expect(above === own || above - 128 <= last).toBe(true);
-      }),
-      tries('an ID above another stays in its slot', 300, 10_000),
-    );
   });
 
   test('an ID that is not admitted is not given, and is the next one again', () => {

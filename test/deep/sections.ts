@@ -96,10 +96,6 @@ export const SECTIONS: readonly Section[] = [
   { name: 'seen', files: ['test/e2e/seen-law.test.ts'] },
   { name: 'metrics-money', files: ['test/ledger/metrics-law.test.ts'] },
   {
-    name: 'learning',
-    files: ['test/estimators/laws.test.ts', 'test/learning/crash-law.test.ts', 'test/learning/influence.test.ts'],
-  },
-  {
     name: 'costly',
     files: [
       'test/system/bench/console-generate.test.ts',
@@ -121,7 +117,7 @@ export const SECTIONS: readonly Section[] = [
       'test/system/crash/disk.test.ts',
       'test/system/deploy/binary.test.ts',
       'test/system/deploy/ledger-note.test.ts',
-      'test/system/deploy/v0.1-next.test.ts',
+      'test/system/deploy/earlier.test.ts',
       'test/system/docs/payments-script.test.ts',
       'test/system/docs/pictures.test.ts',
       'test/system/docs/readme.test.ts',
@@ -149,7 +145,6 @@ export const SECTIONS: readonly Section[] = [
   { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },
   { name: 'names', files: ['test/policy/wildcards.test.ts'] },
   { name: 'edited-answer', files: ['test/laws/edited-answer.test.ts'] },
-  { name: 'policy-fmt', files: ['test/system/cli/policy-fmt-law.test.ts'] },
   {
     name: 'laws',
     files: [

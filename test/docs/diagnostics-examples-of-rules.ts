@@ -84,9 +84,19 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       correction: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
     },
     'former-key': {
-      golden: 'learning-signals-former',
+      golden: 'learning-misspelt',
       mend: 'Remove the key.',
-      correction: ['  signals: { retry: off }\n', ''],
+      correction: ['learning:\n  - mode: shadows\n', ''],
+    },
+    'choices-changed': {
+      golden: 'learning-on',
+      mend: 'Declare `quality` by task as accurately as you can, and remove the key.',
+      correction: ['learning: { mode: on, explore: {} }\n', ''],
+    },
+    'former-plugin': {
+      golden: 'plugin-estimator',
+      mend: 'Remove the plugin.',
+      correction: ['plugins:\n  - ./plugins/tally.ts\n', ''],
     },
     'departs-from-base': {
       golden: 'selector-departs-from-base',
@@ -151,11 +161,6 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       golden: 'rule-fails-for-a-model',
       mend: 'Use `in` instead of an index.',
       correction: ['model.tags[1] == "private"', `'"private" in model.tags'`],
-    },
-    'learning-idle': {
-      golden: 'learning-explores-while-off',
-      mend: 'Set `mode: shadow`, remove `explore`, or raise `feedback_weight`.',
-      correction: ['mode: off', 'mode: shadow'],
     },
   },
 };

@@ -6,6 +6,7 @@ import { box, DIM, FAINT, LINE, picture, text } from './svg.ts';
 const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, string>>])[] = [
   ['start', { server: 'the life of a server: start, reload, drain' }],
   ['doors', { http: 'routes, admission', cli: 'commands', console: 'the web client' }],
+  ['operations', { admin: 'what operators can do, each stated once' }],
   ['operators', { operate: 'what operators ask for', conformance: 'the laws of plugins' }],
   ['dialects', { surface: 'the dialects that callers speak' }],
   [
@@ -28,7 +29,6 @@ const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, 
       access: 'keys, limits',
       upstream: 'sockets, health',
       records: 'decisions, content',
-      learning: 'outcomes',
       importers: 'from LiteLLM',
       tokenizer: 'exact counts',
       'plugin-host': 'registry',
@@ -88,14 +88,7 @@ export function housePicture(): string {
   }
   body.push(`<line x1="28" x2="${RIGHT}" y1="${y}" y2="${y}" stroke="${LINE}"/>`);
   body.push(box(LEFT, y + 14, 392, HEIGHT_OF_ROOM), text(LEFT + 10, y + 33, 'plugins/', 'font-weight="600"'));
-  body.push(
-    text(
-      LEFT + 10,
-      y + 50,
-      'strategies, providers, estimators; import contract/ alone',
-      `font-size="11" fill="${DIM}"`,
-    ),
-  );
+  body.push(text(LEFT + 10, y + 50, 'strategies, providers; import contract/ alone', `font-size="11" fill="${DIM}"`));
   body.push(
     box(LEFT + 400, y + 14, RIGHT - LEFT - 400, HEIGHT_OF_ROOM),
     text(LEFT + 410, y + 33, 'policies/', 'font-weight="600"'),

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AlertCounts } from '../../src/alerts/counts.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
-import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
+import { scoreFamilies } from '../../src/records/scores.ts';
 import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
@@ -25,13 +25,6 @@ const never = (): never => {
 };
 const log = createLog({ write: () => {}, pretty: false, now: () => 0 });
 const nothing = { commits: { counts: new Float64Array(0), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
-const NOTHING_LEARNT = {
-  scores: 0,
-  withheld: 0,
-  brier: { declared: Number.NaN, estimated: Number.NaN },
-  known: 0,
-  faults: 0,
-};
 const NO_NEWS = { raise: never, on: never, look: never, ageOf: () => 0, lookEveryMs: 100 };
 const watched = watchProcess();
 watched.stop();
@@ -42,7 +35,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   edge: [...createEdgeMetrics().families, ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 })],
   endpoints: [...endpointFamilies(() => []), ...taskFamilies(never)],
   policy: policyFamilies({ lease: never, status: never }, ''),
-  learning: learningFamilies({ activity: NOTHING_LEARNT }),
+  learning: scoreFamilies({ count: 0 }),
   ledger: ledgerFamilies({ sample: never }),
   payments: paymentFamilies({ activity: { counts: new PaymentCounts(), unsettled: never, networks: never } }),
   alerts: new AlertCounts().families,

@@ -101,12 +101,6 @@ Options of a selector. \`auto-fast\` and \`auto-cheap\` also take those of \`aut
 
 ${pluginRows('strategy')}
 
-### Estimators
-
-Options of \`learning\`.
-
-${pluginRows('estimator')}
-
 ### Adapters
 
 Settings of a provider.
@@ -128,7 +122,9 @@ ${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
 function section(name: string): string {
   const schema: TSchema = SECTIONS[name as keyof typeof SECTIONS];
   const list = schema.type === 'array' ? ' A list.' : '';
-  return `## ${name}\n\n${schema.description}${list} [More](${PAGES[name]}).\n\n${HEAD}${rowsOf(schema, '', SHARED[name]).join('\n')}`;
+  const rows = rowsOf(schema, '', SHARED[name]);
+  const table = rows.length > 0 ? `\n\n${HEAD}${rows.join('\n')}` : '';
+  return `## ${name}\n\n${schema.description}${list} [More](${PAGES[name]}).${table}`;
 }
 
 function valueRows(name: string, schema: TSchema): string[] {
@@ -212,10 +208,12 @@ function otherKeys({ properties, additionalProperties }: TSchema, path: string):
   return properties && additionalProperties?.type ? [row(`${path}.<task>`, additionalProperties, false)] : [];
 }
 
-/** The schema of what stands under each name of a map; null where its keys are known. */
+/** The schema of what stands under each name of a map, with the keys of every kind of name; null where its keys are known. */
 function named(schema: TSchema): TSchema | null {
-  const [pattern]: TSchema[] = Object.values(schema.patternProperties ?? {});
-  return pattern?.properties ? pattern : null;
+  const [first, ...others]: TSchema[] = Object.values(schema.patternProperties ?? {});
+  if (!first?.properties) return null;
+  const all = [first, ...others, first].map(({ properties }) => properties);
+  return { ...first, properties: Object.assign({}, ...all) };
 }
 
 function row(path: string, schema: TSchema, isRequired: boolean): string {

@@ -6,7 +6,7 @@ export const code = (value: unknown): string => `\`${typeof value === 'string' ?
 export const cell = (text: string): string => text.replaceAll('|', '\\|').trim();
 
 export function typeName(schema: TSchema): string {
-  const options: TSchema[] | undefined = schema.anyOf;
+  const options: TSchema[] | undefined = schema.properties ? undefined : schema.anyOf;
   if (options?.every((option) => 'const' in option)) return wordsOf(options);
   if ('const' in schema) return `\`${schema.const}\``;
   if (schema.type === 'array') return listName(schema.items);
@@ -24,7 +24,7 @@ function wordsOf(options: readonly TSchema[]): string {
 }
 
 function listName(items: TSchema | undefined): string {
-  if (items?.anyOf) return `list of ${typeName(items)}`;
+  if (items?.anyOf && !items.properties) return `list of ${typeName(items)}`;
   return items?.type === 'string' ? 'texts' : 'list';
 }
 

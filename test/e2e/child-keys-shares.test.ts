@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { waitFor } from '../support/answers.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
@@ -14,8 +14,7 @@ const box = useSignalbox(() => ({
   policy: testPolicy(
     { first: upstream.url },
     { best: { endpoints: ['first'] } },
-    `learning: { mode: on }
-gateway:
+    `gateway:
   concurrency_max: ${PLACES}
   queue_max: 0
   failed_auth_per_minute: ${FAILURES}
@@ -55,19 +54,6 @@ test('the children of a key hold its places of the server, and leave the last to
   expect([(await chat(children[2]!)).status, (await chat(stranger)).status]).toEqual([503, 200]);
   leaving.abort();
   await Promise.all(held);
-});
-
-test('the scores of all children of a key count as its own', async () => {
-  const parent = await delegating();
-  for (const key of [parent, await child(parent), await child(parent)]) {
-    const { platform } = await answerOf(await chat(key));
-    const scored = await box.post('/v1/feedback', { decision_id: platform.decision_id, score: 1 }, withKey(key.key));
-    expect(await scored.json()).toMatchObject({ result: 'learnt' });
-  }
-  const { keys } = (await (await box.get('/admin/learning')).json()) as { keys: { key_id: string; learnt: number }[] };
-  const known = keys.map(({ key_id }) => key_id);
-  expect(known).toContain(parent.id);
-  expect(keys.find(({ key_id }) => key_id === parent.id)?.learnt).toBeCloseTo(3, 1);
 });
 
 test('requests with ended children of a key are counted together, wherever they come from', async () => {

@@ -5,14 +5,13 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Scores by the door that a client uses, on a server that learns and on one that does not. */
+/** Scores by the door that a client uses. */
 const upstream = useUpstream();
 let box: Signalbox;
-let off: Signalbox;
 let other: string;
 
 const messages = [{ role: 'user', content: 'Write a function that adds two numbers.' }];
-const chat = async (one = box, body: object = {}) =>
+const chat = async (one = box, body: object = {}): Promise<string> =>
   (await answerOf(await one.post('/v1/chat/completions', { model: 'auto', messages, ...body }))).platform.decision_id;
 const give = (body: object, one = box, init: RequestInit = {}) => one.post('/v1/feedback', body, init);
 const told = async (body: object) => {
@@ -24,15 +23,12 @@ const told = async (body: object) => {
 beforeAll(async () => {
   const models = { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } };
   const more = 'gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }\n';
-  const policy = testPolicy({ fake: upstream.url }, models, `${more}learning: { mode: on }\n`);
-  [box, off] = await Promise.all([
-    startSignalbox({ policy, env: UPSTREAM_ENV }),
-    startSignalbox({ policy: testPolicy({ fake: upstream.url }, models, more), env: UPSTREAM_ENV }),
-  ]);
+  const policy = testPolicy({ fake: upstream.url }, models, more);
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   other = await box.makeKey('--scope', 'admin,chat');
 });
 afterAll(async () => {
-  await Promise.all([box.stop(), off.stop()]);
+  await box.stop();
 });
 
 describe('POST /v1/feedback', () => {
@@ -82,24 +78,40 @@ describe('POST /v1/feedback', () => {
     await expectError(await give({ decision_id: decision, score: 0 }), 'nothing_to_score', 'decision_id');
   });
 
-  test('says so where learning is off', async () => {
-    await expectError(await give({ decision_id: await chat(off), score: 1 }, off), 'learning_off');
+  test('counts at most once, even if it comes several times at once', async () => {
+    const decision = await chat(box, { model: 'best' });
+    const given = await Promise.all(
+      Array.from({ length: 8 }, () => told({ decision_id: decision, score: 1 }) as Promise<{ result: string }>),
+    );
+    expect(given.map(({ result }) => result).sort()).toEqual(['learnt', ...Array(7).fill('repeated')]);
   });
 });
 
-test('what is scored is learnt', async () => {
-  const learnt = async () => {
-    const { quality } = (await (await box.get(`/v1/decisions/${await chat(box, { model: 'best' })}`)).json()) as {
-      quality: Record<string, number>;
-    };
-    return quality.best!;
+test('scores change no decision, and their means are shown by model and task', async () => {
+  const qualityOf = async (decision: string) => {
+    const { quality } = (await (await box.get(`/v1/decisions/${decision}`)).json()) as { quality: { plain: number } };
+    return quality.plain;
   };
-  const before = await learnt();
-  for (let i = 0; i < 8; i++) {
-    const decision = await chat(box, { model: 'best', user: String(i) });
-    await told({ decision_id: decision, score: 0 });
-  }
-  expect(await learnt()).toBeLessThan(before);
+  // Its task is not read.
+  const scored = async (score: number) => {
+    const decision = await chat(box, { model: 'plain', user: `${score}` });
+    await told({ decision_id: decision, score });
+    return await qualityOf(decision);
+  };
+  expect((await box.run('learn', 'reset', '--yes')).code).toBe(0);
+  expect([await scored(0), await scored(0.25), await scored(0.5)]).toEqual([0.5, 0.5, 0.5]);
+  const shown = await (await box.get('/admin/learning')).json();
+  const figures = { model: 'plain', outcomes: 3, declared: 0.5, learnt: 0.25, difference_points: -25 };
+  expect(shown).toMatchObject({
+    mode: 'off',
+    models: [
+      { ...figures, task: null },
+      { ...figures, task: 'unread' },
+    ],
+    keys: [],
+  });
+  expect(JSON.parse((await box.run('learn', 'status', '--json')).out)).toEqual(shown);
+  expect(await (await box.get('/metrics')).text()).toMatch(/signalbox_outcomes_total\{source="caller"\} [1-9]\d*\n/);
 });
 
 test('a refused request does not count as a question: it moves no estimate', async () => {

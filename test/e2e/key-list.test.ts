@@ -9,7 +9,7 @@ async function make(...flags: string[]): Promise<string> {
 async function list(...flags: string[]): Promise<string[]> {
   const { code, out } = await box.run('keys', 'list', ...flags, '--json');
   expect(code).toBe(0);
-  return (JSON.parse(out) as { readonly name: string }[]).map(({ name }) => name);
+  return (JSON.parse(out).data as { readonly name: string }[]).map(({ name }) => name);
 }
 
 beforeAll(async () => {
@@ -41,13 +41,12 @@ test('keys list finds the keys of a team by its name', async () => {
   await make('--name', 'crawler', '--team', 'search');
   expect(await list('--team', 'search')).toEqual(['crawler']);
   expect(await list('--team', ((await team.json()) as { id: string }).id)).toEqual(['crawler']);
-  const { code, err } = await box.run('keys', 'list', '--team', 'serach');
-  expect([code, err]).toEqual([1, 'signalbox: There is no team with the ID or name "serach".\n']);
+  expect(await list('--team', 'serach')).toEqual([]);
 });
 
 test('keys list refuses a state that there is none of', async () => {
   const { code, err } = await box.run('keys', 'list', '--state', 'odd');
-  expect([code, err]).toEqual([1, 'signalbox: --state is valid, suspended, expired or revoked, not "odd".\n']);
+  expect([code, err]).toEqual([1, expect.stringMatching(/--state must be one of "valid", "suspended"/)]);
 });
 
 test('GET /admin/keys?search= finds a part of a name or of an ID, in any case', async () => {

@@ -54,7 +54,7 @@ async function usable(...flags: string[]): Promise<{ key: string; id: string }> 
   return made;
 }
 
-const list = async () => JSON.parse((await box.run('keys', 'list', '--json')).out) as Listed[];
+const list = async () => JSON.parse((await box.run('keys', 'list', '--json')).out).data as Listed[];
 
 describe('while the server runs', () => {
   test('a new key works within a second, and a revoked one stops within a second', async () => {
@@ -63,10 +63,8 @@ describe('while the server runs', () => {
     expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(id) });
     await waitFor(async () => (await status(key)) === 401, WITHIN);
     expect((await box.run('keys', 'list')).out).toMatch(new RegExp(`${id} .*revoked`));
-    expect(await box.run('keys', 'revoke', id)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('no valid key'),
-    });
+    // A repeat after an answer that was lost succeeds.
+    expect((await box.run('keys', 'revoke', id)).code).toBe(0);
   });
 
   test('a key of another case, with more or with less behind it, is not the key', async () => {
@@ -156,28 +154,26 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
   const cases: readonly [readonly string[], RegExp][] = [
     [[], /keys takes create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
     [['crate'], /keys takes create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
-    [['create', 'extra'], /Unexpected argument 'extra'/],
+    [['create', 'extra'], /keys create takes no "extra"/],
     [['create', '--nme', 'x'], /Unknown option '--nme'/],
-    [['create', '--scope', 'chat,amin'], /no scope "amin"/],
-    [['create', '--scope', ''], /no scope ""/],
+    [['create', '--scope', 'chat,amin'], /--scope must be one of "chat"/],
+    [['create', '--scope', ''], /--scope must be one of "chat"/],
     [['create', '--label', 'team'], /name=value/],
-    [['create', '--model', ''], /--model takes the ID/],
+    [['create', '--model', ''], /ID of a model must not be empty/],
     [['create', '--expires-in', 'soon'], /90m, 12h or 30d/],
     [['create', '--expires-in', '0d'], /1m to 36500d/],
     [['create', '--expires-in', '99999999999d'], /1m to 36500d/],
-    [['list', 'extra'], /Unexpected argument 'extra'/],
-    [['revoke'], /takes the ID of one key/],
-    [['revoke', 'a', 'b'], /takes the ID of one key/],
-    [['change', 'nobody', '--name', 'x'], /no valid key with the ID nobody/],
-    [['change', 'test00000001'], /Say what to change, such as --name/],
+    [['list', 'extra'], /keys list takes no "extra"/],
+    [['revoke'], /keys revoke takes an ID/],
+    [['revoke', 'a', 'b'], /keys revoke takes no "b"/],
+    [['change', 'nobody', '--name', 'x'], /No key that can be changed has this ID/],
+    [['change', 'test00000001'], /State what to change/],
     [['change', 'test00000001', '--rpm', '5', '--no-rpm'], /--no-rpm contradicts/],
-    [['change', 'test00000001', '--rpm', 'many'], /--rpm takes a whole number/],
-    [['change', 'test00000001', '--model', ''], /--model takes the ID/],
-    [['change', 'test00000001', '--no-budget', 'month'], /no budget of the window month in UTC/],
-    [['change', 'test00000001', '--no-label', 'team'], /The key has no label "team"/],
-    [['change', 'test00000001', '--no-budget', 'year'], /--no-budget takes a window such as month/],
-    [['resume', 'nobody'], /no valid key with the ID nobody/],
-    [['revoke', 'nobody'], /no valid key with the ID nobody/],
+    [['change', 'test00000001', '--rpm', 'many'], /--rpm must be a whole number/],
+    [['change', 'test00000001', '--model', ''], /ID of a model must not be empty/],
+    [['change', 'test00000001', '--no-budget', '--budget', '5/day'], /--no-budget contradicts/],
+    [['resume', 'nobody'], /No key that can be changed has this ID/],
+    [['revoke', 'nobody'], /No key has this ID/],
   ];
   for (const [args, message] of cases) {
     test.concurrent(`keys ${args.join(' ')}`, async () => {
@@ -218,7 +214,7 @@ describe('a rotation', () => {
     const cost = (await answerOf(await chat(key))).platform.credits_consumed;
     expect(cost).toBeGreaterThan(0);
     const { out } = await box.run('keys', 'rotate', id, '--overlap', '0');
-    expect(out).toContain('the old secret no longer works');
+    expect(out).toContain('old secret no longer works');
     await waitFor(async () => (await status(key)) === 401, WITHIN);
     const more = (await answerOf(await chat(out.split('\n')[0]!))).platform.credits_consumed;
     const shown = JSON.parse((await box.run('keys', 'show', id, '--json')).out);
@@ -251,17 +247,15 @@ describe('keys show and keys log', () => {
     const flags = ['--name', 'app', '--rpm', '60', '--tpm', '100000', '--streams', '4', '--budget', '500/month'];
     const { id } = await create(...flags, '--label', 'team=a', '--model', 'plain', '--expires-in', '30d');
     const { out } = await box.run('keys', 'show', id);
-    expect(out).toMatch(/^name {7}app$/m);
-    expect(out).toMatch(/^state {6}valid until 20/m);
-    expect(out).toMatch(/^labels {5}team=a$/m);
-    expect(out).toMatch(/^models {5}plain$/m);
-    expect(out).toMatch(/^last used {2}never$/m);
-    expect(out).toMatch(/^limits {5}60 requests a minute, 100,000 tokens a minute, 4 streams at once$/m);
-    expect(out).toMatch(
-      /^budget {5}500 Credits a month \(UTC\), then cap: 0 Credits \(0\.00 USD\) spent, 500 Credits left; renews/m,
-    );
-    expect(out).toMatch(/^balance {4}none/m);
-    const [entry] = JSON.parse((await box.run('keys', 'log', '--key', id, '--json')).out);
+    expect(out).toMatch(/^name +app$/m);
+    expect(out).toMatch(/^state +valid$/m);
+    expect(out).toMatch(/^labels +team=a$/m);
+    expect(out).toMatch(/^models +plain$/m);
+    expect(out).toMatch(/^last used +never$/m);
+    expect(out).toMatch(/^limits +requests per minute 60, tokens per minute 100,000, concurrent streams 4$/m);
+    expect(out).toMatch(/^budget +0 of 500 Credits spent in this month \(UTC\).*, then cap$/m);
+    expect(out).toMatch(/^expires +20/m);
+    const [entry] = JSON.parse((await box.run('keys', 'log', '--key', id, '--json')).out).data;
     expect(entry).toMatchObject({
       action: 'create',
       key_id: id,
@@ -282,11 +276,9 @@ describe('keys show and keys log', () => {
     const { out } = await runHere(['keys', 'show', id, '--json', '--data', data]);
     expect(Date.parse(JSON.parse(out).last_used_at)).toBeGreaterThanOrEqual(before);
     expect((await runHere(['keys', 'list', '--data', data])).out).toMatch(
-      new RegExp(`${id} .* ${new Date(before).toISOString().slice(0, 10)} \\d\\d:\\d\\d +valid`),
+      new RegExp(`${id} .* ${new Date(before).toISOString().slice(0, 10)} \\d\\d:\\d\\d UTC +valid`),
     );
-    expect((await runHere(['keys', 'log', '--data', data])).out).toMatch(
-      new RegExp(`server +- +install +(?:key )?${id}`),
-    );
+    expect((await runHere(['keys', 'log', '--data', data])).out).toMatch(new RegExp(`server +install +(?:key )?${id}`));
     await first.stop();
     rmSync(data, { recursive: true });
   });

@@ -40,7 +40,7 @@ describe('ledger refund', () => {
       const rest = await box.run('ledger', 'refund', first.decision_id);
       expect(rest).toMatchObject({ code: 0, out: expect.stringContaining('Gave back 0.072 Credits') });
       expect((await chat(box)).status).toBe(200);
-      const changes = JSON.parse((await box.run('trail', 'list', '--json', '--limit', '2')).out);
+      const { data: changes } = JSON.parse((await box.run('trail', 'list', '--json', '--limit', '2')).out);
       const subject = { kind: 'decision', id: first.decision_id };
       expect(changes).toMatchObject([
         { action: 'refund', subject, details: { credits: 0.072 } },
@@ -103,8 +103,7 @@ describe('keys grant', () => {
       expect((await chat(box, key)).status).toBe(200);
       const first = await box.run('keys', 'grant', id, '0.5', '--note', '=trial');
       expect([first.code, first.err]).toEqual([0, '']);
-      expect(first.out).toContain(`Granted 0.5 Credits to ${id}: 0.5 Credits in all.`);
-      expect(first.out).toContain('402 insufficient_quota');
+      expect(first.out).toBe(`The balance of key ${id} is 0.5 Credits, of 0.5 that were granted.\n`);
       await waitFor(async () => (await grants(box)).length === 1, FOLLOWS);
       expect((await chat(box, key)).status).toBe(200);
       // The balance pays for answers of ever fewer tokens, until it pays for none.
@@ -114,11 +113,9 @@ describe('keys grant', () => {
       });
       expect([refused.status, (await answerOf(refused)).error.code]).toEqual([402, 'insufficient_quota']);
 
-      expect((await box.run('keys', 'grant', id, '1.25')).out).toContain(': 1.75 Credits in all.');
+      expect((await box.run('keys', 'grant', id, '1.25')).out).toContain('of 1.75 that were granted');
       await waitFor(async () => (await chat(box, key)).status === 200, FOLLOWS);
-      expect((await box.run('keys', 'grant', id, '-1.25')).out).toContain(
-        `Took 1.25 Credits back from ${id}: 0.5 Credits in all.`,
-      );
+      expect((await box.run('keys', 'grant', id, '-1.25')).out).toContain('of 0.5 that were granted');
       await waitFor(async () => (await grants(box)).length === 3, FOLLOWS);
       expect((await chat(box, key)).status).toBe(402);
       // Another key is as it was.
@@ -142,14 +139,14 @@ describe('keys grant', () => {
       const { id } = await makeKey(box);
       await box.run('keys', 'revoke', id);
       const cases: [string[], RegExp][] = [
-        [[], /takes the ID of a key and the Credits/],
-        [[id], /takes the ID of a key and the Credits/],
-        [[id, '1', '-2'], /takes the ID of a key and the Credits/],
-        [[id, '0'], /not 0/],
+        [[], /keys grant takes an ID/],
+        [[id], /CREDITS is required/],
+        [[id, '1', '-2'], /keys grant takes no/],
+        [[id, '0'], /not be 0/],
         [[id, '1.0000001'], /at most 6 decimals/],
-        [[id, 'ten'], /at most 6 decimals/],
-        [[id, '5'], /no valid key/],
-        [['nobody', '5'], /no valid key/],
+        [[id, 'ten'], /CREDITS takes a number/],
+        [[id, '5'], /No valid key/],
+        [['nobody', '5'], /No valid key/],
       ];
       for (const [args, message] of cases) {
         const { code, out, err } = await box.run('keys', 'grant', ...args);

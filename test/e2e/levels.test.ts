@@ -124,7 +124,7 @@ test('a budget is shown with what is expected by the end of its window, or from 
   expect(out).toMatch(isEarly ? /Credits spent in this day/ : /expected by its end/);
 });
 
-test('commands show what is spent and left of the budgets of a team and a user, as the API does', async () => {
+test('commands show what is spent of the budgets of a team and a user, as the API does', async () => {
   interface Shown {
     readonly budgets: readonly Figures[];
     readonly in_force: { readonly budgets: readonly Figures[] };
@@ -147,8 +147,8 @@ test('commands show what is spent and left of the budgets of a team and a user, 
   expect([ofUser?.spent_credits, ofUser?.left_credits]).toEqual([spent, expect.closeTo(40 - spent, 6)]);
   const served = await bodyOf<Shown>(await box.get(`/admin/teams/${team.id}`));
   expect(served.budgets.map(({ spent_credits }) => spent_credits)).toEqual([spent]);
-  expect(await run('teams', 'show', 'printed')).toMatch(/^spent +day: [\d.]+ Credits, 89\.\d+ left/m);
-  expect(await run('users', 'show', user.id)).toMatch(/^spent +day: [\d.]+ Credits, 39\.\d+ left/m);
+  expect(await run('teams', 'show', 'printed')).toMatch(/^budget +[\d.]+ of 90 Credits spent in this day/m);
+  expect(await run('users', 'show', user.id)).toMatch(/^in force +.*[\d.]+ of 40 Credits spent in this day/m);
 });
 
 test('usage is grouped and filtered by the team and the user that a key belonged to', async () => {

@@ -49,5 +49,14 @@ test('every list of large rows ends its pages at 1 MiB, and its cursor goes on w
     expect(ids.length).toBeGreaterThanOrEqual(least);
   }
   const { out } = await box.run('keys', 'list', '--json');
-  expect((JSON.parse(out) as unknown[]).length).toBeGreaterThanOrEqual(120);
+  expect((JSON.parse(out) as ListBody).data.length).toBeGreaterThanOrEqual(120);
+});
+
+test('a command prints the newest 100 entries of the trail, or as many as its limit says, over several pages', async () => {
+  const entries = async (...flags: string[]) =>
+    JSON.parse((await box.run('trail', 'list', '--json', ...flags)).out) as ListBody;
+  const usual = await entries();
+  expect([usual.data.length, usual.has_more]).toEqual([100, true]);
+  const { data } = await entries('--limit', '200');
+  expect(new Set(data.map(({ id }) => id)).size).toBe(200);
 });

@@ -53,7 +53,11 @@ const made = async (path: string, body: object) => {
 };
 const trailOf = async (id: string) => {
   const { out } = await live.box.run('trail', 'list', '--subject', id, '--json');
-  return JSON.parse(out) as { action: string; actor: { kind: string }; details: { before?: object; after?: object } }[];
+  return JSON.parse(out).data as {
+    action: string;
+    actor: { kind: string };
+    details: { before?: object; after?: object };
+  }[];
 };
 
 describe('a team of the API', () => {
@@ -302,18 +306,24 @@ test('commands make, show, change and delete teams and users as the API does', a
     '--rpm',
     '60',
   );
-  expect(await run('teams', 'show', 'Data Science')).toMatch(/^member budgets +5 Credits a day$/m);
-  await run('teams', 'change', 'Data Science', '--budget', 'none', '--rpm', 'none', '--model', 'best');
+  expect(await run('teams', 'show', 'Data Science')).toMatch(/^member defaults +budgets 5\/day$/m);
+  await run('teams', 'change', 'Data Science', '--no-budget', '--no-rpm', '--model', 'best');
   const { body } = await send('GET', '/admin/teams/Data%20Science');
   expect(body).toMatchObject({ budgets: [], limits: null, models: ['best'] });
-  // A command has no policy in force.
-  expect({ declared_at: null, ...JSON.parse(await run('teams', 'show', 'Data Science', '--json')) }).toEqual(body);
+  expect(JSON.parse(await run('teams', 'show', 'Data Science', '--json'))).toEqual(body);
+  await run('teams', 'change', 'Data Science', '--member-rpm', '9', '--no-member-budget');
+  expect((await send('GET', '/admin/teams/Data%20Science')).body).toMatchObject({
+    member_defaults: { limits: { requests_per_minute: 9 }, budgets: [] },
+  } as object);
   await run('users', 'create', '--name', 'Bob', '--email', 'bob@example.com', '--team', 'Data Science');
   await run('users', 'change', 'bob@example.com', '--role', 'lead', '--budget', '9/day');
-  const [bob] = JSON.parse(await run('users', 'list', '--team', 'Data Science', '--json')) as Answer['body'][];
+  const { data } = JSON.parse(await run('users', 'list', '--team', 'Data Science', '--json')) as {
+    data: Answer['body'][];
+  };
+  const [bob] = data;
   expect(bob).toMatchObject({ role: 'lead', budgets: [{ limit_credits: 9 }] });
   expect((await send('GET', `/admin/users/${bob?.id}`)).body).toMatchObject(bob ?? {});
-  await run('users', 'change', 'bob@example.com', '--budget', 'none', '--team', 'none', '--role', 'member');
+  await run('users', 'change', 'bob@example.com', '--no-budget', '--no-team', '--role', 'member');
   expect((await send('GET', `/admin/users/${bob?.id}`)).body).toMatchObject({ budgets: null, team: null });
   await run('keys', 'create', '--user', 'bob@example.com');
   expect(await run('users', 'delete', 'bob@example.com')).toContain('revoked 1 key');

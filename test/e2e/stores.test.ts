@@ -33,7 +33,7 @@ for (const [where, { world, count }] of Object.entries(STORES))
     beforeAll(async () => {
       upstream = startFakeUpstream({ key: UPSTREAM_KEY });
       const models = { best: { endpoints: ['fake'] } };
-      const policy = testPolicy({ fake: upstream.url }, models, 'learning: { mode: on }\n');
+      const policy = testPolicy({ fake: upstream.url }, models);
       fleet = await startFleet(world(), count, { policy, env: UPSTREAM_ENV });
     });
     afterAll(async () => {
@@ -95,7 +95,7 @@ function suite(open: () => Fleet, upstreamOf: () => ReturnType<typeof startFakeU
     expect((await ask(open(), key, CHAT, QUESTION)).status).toBe(200);
   });
 
-  test('a score of an answer is learnt once', async () => {
+  test('a score of an answer counts once', async () => {
     const key = await open().makeKey();
     const answer = await ask(open(), key, CHAT, QUESTION);
     const score = { decision_id: answer.headers.get('x-signalbox-decision-id'), score: 0.25 };

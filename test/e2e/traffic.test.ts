@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Static } from '@sinclair/typebox';
+import type { Traffic } from '../../src/admin/traffic.ts';
 import type { AdminUsage } from '../../src/admin/usage.ts';
-import type { Traffic } from '../../src/http/schemas/traffic.ts';
 import { answerOf } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { chat, makeKey, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
@@ -96,7 +96,7 @@ test(
     expect(figuresOf(after)).toEqual(figuresOf(before));
     expect(await box.run('traffic', 'show', '--by', 'colour')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('`by` is one of model, provider'),
+      err: expect.stringContaining('--by is one of model, provider'),
     });
   },
   PATIENCE,

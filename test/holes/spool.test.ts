@@ -88,7 +88,8 @@ const reservationsIn = (data: string): ReadonlySet<number> => new Set(readBeside
 
 function copyOf(data: string): string {
   const copy = newFolder();
-  cpSync(data, copy, { recursive: true });
+  // A socket cannot be copied, and is of a running server alone.
+  cpSync(data, copy, { recursive: true, filter: (path) => !path.endsWith('.sock') });
   return copy;
 }
 

@@ -34,7 +34,7 @@ models:
 ${more}`;
 
 /** Whatever reads more of a request than its answer needs. */
-const READING = 'records: { metadata: [member0], content: { keep: [prompt, answer] } }\nlearning: on\n';
+const READING = 'records: { metadata: [member0], content: { keep: [prompt, answer] } }\n';
 const RAISED = 'gateway: { body_bytes_max: 33554432, messages_max: 100000, tools_max: 10000 }\n';
 const MODELS: Readonly<Record<string, string>> = { 'openai-embeddings': 'vectors' };
 

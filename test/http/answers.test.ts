@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { CloneType, type TSchema } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
 import { ANSWERS } from '../support/answer-schemas.ts';
@@ -7,6 +7,7 @@ import { waitFor } from '../support/answers.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { strict, walk } from '../support/strict-schema.ts';
 import { useUpstream } from '../support/use.ts';
 
 type Name = keyof typeof ANSWERS;
@@ -27,24 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([box.stop(), simulated.stop()]);
 });
-
-/** Calls `visit` on a schema and on all within it. */
-function walk(schema: TSchema, visit: (schema: TSchema, path: string) => void, path = ''): void {
-  visit(schema, path);
-  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
-  for (const [name, inner] of Object.entries(properties)) walk(inner, visit, `${path}.${name}`);
-  if (schema.items) walk(schema.items, visit, `${path}[]`);
-  for (const inner of schema.anyOf ?? []) walk(inner, visit, path);
-}
-
-/** A schema that refuses what it does not name. */
-function strict(schema: TSchema): TSchema {
-  const copy = CloneType(schema);
-  walk(copy, (inner) => {
-    if (inner.properties) inner.additionalProperties = false;
-  });
-  return copy;
-}
 
 const checks = new Map(Object.entries(ANSWERS).map(([name, schema]) => [name, TypeCompiler.Compile(strict(schema))]));
 

@@ -3,47 +3,52 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../../src/core/caller.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt, idText } from '../../src/core/id.ts';
-import type { LearningPolicy } from '../../src/core/learning-policy.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
-import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/answer.ts';
-import { LEARNING_OFF } from '../../src/policy/learning.ts';
+import type { AnswerScore, ScoreReceipt } from '../../src/records/scores.ts';
 import type { FeedbackGateway } from '../../src/request/feedback.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { facts as factsOf, model, snapshot } from '../routing/build.ts';
 import { expectError } from '../support/error-contract.ts';
 
-/** The route by itself, with a learner that answers as it is told to. */
+/** The route by itself, with a store of scores that answers as the test says. */
 const DAY_MS = 86_400_000;
 const ID = idAt(Date.UTC(2026, 10, 20));
 const DECISION = idText('dec_', ID);
 
 let now: number;
 let keyId: string;
-let learning: LearningPolicy;
 let record: Partial<DecisionRecord>;
-let answer: (one: AnswerScore) => ScoreReceipt | ScoreRefusal;
+let answer: (one: AnswerScore) => ScoreReceipt;
 let scored: AnswerScore[];
+let past: string | { readonly snapshot: PolicySnapshot };
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
   keyId = 'mine';
-  learning = { ...LEARNING_OFF, mode: 'shadow' };
   record = { id: ID, keyId: 'mine', kind: 'route', choice: 'best', outcome: null, ...facts('coding') };
-  answer = ({ label }) => ({ result: 'learnt', weight: 1, label });
+  answer = ({ score, label }) => ({ isFirst: true, score, weight: 1, label });
   scored = [];
+  past = 'It cannot be built.';
 });
 
-const facts = (task: string) => ({ facts: { task } as DecisionRecord['facts'] });
+const MODELS = [model('best', { q: 0.9 }), model('other', { q: 0.5 })];
+const facts = (task: string) => ({ facts: factsOf({ task }) });
 const outcome = (status: string, ...models: string[]) =>
   ({ status, attempts: models.map((model) => ({ model })) }) as unknown as DecisionRecord['outcome'];
 
 const gateway = {
-  lease: () => ({ snapshot: { learning } }),
+  lease: () => ({ snapshot: { ...snapshot(MODELS), recordDays: 7 } }),
   now: () => now,
-  records: { find: async (id: number) => (id === ID ? record : null) },
-  learner: {
-    score: async (_: unknown, one: AnswerScore) => {
+  records: {
+    find: async (id: number) => (id === ID ? record : null),
+    findRevision: async (revision: string) => ({ revision, models: ['old', 'best'] }),
+  },
+  past: { find: async () => past },
+  scores: {
+    add: async (one: AnswerScore) => {
       scored.push(one);
       return answer(one);
     },
@@ -92,22 +97,39 @@ describe('a score', () => {
       result: 'learnt',
       weight: 1,
     });
-    expect(scored).toEqual([{ decision: ID, score: 0.25, label: null }]);
+    const of = { decision: ID, keyId: 'mine', model: 'best', task: 'coding', declared: 0.9 };
+    expect(scored).toEqual([{ ...of, score: 0.25, label: null }]);
   });
 
   test('is taken for the model that answered, where it was not the first', async () => {
     record = { ...record, kind: 'chat', outcome: outcome('completed', 'best', 'other') };
-    answer = ({ label }) => ({ result: 'kept', weight: 0, label });
     expect(await told({ decision_id: DECISION, score: 1, label: 'ci:unit_tests-2.1' })).toMatchObject({
       model: 'other',
       label: 'ci:unit_tests-2.1',
-      result: 'kept',
-      weight: 0,
+      result: 'learnt',
     });
-    expect(scored[0]?.label).toBe('ci:unit_tests-2.1');
+    expect(scored[0]).toMatchObject({ label: 'ci:unit_tests-2.1', declared: 0.5 });
   });
 
-  test('is taken to the last moment of the window', async () => {
+  test('counts against the policy of the decision where the active one lacks the model', async () => {
+    record = { ...record, choice: 'old', quality: Float64Array.of(0.7, 0.9) };
+    await told({ decision_id: DECISION, score: 1 });
+    record = { ...record, quality: null };
+    past = { snapshot: snapshot([model('old', { q: 0.6 })]) };
+    await told({ decision_id: DECISION, score: 1 });
+    expect(scored.map(({ declared }) => declared)).toEqual([0.7, 0.6]);
+  });
+
+  test('that is the same again is told with the label of the first', async () => {
+    answer = ({ score }) => ({ isFirst: false, score, weight: 0.5, label: 'first' });
+    expect(await told({ decision_id: DECISION, score: 1, label: 'second' })).toMatchObject({
+      result: 'repeated',
+      label: 'first',
+      weight: 0.5,
+    });
+  });
+
+  test('is taken as long as its record is kept', async () => {
     now = Date.UTC(2026, 10, 20) + 7 * DAY_MS;
     await told({ decision_id: DECISION, score: 1 });
     now++;
@@ -167,9 +189,11 @@ describe('is refused', () => {
     expect(scored).toEqual([]);
   });
 
-  test('whatever it says while learning is off', async () => {
-    learning = LEARNING_OFF;
-    await expectError(await give(good), 'learning_off');
+  test('a decision without a quality: of embeddings, and of a model that the policy does not declare', async () => {
+    record = { ...record, facts: factsOf({ operation: 'embed' }) };
+    await expectError(await give(good), 'learning_off', 'decision_id');
+    record = { ...record, ...facts('coding'), choice: 'openai/any' };
+    await expectError(await give(good), 'learning_off', 'decision_id');
     expect(scored).toEqual([]);
   });
 
@@ -184,11 +208,9 @@ describe('is refused', () => {
     });
   }
 
-  test('a second score, one of what was not kept, and one that cannot be written', async () => {
-    answer = () => 'contradicts';
+  test('a second score that differs, and one that cannot be written', async () => {
+    answer = ({ label }) => ({ isFirst: false, score: 0.5, weight: 1, label });
     await expectError(await give(good), 'feedback_conflict', 'score');
-    answer = () => 'unknown';
-    await expectError(await give(good), 'learning_off', 'decision_id');
     answer = () => {
       throw new StoreError('the disk is full');
     };

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/keys.ts';
-import { type KeyServices, keyRoutes } from '../../src/http/admin-keys.ts';
+import { KEY_OPERATIONS } from '../../src/admin/keys.ts';
+import { operationRoutes } from '../../src/http/operations.ts';
 import { operatorAs } from '../../src/operate/principal.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -19,11 +20,16 @@ test('a stored grant is reported as done, though the ledger cannot be read just 
     balanceOf: () => null,
   };
   const principalOf = () => operatorAs({ kind: 'key', name: 'ops', requestId: 'req_1' });
-  // Of the gateway the route asks for no more than this.
+  // Of the server the operation uses no more than this.
   const lease = () => ({ snapshot: { usdPerCredit: '0.001' } });
-  const gateway = { now: () => MORNING, ledger, lease };
-  const context = { gateway, principalOf, keys, store };
-  const app = keyRoutes(context as unknown as KeyServices);
+  const services = {
+    gateway: { now: () => MORNING, lease },
+    ...{ principalOf, keys, store },
+    checkLedger: async () => {},
+    refresh: ledger.refresh,
+    fundsOf: async () => ({ uses: await ledger.budgetUses(), balance: ledger.balanceOf(), usdPerCredit: null }),
+  };
+  const app = operationRoutes('keys', KEY_OPERATIONS, services as never);
   const answer = await app.handle(
     new Request(`http://localhost/admin/keys/${info.id}/grant`, {
       method: 'POST',

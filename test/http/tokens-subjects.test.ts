@@ -73,7 +73,7 @@ describe('a subject', () => {
     expect((await box.run('subjects', 'unblock', id)).code).toBe(0);
     expect((await ask(token)).status).toBe(200);
     const trail = await box.run('trail', 'list', '--subject', id, '--json');
-    const actions = (JSON.parse(trail.out) as { action: string; details: object }[]).map(({ action, details }) => [
+    const actions = (JSON.parse(trail.out).data as { action: string; details: object }[]).map(({ action, details }) => [
       action,
       details,
     ]);
@@ -90,7 +90,7 @@ describe('a subject', () => {
     expect((await block(other.token)).status).toBe(403);
     const admin = await issuer.sign({ sub: 'operator', environment: 'operations' });
     expect((await block(admin)).status).toBe(200);
-    const { actor } = JSON.parse((await box.run('trail', 'list', '--subject', id, '--json')).out)[0];
+    const { actor } = JSON.parse((await box.run('trail', 'list', '--subject', id, '--json')).out).data[0];
     expect(actor).toEqual({ kind: 'token', name: (await listed()).find(({ sub }) => sub === 'operator')?.id });
     expect((await ask(token)).status).toBe(403);
     expect((await ask(other.token)).status).toBe(200);

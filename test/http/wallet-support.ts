@@ -12,7 +12,6 @@ import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { X402Gateway } from '../../src/http/x402/services.ts';
-import { openLearner } from '../../src/learning/open.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { FundingSource } from '../../src/money/funding.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
@@ -29,12 +28,15 @@ import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
+import { KeptLengths } from '../../src/prompt/kept-lengths.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
 import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { Scores } from '../../src/records/scores.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
+import { ALONE } from '../../src/store/leaders.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -260,11 +262,14 @@ export async function startWalletApp({
     ofHolder: (wallet) => keys.ofHolder(wallet),
   };
   const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now };
+  const lengths = { store, lead: ALONE, timers: processTimers, onError: () => {} };
+  const questionLengths = await KeptLengths.open(lengths);
   const gateway: X402Gateway = {
     ...funded,
     funding: fundingOf(funded),
     records: openRecords({ store, tables: store.records, now }),
-    learner: await openLearner({ store, now, nextId }),
+    scores: new Scores(store, nextId),
+    questionLengths,
     affinity: new Affinity(() => performance.now()),
     threads: new Threads(store, now),
     sessions: new Sessions(() => performance.now()),

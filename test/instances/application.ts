@@ -6,7 +6,6 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { X402Gateway } from '../../src/http/x402/services.ts';
-import { openLearner } from '../../src/learning/open.ts';
 import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
@@ -14,13 +13,16 @@ import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
+import { KeptLengths } from '../../src/prompt/kept-lengths.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
 import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { Scores } from '../../src/records/scores.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
+import { ALONE } from '../../src/store/leaders.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
@@ -76,13 +78,15 @@ export async function startApplication(
   const nextId = () => instance.nextId();
   const deposit = ledger.deposit.bind(ledger);
   const payments = await openPayments({ store, instance, now, nextId, env, deposit, log });
-  const learner = await openLearner({ store, now, nextId });
+  const lengths = { store, lead: ALONE, timers: processTimers, onError: never };
+  const questionLengths = await KeptLengths.open(lengths);
   const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
     ...funded,
     funding: x402Funding(funded),
     records: openRecords({ store, tables: store.records, now }),
-    learner,
+    scores: new Scores(store, nextId),
+    questionLengths,
     affinity: new Affinity(clock),
     threads: new Threads(store, now),
     sessions: new Sessions(clock),
@@ -136,7 +140,7 @@ export async function startApplication(
       await app.stop(true);
       payments.close();
       keys.close();
-      await learner.close();
+      await questionLengths.close();
       await ledger.close();
     },
   };

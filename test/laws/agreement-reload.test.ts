@@ -8,8 +8,15 @@ import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 
 /** Two policies that choose differently, and refuse differently. */
 const POLICIES = ['first', 'second'] as const;
-/** Remembered lengths of questions would move a close choice between the two requests. */
-const FORGETFUL = 'learning: { options: { length: 0 } }\n';
+/**
+ * A question as long as all others: remembered lengths of other questions would move a close choice between the two requests.
+ * @param text of at most as many tokens
+ */
+const ofOneLength = (text: string): string => {
+  const tokens = text.match(/[\p{L}\p{M}]+|\p{Nd}+|\S/gu)?.length ?? 0;
+  return text + ' .'.repeat(TOKENS - tokens);
+};
+const TOKENS = 14;
 let upstream: FakeUpstream;
 let live: LivePolicy;
 let policies: Readonly<Record<(typeof POLICIES)[number], string>>;
@@ -20,15 +27,11 @@ beforeAll(async () => {
   const endpoints = ['up'];
   const up = { up: upstream.url };
   policies = {
-    first: testPolicy(
-      up,
-      {
-        best: { endpoints, price: { input: 5, output: 20 }, quality: 0.95 },
-        good: { endpoints, price: { input: 1, output: 4 }, quality: 0.85 },
-        cheap: { endpoints, price: { input: 0.05, output: 0.2 }, quality: 0.7 },
-      },
-      FORGETFUL,
-    ),
+    first: testPolicy(up, {
+      best: { endpoints, price: { input: 5, output: 20 }, quality: 0.95 },
+      good: { endpoints, price: { input: 1, output: 4 }, quality: 0.85 },
+      cheap: { endpoints, price: { input: 0.05, output: 0.2 }, quality: 0.7 },
+    }),
     second: testPolicy(
       up,
       {
@@ -36,7 +39,7 @@ beforeAll(async () => {
         good: { endpoints, price: { input: 1, output: 4 }, quality: 0.9 },
         newer: { endpoints, price: { input: 0.5, output: 2 }, quality: 0.88 },
       },
-      `${FORGETFUL}constraints:
+      `constraints:
   - { name: code-stays-small, when: 'request.task == "coding"', require: model.price.output < 10.0 }
   - { name: nothing-for-the-terse, when: 'request.natural_language == "und"', require: 'model.id == "best"' }
 `,
@@ -60,7 +63,7 @@ const words = fc.constantFrom(
 const body: fc.Arbitrary<object> = fc.record(
   {
     model: fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'best', 'cheap', 'newer'),
-    messages: words.map((content) => [{ role: 'user', content }]),
+    messages: words.map((content) => [{ role: 'user', content: ofOneLength(content) }]),
     constraints: fc.record(
       {
         max_cost_credits: fc.constantFrom(0.05, 1.7, 10),
@@ -75,7 +78,7 @@ const body: fc.Arbitrary<object> = fc.record(
 );
 
 /** Both refusals, one by a model that the second policy lacks, and choices: part of every run. */
-const messages = [{ role: 'user', content: 'Hello!' }];
+const messages = [{ role: 'user', content: ofOneLength('Hello!') }];
 const ALWAYS = [
   { model: 'cheap', messages },
   { model: 'auto', messages, constraints: { max_latency_ms: 1 } },

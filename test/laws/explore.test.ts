@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
-import type { ExplorePolicy } from '../../src/core/learning-policy.ts';
+import type { ExplorePolicy } from '../../src/core/exploration.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { chancesOf, drawCandidate } from '../../src/routing/explore.ts';
 import { facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
@@ -195,9 +195,8 @@ function decided(
 
 const estimateOf = (world: World): Estimate => {
   const ordered = [...world.candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const zeros = new Float32Array(ordered.length);
   const quality = Float64Array.from(ordered, ({ q }) => q);
-  return { quality, shadow: null, length: 0, outcomes: zeros, text: zeros, counts: zeros, trust: 0 };
+  return { quality, length: 0 };
 };
 
 describe('a ranking by estimates', () => {

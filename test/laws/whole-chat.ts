@@ -28,7 +28,6 @@ export function policyFor({ url }: FakeUpstream): string {
 preferences:
   - { name: tools-like-good, when: request.tools, prefer: 'model.id == "good"', worth: 0.2 }
   - { name: short-is-cheap, when: 'request.max_tokens > 0 && request.max_tokens < 100', prefer: 'model.id == "cheap"', worth: 0.3 }
-learning: { mode: on }
 budgets:
   - { name: downgrading, each: key, match: 'key.labels.kind == "downgrade"', limit_credits: 25, window: total, on_exhausted: downgrade }
   - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total, on_exhausted: reject }

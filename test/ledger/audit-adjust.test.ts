@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCredits } from '../../src/cli/text.ts';
+import { creditsIn } from '../../src/admin/kit/texts.ts';
 import { idAt } from '../../src/core/id.ts';
 import { findReservation, refundWrite } from '../../src/store/sqlite/books/adjust.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
@@ -114,8 +114,8 @@ ledgerTest('what was granted to a key is the same before and after the ledger to
 });
 
 test('Credits are read exactly, and nothing else is', () => {
-  const read = ['25', '0.25', '-2.50', '0.000001', '999999999.999999', '0'].map(parseCredits);
+  const read = ['25', '0.25', '-2.50', '0.000001', '999999999.999999', '0'].map(creditsIn);
   expect(read).toEqual([25_000_000, 250_000, -2_500_000, 1, 999_999_999_999_999, 0]);
   for (const text of ['', '1e3', '.5', '1.', '0.0000001', '1,5', '+1', ' 1', 'NaN', '10000000000'])
-    expect(parseCredits(text)).toBeNull();
+    expect(creditsIn(text)).toBeNull();
 });

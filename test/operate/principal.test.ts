@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { Glob } from 'bun';
+import { TEAM_OPERATIONS } from '../../src/admin/teams.ts';
+import { USER_OPERATIONS } from '../../src/admin/users.ts';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { USER_ROLES } from '../../src/core/people.ts';
@@ -18,10 +20,6 @@ import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
 import { pageOfKeys } from '../../src/operate/key-pages.ts';
 import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../src/operate/keys.ts';
-import { readLearning } from '../../src/operate/learning/reading.ts';
-import { rewriteLearning } from '../../src/operate/learning/replay.ts';
-import { forgetLearning } from '../../src/operate/learning/reset.ts';
-import { learningStatus, storedLearningStatus } from '../../src/operate/learning/status.ts';
 import { lastAudit, runAudit } from '../../src/operate/ledger/audit.ts';
 import { backUp } from '../../src/operate/ledger/backup.ts';
 import { readBooks } from '../../src/operate/ledger/reading.ts';
@@ -29,20 +27,7 @@ import { refund } from '../../src/operate/ledger/refund.ts';
 import { overviewOf, storedOverview } from '../../src/operate/ledger/status.ts';
 import { endLogin, listLogins, meOf } from '../../src/operate/logins.ts';
 import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
-import {
-  changeTeam,
-  changeUser,
-  createTeam,
-  createUser,
-  listTeams,
-  listUsers,
-  removeTeam,
-  removeUser,
-  showTeam,
-  showUser,
-  suspendUser,
-} from '../../src/operate/people.ts';
-import { teamStatus, userStatus } from '../../src/operate/people-money.ts';
+import { removeUser } from '../../src/operate/people.ts';
 import { senderAs } from '../../src/operate/playground.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
 import { pushFolder, rollBackTo } from '../../src/operate/policy/push-folder.ts';
@@ -55,11 +40,12 @@ import { policyPatch, pushPolicyFiles, rollBackPolicy, writePolicyFiles } from '
 import type { Principal } from '../../src/operate/principal.ts';
 import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
+import { readScores, resetScores, scoreStatus } from '../../src/operate/scores.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
 import { rebuildTraffic } from '../../src/operate/traffic/rebuild.ts';
-import { trafficBody } from '../../src/operate/traffic/traffic.ts';
+import { trafficOf } from '../../src/operate/traffic/traffic.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
@@ -93,6 +79,13 @@ const stub = new Proxy(() => {}, {
 }) as never;
 const GRANT = { amount: 1, note: '' };
 
+/** Carries out an operation on what is not there. */
+const operation = (name: string, input = {}) => {
+  const found = [...TEAM_OPERATIONS, ...USER_OPERATIONS].find((one) => one.name === name);
+  return (by: Principal) => found!.perform(stub, { by, now: 0, id: 'x', credentials: null, tags: null }, input);
+};
+const PEOPLE_READERS = [...AUDITED, 'finance', ...MEMBERS];
+
 /** Every use case with the roles that may use it. */
 const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
   alertsBody: [AUDITED, (by) => alertsBody(by, stub, { limit: 1, after: null })],
@@ -100,8 +93,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   blockSubject: [OPERATORS, (by) => blockSubject(by, stub, 's', '')],
   blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
-  changeTeam: [OPERATORS, (by) => changeTeam(by, stub, 't', {})],
-  changeUser: [[...OPERATORS, 'lead'], (by) => changeUser(by, stub, 'u', {})],
   checkFollower: [
     [...REPORTED, ...MEMBERS],
     (by) => {
@@ -112,8 +103,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   childKeys: [['caller'], (by) => childKeys(by, stub)],
   clusterStatus: [REPORTED, (by) => clusterStatus(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
-  createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
-  createUser: [[...OPERATORS, 'lead'], (by) => createUser(by, stub, {})],
   creditWallet: [OPERATORS, (by) => creditWallet(by, stub, 'w', GRANT, 0)],
   endLogin: [[...REPORTED, 'finance', ...MEMBERS], (by) => endLogin(by, stub, 'l')],
   endpointStatus: [REPORTED, (by) => endpointStatus(by, stub)],
@@ -137,17 +126,15 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
   findSubject: [[...AUDITED, 'finance'], (by) => findSubject(by, stub, 's')],
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, stub, 'w')],
-  forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
+  resetScores: [OPERATORS, (by) => resetScores(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
-  learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
+  scoreStatus: [AUDITED, (by) => scoreStatus(by, stub)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listLogins: [[...REPORTED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub, stub)],
   listSubjects: [[...AUDITED, 'finance'], (by) => listSubjects(by, stub, { limit: 1, before: null })],
-  listTeams: [[...AUDITED, 'finance', ...MEMBERS], (by) => listTeams(by, stub, stub)],
-  listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, stub)],
   senderAs: [[...OPERATORS, ...MEMBERS], (by) => senderAs(by, stub, 'k')],
@@ -175,16 +162,14 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub)],
   // Members their own, where the policy says so: test/security/own-content.test.ts.
   readContent: [[...OPERATORS, ...MEMBERS], (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
-  readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
+  readScores: [AUDITED, (by) => readScores(by, '/nowhere', stub)],
   rebuildTraffic: [OPERATORS, (by) => rebuildTraffic(by, stub, stub)],
   reconcilePayment: [OPERATORS, (by) => reconcilePayment(by, stub, 'pay_0a4x1wm3zk0')],
   refund: [OPERATORS, (by) => refund(by, '/nowhere/signalbox.db', stub, GRANT, 0)],
   reloadPolicy: [OPERATORS, (by) => reloadPolicy(by, stub, null)],
   revokeKey: [[...OPERATORS, ...MEMBERS], (by) => revokeKey(by, stub, 'k')],
-  removeTeam: [OPERATORS, (by) => removeTeam(by, stub, 't')],
   removeUser: [[...OPERATORS, 'lead'], (by) => removeUser(by, stub, 'u')],
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
-  rewriteLearning: [OPERATORS, (by) => rewriteLearning(by, '', stub, '/nowhere/signalbox.db')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
   runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
   servedPolicy: [REPORTED, (by) => servedPolicy(by, stub)],
@@ -192,21 +177,27 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     [...MONEY, ...MEMBERS],
     (by) => servedUsage(by, { ledger: stub, usdPerCredit: '1', sight: FULL_SIGHT }, stub),
   ],
-  showTeam: [[...AUDITED, 'finance', ...MEMBERS], (by) => showTeam(by, stub, 't')],
-  teamStatus: [[...AUDITED, 'finance', ...MEMBERS], (by) => teamStatus(by, stub, stub, 't')],
-  userStatus: [[...AUDITED, 'finance', ...MEMBERS], (by) => userStatus(by, stub, stub, 'u')],
-  showUser: [[...AUDITED, 'finance', ...MEMBERS], (by) => showUser(by, stub, 'u')],
-  storedLearningStatus: [AUDITED, (by) => storedLearningStatus(by, stub, stub, 0)],
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
   storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
-  suspendUser: [[...OPERATORS, 'lead'], (by) => suspendUser(by, stub, 'u', true)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
-  trafficBody: [[...MONEY, ...MEMBERS], (by) => trafficBody(by, stub, stub)],
+  trafficOf: [[...MONEY, ...MEMBERS], (by) => trafficOf(by, stub, stub)],
   unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
   verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],
+  'teams create': [OPERATORS, operation('teams create', { name: 't' })],
+  'teams list': [PEOPLE_READERS, operation('teams list')],
+  'teams show': [PEOPLE_READERS, operation('teams show')],
+  'teams change': [OPERATORS, operation('teams change')],
+  'teams delete': [OPERATORS, operation('teams delete')],
+  'users create': [[...OPERATORS, 'lead'], operation('users create')],
+  'users list': [PEOPLE_READERS, operation('users list')],
+  'users show': [PEOPLE_READERS, operation('users show')],
+  'users change': [[...OPERATORS, 'lead'], operation('users change')],
+  'users suspend': [[...OPERATORS, 'lead'], operation('users suspend')],
+  'users resume': [[...OPERATORS, 'lead'], operation('users resume')],
+  'users delete': [[...OPERATORS, 'lead'], operation('users delete')],
 };
 
 /** Whether a use case lets a caller in, whatever it comes upon there. */
@@ -237,10 +228,11 @@ const ELSEWHERE: readonly Action[] = ['models.read', 'models.list', 'feedback.gi
 
 describe('the one door', () => {
   test('checks every action of the table but those of requests', () => {
-    const text = filesIn('operate')
+    const text = ['operate', 'admin']
+      .flatMap(filesIn)
       .map((one) => one.text)
       .join('\n');
-    expect(ACTION_NAMES.filter((name) => !new RegExp(`checkAction\\([^)]*'${name}'`).test(text))).toEqual([
+    expect(ACTION_NAMES.filter((name) => !new RegExp(`(?:checkAction\\([^)]*|action: )'${name}'`).test(text))).toEqual([
       ...ELSEWHERE,
     ]);
   });
@@ -251,7 +243,8 @@ describe('the one door', () => {
     const names = filesIn('operate').flatMap(({ text }) =>
       [...text.matchAll(taking)].map(([, one, other]) => one ?? other),
     );
-    expect(names.filter((name = '') => !Object.hasOwn(USE_CASES, name))).toEqual([]);
+    const operations = [...TEAM_OPERATIONS, ...USER_OPERATIONS].map(({ name }) => name);
+    expect([...names, ...operations].filter((name = '') => !Object.hasOwn(USE_CASES, name))).toEqual([]);
   });
 
   test('is the only way of routes and commands to what is stored of keys, the policy, content, payments and the trail', () => {

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
+import { iso } from '../../src/core/clock.ts';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { FULL_SIGHT, sightOf } from '../../src/operate/sight.ts';
 import { questionOf } from '../../src/operate/traffic/question.ts';
-import { trafficBody } from '../../src/operate/traffic/traffic.ts';
+import { trafficOf } from '../../src/operate/traffic/traffic.ts';
 import { tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { openMemoryStore } from '../store/memory/driver.ts';
@@ -58,8 +59,8 @@ async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
   });
   const nameOf = { key: (id: string) => infos.find((key) => key.id === id)?.name ?? null, team: ownId, user: ownId };
   const principal = { caller, actor: { kind: 'cli' as const, name: 'a', from: null } };
-  const sources = { store, sight, nameOf, usdPerCredit: '0.001', now: NOON };
-  const body = await trafficBody(principal, sources, questionOf(query, NOON));
+  const sources = { store, sight, nameOf, now: NOON };
+  const body = await trafficOf(principal, sources, questionOf(query, NOON));
   const lines = body.series.map(({ value, name, whole }) => [value, name, whole.requests] as const);
   return { total: body.total.whole.requests, lines: lines.sort(), other: body.other?.whole.requests ?? null };
 }
@@ -94,11 +95,10 @@ test('the time of which nothing is known ends with the first request, to the min
   const store = openMemoryStore(() => NOON);
   const sources = { store, sight: FULL_SIGHT, nameOf: { key: () => null, team: () => null, user: () => null } };
   const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
-  const firstAt = async () =>
-    (await trafficBody(principal, { ...sources, usdPerCredit: '0.001', now: NOON }, questionOf({}, NOON))).first_at;
+  const firstAt = async () => (await trafficOf(principal, { ...sources, now: NOON }, questionOf({}, NOON))).firstAt;
   expect(await firstAt()).toBeNull();
   await store.commit([store.records.log.add(record(idAt(NOON - 3_599_000), NOON, { outcome }))]);
-  expect(await firstAt()).toBe('2026-11-20T11:00:00.000Z');
+  expect(await firstAt()).toBe(Date.parse('2026-11-20T11:00:00.000Z'));
 });
 
 test('users and labels are those of the time; what has a label of no value, or not the label, is one line where all others are told', async () => {
@@ -197,14 +197,14 @@ test(LAW, async () => {
   });
   await store.commit(made.map((one) => store.records.log.add(one)));
   const sources = {
-    ...{ store, sight: FULL_SIGHT, usdPerCredit: '0.001', now: NOON },
+    ...{ store, sight: FULL_SIGHT, now: NOON },
     nameOf: { key: () => null, team: () => null, user: () => null },
   };
   const sumsOf = async (query: Parameters<typeof questionOf>[0]) => {
     const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
-    const { total, series, other } = await trafficBody(principal, sources, questionOf(query, NOON));
+    const { total, series, other } = await trafficOf(principal, sources, questionOf(query, NOON));
     const timeless = <Line extends typeof total>({ buckets: _, whole, ...line }: Line) => {
-      const { ttft_ms, duration_ms, tokens_per_second, ...sums } = whole;
+      const { ttftMs, durationMs, tokensPerSecond, ...sums } = whole;
       return { ...line, sums };
     };
     return { total: timeless(total), series: series.map(timeless), other: other && timeless(other) };
@@ -215,13 +215,13 @@ test(LAW, async () => {
     step: fc.constantFrom('minute', 'hour', 'day', 'month'),
     by: fc.constantFrom('key', 'team', 'model', 'user', 'label:env', undefined),
     limit: fc.integer({ min: 1, max: 5 }),
-    time_zone: fc.constantFrom('UTC', 'Europe/Berlin'),
+    timeZone: fc.constantFrom('UTC', 'Europe/Berlin'),
   });
   await fc.assert(
     fc.asyncProperty(questions, async ({ hours, length, by, ...rest }) => {
       const to = NOON - hours * 3_600_000;
       const ends = { from: new Date(to - length * 3_600_000).toISOString(), to: new Date(to).toISOString() };
-      const query = { ...rest, ...ends, ...(by && { by }), compare: 'before' };
+      const query = { ...rest, ...ends, ...(by && { by }), compare: 'before' as const };
       expect(await sumsOf({ ...query, points: 'false' })).toEqual(await sumsOf(query));
     }),
     tries(LAW, 8, 200),
@@ -234,14 +234,14 @@ test('months are the sums of their days, by calendar', async () => {
   const made = times.map((time, at) => record(idAt(time), time, { keyId: `key${at % 2}`, outcome }));
   await store.commit(made.map((one) => store.records.log.add(one)));
   const sources = {
-    ...{ store, sight: FULL_SIGHT, usdPerCredit: '0.001', now: NOON },
+    ...{ store, sight: FULL_SIGHT, now: NOON },
     nameOf: { key: () => null, team: () => null, user: () => null },
   };
   const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
   const told = async (more: Parameters<typeof questionOf>[0]) => {
     const question = questionOf({ step: 'month', by: 'key', from: '2026-09-30', ...more }, NOON);
-    const { times, total, series } = await trafficBody(principal, sources, question);
-    return [times, total.buckets.requests, series.map(({ value, buckets }) => [value, buckets.requests])];
+    const { times, total, series } = await trafficOf(principal, sources, question);
+    return [times.map(iso), total.buckets.requests, series.map(({ value, buckets }) => [value, buckets.requests])];
   };
   expect(await told({})).toEqual([
     ['2026-09-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z', '2026-11-01T00:00:00.000Z'],
@@ -251,7 +251,7 @@ test('months are the sums of their days, by calendar', async () => {
       ['key1', [0, 1, 0]],
     ],
   ]);
-  expect(await told({ time_zone: 'Europe/Berlin', from: '2026-10-01', limit: 1 })).toEqual([
+  expect(await told({ timeZone: 'Europe/Berlin', from: '2026-10-01', limit: 1 })).toEqual([
     ['2026-09-30T22:00:00.000Z', '2026-10-31T23:00:00.000Z'],
     [1, 2],
     [['key0', [1, 1]]],

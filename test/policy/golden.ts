@@ -23,6 +23,8 @@ interface GoldenEnvironment {
   readonly problems?: PolicyFile[];
   /** Specifier → an error message, or the names of its strategies. */
   readonly plugins?: Record<string, string | string[]>;
+  /** Specifier → the names of its estimators. */
+  readonly estimators?: Record<string, string[]>;
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;
   readonly ledger?: LedgerState;
@@ -66,6 +68,7 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
   const more = {
     plugins: new Map(loaded),
     outside,
+    estimators: new Map(Object.entries(environment.estimators ?? {})),
     ...(environment.today && { today: environment.today }),
     ledger: environment.ledger,
     started: environment.started,

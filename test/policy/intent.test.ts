@@ -14,6 +14,7 @@ test.each([
   'budgets: [{ name: b, limit_credits: 5, window: day, on_exhausted: downgrade }]',
   'rate_limits: [{ name: l, requests_per_minute: 5, concurrent_streams: 2 }]',
   'learning: off',
+  'learning: { mode: on }',
 ])('a named model’s prompt need not be read for `%s`', (section) => {
   expect(readsWith(section)).toBe(false);
 });
@@ -30,8 +31,6 @@ test.each([
   'constraints: [{ name: r, max_cost_credits: 5 }]',
   'constraints: [{ name: r, max_latency_ms: 5 }]',
   'rate_limits: [{ name: l, tokens_per_minute: 500 }]',
-  'learning: shadow',
-  'learning: { mode: on }',
   'tasks: { unread: { expected_output_tokens: 1, default_input_tokens: 1, min_useful_output: 1 } }',
 ])('a named model’s prompt is read for `%s`', (section) => {
   expect(readsWith(section)).toBe(true);

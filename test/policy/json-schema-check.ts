@@ -1,17 +1,12 @@
 import Ajv, { type ErrorObject } from 'ajv';
 import { parse } from 'yaml';
-import type { JsonSchema } from '../../src/policy/json-schema-words.ts';
-
-/** Keywords of editors beyond JSON Schema. */
-const OF_EDITORS =
-  'markdownDescription enumDescriptions markdownEnumDescriptions errorMessage patternErrorMessage defaultSnippets'.split(
-    ' ',
-  );
+import type { JsonSchema } from '../../src/policy/json-schema.ts';
 
 /** Checks the text of a file with Ajv. Returns each error as its path and message. */
 export function checkerOf(schema: JsonSchema, { strict = true } = {}): (text: string) => string[] {
-  const ajv = new Ajv({ strict, strictRequired: false, allErrors: true, allowUnionTypes: true });
-  ajv.addVocabulary(OF_EDITORS);
+  const ajv = new Ajv({ strict, strictRequired: false, strictTypes: false, allErrors: true });
+  // Keywords of editors beyond JSON Schema.
+  ajv.addVocabulary(['markdownDescription', 'errorMessage']);
   const check = ajv.compile(schema);
   return (text) => {
     const data: unknown = parse(text, { uniqueKeys: false, logLevel: 'silent' });

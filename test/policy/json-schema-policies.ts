@@ -22,7 +22,6 @@ const BY_KEY: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   preset: fc.constantFrom('groq', 'openai', 'ollama'),
   adapter: fc.constantFrom('openai', 'openai-compatible', 'anthropic', 'simulated'),
   strategy: fc.constantFrom('auto', 'auto-fast', 'weighted'),
-  estimator: fc.constant('learned'),
 };
 
 /** Values that fit a schema. Texts with a pattern take one of its examples. */
@@ -82,18 +81,10 @@ function map({ properties = {}, required = [], patternProperties, additionalProp
     .map(([keys, others]) => ({ ...others, ...keys }));
 }
 
-const SHORT = fc.constantFrom<Map>(
-  { learning: 'shadow' },
-  { learning: 'off' },
-  { learning: { mode: 'on', signals: 'off' } },
-  { learning: { signals: { retry: 'off', schema: 0.5 }, explore: 'off' } },
-);
-
-/** A file with one or two sections, some in their short form. */
+/** A file with one or two sections. */
 const whole: fc.Arbitrary<Map> = fc
   .array(
     fc.oneof(
-      SHORT,
       ...Object.entries<TSchema>(SECTIONS).map(([key, one]) =>
         fitting(one, key).map((value): Map => ({ [key]: value })),
       ),

@@ -3,7 +3,7 @@ import { OPERATOR } from '../../src/core/caller.ts';
 import { EMPTY_REQUEST } from '../../src/policy/expressions.ts';
 import { embeddingFacts } from '../../src/routing/facts.ts';
 import { withRules } from '../../src/routing/rules.ts';
-import { readEmbeddings, readEmbeddingsRequest } from '../../src/surface/openai-embeddings/reader.ts';
+import { readEmbeddings, readEmbeddingsRequest } from '../../src/surface/openai-embeddings/surface.ts';
 import { load, only } from './support.ts';
 
 const model = (id: string, price: number, more: string) =>

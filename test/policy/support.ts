@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { EstimatorPlugin } from '../../src/contract/estimator.ts';
-import { defineEstimator, defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
+import { defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { ProviderPlugin } from '../../src/contract/provider.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
@@ -129,23 +128,6 @@ const providers: ProviderPlugin[] = [
   }),
 ];
 
-const estimators: EstimatorPlugin[] = [
-  defineEstimator({
-    name: 'learned',
-    status,
-    options: Type.Object({ length: share(0.25), trust: share(0) }),
-    prepare: () => ({ read: unused, open: unused }),
-  }),
-  defineEstimator({
-    name: 'moody',
-    status,
-    options: Type.Object({}),
-    prepare: () => {
-      throw new Error('not today');
-    },
-  }),
-];
-
 const byName = <Plugin extends { name: string }>(plugins: Plugin[]) =>
   new Map(plugins.map((plugin) => [plugin.name, plugin]));
 
@@ -155,7 +137,6 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
     env: { get: (name) => env[name] },
     strategies: byName(strategies),
     providers: byName(providers),
-    estimators: byName(estimators),
     revisionOf: (content) => content,
   };
 }

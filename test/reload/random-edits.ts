@@ -142,7 +142,7 @@ const BROKEN: readonly ((text: string) => string)[] = [
   (text) => `${text}\n\tmore: [`,
   (text) => text.replace('quality: {', 'quality: {{'),
   (text) => text.replace('max_output: 8192', 'max_output: many'),
-  (text) => `${text}learning: []\n`,
+  (text) => `${text}alerts: []\n`,
 ];
 
 const EDITS = {

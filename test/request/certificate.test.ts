@@ -5,7 +5,6 @@ import { shipped } from '../../plugins/index.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { createIds } from '../../src/core/id.ts';
-import { explorationOf } from '../../src/core/learning-policy.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
@@ -107,13 +106,15 @@ async function decide(
 ): Promise<DecisionRecord> {
   const asked = facts({ model });
   const seen = readings ?? priorReadings(runtime.snapshot);
-  const explore = explorationOf(runtime.snapshot.learning, asked);
+  const { explore } = runtime.snapshot;
   const given = { id: nextId(), seed, readings: seen, estimate, explore, ...strategyOf(asked, runtime) };
   const decision = runtime.decider.decide(asked, given);
   if (isRefusal(decision)) throw new Error('refused');
   const gateway = { records, nextId, now: Date.now };
   await store.commit(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
-  return (await records.find(decision.id))!;
+  // Draws and learned figures are in records of earlier versions, which these stand for.
+  const { draw, estimate: own } = decision;
+  return { ...(await records.find(decision.id))!, draw, estimate: own };
 }
 
 const USED: DecisionOutcome = {
@@ -174,12 +175,14 @@ describe('a decision of the past', () => {
 
   const estimate: Estimate = {
     quality: Float64Array.of(0.6, 0.82),
-    shadow: null,
     length: 0,
-    outcomes: Float32Array.of(-1, 0.1),
-    text: Float32Array.of(0, 0),
-    counts: Float32Array.of(9, 3),
-    trust: 0,
+    learned: {
+      shadow: null,
+      outcomes: Float32Array.of(-1, 0.1),
+      text: Float32Array.of(0, 0),
+      counts: Float32Array.of(9, 3),
+      trust: 0,
+    },
   };
 
   test('that no estimate corrected keeps no qualities: deciding again finds what the policy declared', async () => {

@@ -11,7 +11,6 @@ import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
-import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { cachedTokensMin } from '../../src/policy/providers.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
@@ -174,7 +173,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     ledger: { contentionWaitMs: 2000, wholeHoldShare: 0.05, onCrash: 'charge' },
     payments: null,
     tokens: [],
-    learning: LEARNING_OFF,
+    explore: null,
     cases: [],
     leftOut: [],
     ...more,

@@ -118,12 +118,14 @@ function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts,
   const all = declared.map((q, at) => moved(q, by.length + by.outcomes[at]! + by.text[at]!));
   return {
     quality: by.isShadow ? declared.map((q) => moved(q, by.length)) : all,
-    shadow: by.isShadow ? all : null,
     length: by.length,
-    outcomes: Float32Array.from(models, (_, at) => by.outcomes[at]!),
-    text: Float32Array.from(models, (_, at) => by.text[at]!),
-    counts: Float32Array.from(models, (_, at) => at),
-    trust: 0.5,
+    learned: {
+      shadow: by.isShadow ? all : null,
+      outcomes: Float32Array.from(models, (_, at) => by.outcomes[at]!),
+      text: Float32Array.from(models, (_, at) => by.text[at]!),
+      counts: Float32Array.from(models, (_, at) => at),
+      trust: 0.5,
+    },
   };
 }
 

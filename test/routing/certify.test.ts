@@ -132,9 +132,10 @@ describe('the estimate of a quality', () => {
           const { declared, length, outcomes, text, count, shadow } = entry!;
           const used = shadow === null ? declared + length + outcomes + text : declared + length;
           expect(used).toBeCloseTo(quality!, 12);
-          expect(shadow).toBe(estimate.shadow && estimate.shadow[at]!);
+          const learned = estimate.learned!;
+          expect(shadow).toBe(learned.shadow && learned.shadow[at]!);
           if (shadow !== null) expect(declared + length + outcomes + text).toBeCloseTo(shadow, 12);
-          const steps = [estimate.length, estimate.outcomes[at], estimate.text[at]];
+          const steps = [estimate.length, learned.outcomes[at], learned.text[at]];
           // At the ends of the scale a step may be 0.
           for (const [i, step] of [length, outcomes, text].entries()) {
             if (steps[i] === 0) expect(Math.abs(step)).toBeLessThan(1e-12);
@@ -150,12 +151,14 @@ describe('the estimate of a quality', () => {
   const declared = snapshot([model('a', { q: 0.8 }), model('b', { q: 0.7 })]);
   const estimate = (used: number[], shadow: number[] | null): Estimate => ({
     quality: Float64Array.from(used),
-    shadow: shadow && Float64Array.from(shadow),
     length: 0,
-    outcomes: Float32Array.of(0, 1),
-    text: Float32Array.of(0, 0),
-    counts: Float32Array.of(0, 40),
-    trust: 0,
+    learned: {
+      shadow: shadow && Float64Array.from(shadow),
+      outcomes: Float32Array.of(0, 1),
+      text: Float32Array.of(0, 0),
+      counts: Float32Array.of(0, 40),
+      trust: 0,
+    },
   });
 
   test('names the choice by learnt estimates in shadow mode', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
 import type { Plugin } from '../../src/contract/kinds.ts';
-import { defineEstimator, defineStrategy, Type } from '../../src/contract/plugin.ts';
+import { defineStrategy, Type } from '../../src/contract/plugin.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadWith } from './build.ts';
 
@@ -12,29 +12,16 @@ const own = defineStrategy({
   prepare: () => ({ reason: 'own', score: () => {} }),
 });
 
-/** A plugin of another kind may have the same name. */
-const ownEstimator = defineEstimator({
-  name: 'own',
-  status: 'alpha',
-  options: Type.Object({}),
-  prepare: () => {
-    throw new Error('not asked for');
-  },
-});
-
 describe('the registry of plugins', () => {
   test('has the shipped plugins by kind and name', () => {
-    const registry = createRegistry([...shipped, own, ownEstimator]);
+    const registry = createRegistry([...shipped, own]);
     const namesOf = (kind: Plugin['kind']) => shipped.filter((one) => one.kind === kind).map(({ name }) => name);
     expect([...registry.strategies.keys()]).toEqual([...namesOf('strategy'), 'own']);
     expect([...registry.providers.keys()]).toEqual(namesOf('provider'));
-    expect([...registry.estimators.keys()]).toEqual([...namesOf('estimator'), 'own']);
   });
 
   test('refuses two plugins of one name', () => {
     expect(() => createRegistry([...shipped, own, own])).toThrow('two strategy plugins are named `own`');
-    const twice = [...shipped, ownEstimator, ownEstimator];
-    expect(() => createRegistry(twice)).toThrow('two estimator plugins are named `own`');
   });
 
   test('refuses to start without a strategy that requests rely on', () => {
@@ -44,24 +31,15 @@ describe('the registry of plugins', () => {
     }
   });
 
-  test('refuses to start without the estimator of a policy that names none', () => {
-    const rest = shipped.filter((plugin) => plugin.name !== 'learned');
-    expect(() => createRegistry([...rest, ownEstimator])).toThrow('the estimator plugin `learned` is missing');
-  });
-
   test('refuses values that are no plugin, and says what they lack', () => {
     // Values that bypass the type checker.
     const foreign = (plugin: object) => () => createRegistry([...shipped, plugin as Plugin]);
-    expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy, defineProvider or defineEstimator');
+    expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy or defineProvider');
     expect(foreign({ ...own, name: 'No Good' })).toThrow('lower-case letters');
     expect(foreign({ ...own, name: 7 })).toThrow('lower-case letters');
     expect(foreign({ ...own, options: null })).toThrow('no schema for its options');
     expect(foreign({ ...own, options: { type: 'object' } })).toThrow('must be a schema of TypeBox');
     expect(foreign({ ...own, prepare: 1 })).toThrow('no prepare function');
-    expect(foreign({ ...ownEstimator, options: 7 })).toThrow(
-      'the estimator plugin `own` has no schema for its options',
-    );
-    expect(foreign({ ...ownEstimator, prepare: null })).toThrow('no prepare function');
     expect(foreign({ kind: 'provider', contract: 2, name: 'p', prepare: () => {} })).toThrow(
       'no schema for its settings',
     );

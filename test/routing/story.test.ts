@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
-import type { Estimate } from '../../src/core/estimate.ts';
+import type { Estimate, LearnedQuality } from '../../src/core/estimate.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
 import { emptyBits, setBit } from '../../src/core/rules.ts';
@@ -266,23 +266,18 @@ describe('a story', () => {
 
 describe('the text of estimates', () => {
   const two = snapshot([model('a', { q: 0.74 }), model('b', { q: 0.6 })]);
-  const estimate = (more: Partial<Estimate>): Estimate => ({
-    quality: Float64Array.of(0.74, 0.6),
+  const learned = (more: Partial<LearnedQuality>): LearnedQuality => ({
     shadow: null,
-    length: 0,
     outcomes: Float32Array.of(0, 0),
     text: Float32Array.of(0, 0),
     counts: Float32Array.of(0, 0),
     trust: 0.4,
     ...more,
   });
-  const lines = (
-    more: Partial<Estimate>,
-    words?: Parameters<typeof story>[2],
-    request = facts({ task: 'general' }),
-  ) => {
-    const given = { id: 0, seed: '0', reason: 'auto:balanced', strategy: byQuality, estimate: estimate(more) };
-    return story(certify(two, request, given), request, words);
+  const lines = (more: Partial<Estimate>, request = facts({ task: 'general' })) => {
+    const estimate = { quality: Float64Array.of(0.74, 0.6), length: 0, ...more };
+    const given = { id: 0, seed: '0', reason: 'auto:balanced', strategy: byQuality, estimate };
+    return story(certify(two, request, given), request);
   };
 
   test('is empty where a quality is the declared one', () => {
@@ -293,9 +288,11 @@ describe('the text of estimates', () => {
     const sentences = lines({
       quality: Float64Array.of(0.714, 0.6),
       length: -0.1,
-      outcomes: Float32Array.of(-0.05, 0.1),
-      text: Float32Array.of(0.02, 0),
-      counts: Float32Array.of(212, 0),
+      learned: learned({
+        outcomes: Float32Array.of(-0.05, 0.1),
+        text: Float32Array.of(0.02, 0),
+        counts: Float32Array.of(212, 0),
+      }),
     });
     expect(sentences.slice(3, 5)).toEqual([
       'a: 0.71 = declared 0.74 for general, −0.02 for length, −0.01 from 212 outcomes on this task, +0.00 by its words (trust 0.4).',
@@ -303,33 +300,15 @@ describe('the text of estimates', () => {
     ]);
   });
 
-  test('names the strongest words where the text is at hand', () => {
-    const words = new Map([
-      [
-        'a',
-        [
-          { word: 'derive', adds: -0.31 },
-          { word: 'sql', adds: 0.2 },
-          { word: 'of the', adds: 0.04 },
-          { word: 'more', adds: 0.01 },
-        ],
-      ],
-    ]);
-    const sentences = lines({ quality: Float64Array.of(0.7, 0.6), text: Float32Array.of(-0.2, 0) }, words);
-    expect(sentences[3]).toBe(
-      'a: 0.70 = declared 0.74 for general, −0.04 by its words (trust 0.4); strongest words, in log odds: "derive" −0.3, "sql" +0.2, "of the" +0.04.',
-    );
-  });
-
   test('states learnt qualities and the choice by them in shadow mode', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
-    const sentences = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
+    const sentences = lines({ learned: learned({ ...shadow, shadow: Float64Array.of(0.58, 0.69) }) });
     expect(sentences.slice(3, 6)).toEqual([
       'a: 0.74 = declared 0.74 for general. With learned estimates it would be 0.58: −0.16 from 1 outcome on this task.',
       'b: 0.60 = declared 0.60 for general. With learned estimates it would be 0.69: +0.09 from 0.4 outcomes on this task.',
       'With learned estimates, b would be chosen.',
     ]);
-    expect(lines({ ...shadow, shadow: Float64Array.of(0.7, 0.69) })).toContain(
+    expect(lines({ learned: learned({ ...shadow, shadow: Float64Array.of(0.7, 0.69) }) })).toContain(
       'With learned estimates, a would also be chosen.',
     );
   });

@@ -49,9 +49,10 @@ export async function wholeOf(response: Response): Promise<string> {
   return `${response.status}\n${headers.join('\n')}\n\n${await response.text()}`;
 }
 
-/** Every file of a data folder, as bytes. */
+/** Every file of a data folder, as bytes; a socket has none. */
 export function filesOf(folder: string): { name: string; text: string }[] {
-  return readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name)).toString('latin1') }));
+  const names = readdirSync(folder).filter((name) => !name.endsWith('.sock'));
+  return names.map((name) => ({ name, text: readFileSync(join(folder, name)).toString('latin1') }));
 }
 
 export interface Watched {

@@ -49,7 +49,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'policy check': { runs: ({ policies }) => [[policies]], takes: [] },
   'policy test': { runs: ({ policies }) => [[policies]], takes: [] },
   'policy diff': { runs: ({ policies }) => [[policies, policies]], takes: [] },
-  'policy fmt': { runs: ({ policies }) => [[policies, '--check']], takes: [] },
   'policy schema': { runs: ({ policies }) => [[policies]], takes: [] },
   'policy push': {
     runs: ({ policies, revised }) => [[policies], [revised, '--from', '1']],
@@ -117,19 +116,11 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'alerts list': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.read'] },
   'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
   'decisions list': once(['decisions.list']),
-  'learn status': { runs: ({ policies }) => [['--policies', policies]], takes: ['learning.read'] },
-  'learn export': { runs: ({ policies }) => [['--policies', policies]], takes: ['learning.read'] },
-  'learn replay': {
-    runs: ({ policies }) => [
-      ['--policies', policies],
-      ['--policies', policies, '--write'],
-    ],
-    takes: ['learning.read', 'learning.change'],
-    leaves: ['replay learning'],
-  },
+  'learn status': once(['learning.read']),
+  'learn export': once(['learning.read']),
   'learn reset': {
     runs: ({ policies }) => [['--yes', '--policies', policies]],
-    takes: ['learning.read', 'learning.change'],
+    takes: ['learning.change'],
     leaves: ['reset learning'],
   },
   'ledger status': once(['ledger.read']),

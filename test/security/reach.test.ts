@@ -109,6 +109,19 @@ describe('a list', () => {
     await box.as('owner').send('PATCH', '/admin/teams/team_red', { member_defaults: null });
   });
 
+  test('of a user by an address has only users within the reach, and one that several share names no user', async () => {
+    const owner = box.as('owner');
+    const make = async (team: string) =>
+      ((await (await owner.post('/admin/users', { email: 'twin@example.com', team })).json()) as { id: string }).id;
+    const [red, blue] = [await make('team_red'), await make('team_blue')];
+    expect(await read('/admin/users/Twin@example.com', 'lead')).toMatchObject({ id: red });
+    await expectError(await box.as('member').get('/admin/users/twin@example.com'), 'not_found');
+    const shared = await owner.get('/admin/users/twin@example.com');
+    expect(shared.status).toBe(404);
+    expect(await shared.text()).toContain(`${red}, ${blue}`);
+    for (const id of [red, blue]) expect((await owner.send('DELETE', `/admin/users/${id}`)).status).toBe(200);
+  });
+
   test('has no more by a filter, and its pages go on within the reach', async () => {
     for (const [role, mine] of [
       ['lead', 'teams'],

@@ -8,7 +8,7 @@ import type { OpenStore } from '../../src/store/driver.ts';
 import { type Instance, nameOf } from '../../src/store/instance.ts';
 import { openStore } from '../../src/store/open.ts';
 import { tries } from '../deep/effort.ts';
-import { copyFixture } from '../fixtures/v0.1/folder.ts';
+import { copyFixture } from '../fixtures/folder.ts';
 import { refusalOf } from './implementations.ts';
 import { reasonOf } from './lease-stand.ts';
 import { tempFolder } from './support.ts';

@@ -5,7 +5,11 @@ import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Payment, PaymentList } from '../../src/admin/payments.ts';
 import { ClusterStatus, EndpointList, InstanceStatus } from '../../src/admin/status.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
+import { Removal, Team, TeamList, TeamStatus } from '../../src/admin/teams.ts';
+import { Traffic } from '../../src/admin/traffic.ts';
+import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
+import { User, UserList, UserStatus } from '../../src/admin/users.ts';
 import { Wallet, WalletList, WalletStatus } from '../../src/admin/wallets.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
@@ -14,10 +18,8 @@ import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
-import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
-import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {
   ChatCompletion,
@@ -74,12 +76,15 @@ export const ANSWERS = {
   StreamError,
   Team,
   TeamList,
+  TeamStatus,
+  Traffic,
   TrailErasure,
   TrailReport,
   Usage,
   UsageReport,
   User,
   UserList,
+  UserStatus,
   Wallet,
   WalletKey,
   WalletList,

@@ -1,5 +1,6 @@
 import { openKeys } from '../../src/access/keys.ts';
-import { parseTerms } from '../../src/cli/keys/terms.ts';
+import { openPeople } from '../../src/access/people.ts';
+import { runKeys } from '../../src/cli/keys/keys.ts';
 import { seedOf } from '../deep/effort.ts';
 import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
 import { World } from '../store/hostile/world.ts';
@@ -25,7 +26,6 @@ const AT_THE_DOOR: readonly string[] = [
   'data-url',
   'drop-unsupported',
   'dropped-tools',
-  'explore-funds',
   'failover',
   'feedback',
   'leavers',
@@ -68,15 +68,17 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
   const world = new World({ faults: kind.faults, seed: seedOf('elsewhere') });
   const fleet = await startFleet(world, kind.count, options);
   const [first] = fleet.instances;
-  const command = await openKeys({ store: world.store, now: Date.now });
+  const { store } = world;
+  const now = Date.now;
+  const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const own = { url: fleet.url, post: fleet.post, get: fleet.get, stop: fleet.stop, makeKey, run: noCommand };
   return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
 
   async function makeKey(...flags: string[]): Promise<string> {
-    const { key } = await command.create(parseTerms(flags, Date.now()).grant);
+    const printed = await runKeys(['create', ...flags], { keys, people, store, now, file: '' });
     // To list its keys a server reads them.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
-    return key;
+    return printed.split('\n', 1)[0]!;
   }
 }
 

@@ -30,7 +30,7 @@ export interface ThinkingConfig {
 }
 
 /** The state of a request that decides whether it can ask for thinking. */
-export interface ThinkingLimits {
+interface ThinkingLimits {
   /** The request forces a tool call, which the API refuses together with thinking. */
   readonly isForced: boolean;
   /** Whether thinking with a budget can start at this point of the conversation. */

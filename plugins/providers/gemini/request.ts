@@ -1,10 +1,16 @@
-import type { BuiltRequest, ModelRequest, ProviderCall } from 'signalbox/plugin';
+import {
+  type BuiltRequest,
+  type Members,
+  type ModelRequest,
+  type ProviderCall,
+  pathText,
+  type ToolDefinition,
+} from 'signalbox/plugin';
 import type { Json } from '../json.ts';
-import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
+import { answerSchema, hintsOfTool, Notes, unnamedMembers } from '../notes.ts';
 import { promptOf } from './contents.ts';
 import { bareName, hasFixedSampling, thinkingConfig } from './generation.ts';
 import { geminiSchema } from './schema.ts';
-import { toolsOf } from './tools.ts';
 
 /** Builds `POST /models/…:generateContent`. */
 export function buildRequest(call: ProviderCall): BuiltRequest {
@@ -75,4 +81,49 @@ function thinkingOf({ request, model, upstream }: ProviderCall, notes: Notes): J
   const config = reasons ? (thinkingConfig(upstream, effort) ?? thinkingConfig(upstream, null)) : null;
   if (effort !== undefined && !(reasons && thinkingConfig(upstream, effort))) notes.drop(request.names.reasoningEffort);
   return config ? { thinkingConfig: config } : {};
+}
+
+const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/;
+
+/** The request's tools and tool choice. */
+function toolsOf(request: ModelRequest, notes: Notes): Json {
+  const { tools } = request.conversation;
+  if (tools.length === 0) return {};
+  const names = new Set<string>();
+  const functionDeclarations = tools.map((tool) => {
+    const { name, description, parameters } = tool;
+    const path = pathText(tool.valueAt);
+    if (!NAME.test(name)) {
+      notes.refuse(
+        `${path}.name`,
+        'must begin with a letter or underscore and contain only letters, digits and _ . : -',
+      );
+    }
+    if (names.has(name)) notes.refuse(`${path}.name`, 'is the name of another tool too');
+    names.add(name);
+    for (const hint of hintsOfTool(request, tool)) notes.drop(`${hint.path}.cache_control`);
+    return { name, description, parametersJsonSchema: schemaOf(parameters, `${path}.parameters`, notes) };
+  });
+  return {
+    tools: [{ functionDeclarations }],
+    toolConfig: { functionCallingConfig: callingOf(request, tools) },
+  };
+}
+
+/** The parameters' schema, restricted to an object; undefined without parameters. */
+function schemaOf(parameters: Members | undefined, path: string, notes: Notes): unknown {
+  if (parameters === undefined || Object.keys(parameters).length === 0) return undefined;
+  const { type = 'object' } = parameters;
+  const isOneOf = Array.isArray(type) && type.includes('object');
+  if (type !== 'object' && !isOneOf) notes.refuse(path, 'must describe an object');
+  return geminiSchema(isOneOf ? { ...parameters, type: 'object' } : parameters);
+}
+
+function callingOf({ conversation }: ModelRequest, tools: readonly ToolDefinition[]): Json {
+  const choice = conversation.toolChoice ?? 'auto';
+  if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.name] };
+  if (choice === 'none') return { mode: 'NONE' };
+  if (choice === 'required') return { mode: 'ANY' };
+  // `VALIDATED` enforces the schema, as `strict` requires.
+  return { mode: tools.some(({ strict }) => strict) ? 'VALIDATED' : 'AUTO' };
 }

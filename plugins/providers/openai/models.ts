@@ -2,7 +2,7 @@ import type { Capability } from 'signalbox/plugin';
 import { type Effort, nearestEffort } from '../openai-compatible/efforts.ts';
 
 /** OpenAI's endpoints. */
-export type OpenAiEndpoint = 'chat' | 'responses';
+type OpenAiEndpoint = 'chat' | 'responses';
 
 /**
  * A family of OpenAI's reasoning models, by name, the most specific first. Efforts ascend; chat completions lack `max`.

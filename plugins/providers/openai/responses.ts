@@ -7,12 +7,12 @@ import {
   type ProviderCall,
   pathText,
 } from 'signalbox/plugin';
-import { Notes, unnamedMembers } from '../notes.ts';
+import { hintsOfTool, Notes, unnamedMembers } from '../notes.ts';
+import { isToolName } from './calls.ts';
 import { inputOf } from './input.ts';
 import { streamFields } from './passthrough.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
-import { toolsOf } from './tools.ts';
 
 /** The API's minimum output cap, tokens. */
 export const OUTPUT_MIN = 16;
@@ -99,4 +99,37 @@ function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
     temperature: notes.sent(names.temperature, settings.temperature, model.acceptsTemperature),
     top_p: notes.sent(names.topP, settings.topP, model.acceptsTemperature),
   };
+}
+
+/** The request's tools for Responses. */
+function toolsOf(request: ModelRequest, notes: Notes): readonly Members[] {
+  return request.conversation.tools.map((tool) => {
+    const { name, description, parameters, strict, extras } = tool;
+    const path = pathText(tool.valueAt);
+    for (const hint of hintsOfTool(request, tool)) notes.drop(`${hint.path}.cache_control`);
+    if (!isToolName(name)) {
+      notes.refuse(`${path}.name`, 'must contain only letters, digits, underscores and hyphens');
+    }
+    // Unlike in chat completions, the default of `strict` is true.
+    const isStrict = strict ?? false;
+    const { cache_control: _, ...more } = extras;
+    const schema = schemaOf(parameters, isStrict, path, notes);
+    return { ...more, name, description, type: 'function', parameters: schema, strict: isStrict };
+  });
+}
+
+/** The parameters' schema, restricted to an object. */
+function schemaOf(parameters: Members | undefined, isStrict: boolean, path: string, notes: Notes): Members {
+  const schema: Members = parameters ?? {};
+  if (Object.keys(schema).length === 0) {
+    return { type: 'object', properties: {}, ...(isStrict && { additionalProperties: false }) };
+  }
+  const { type = 'object' } = schema;
+  if (type !== 'object' && !(Array.isArray(type) && type.includes('object'))) {
+    notes.refuse(`${path}.parameters`, 'must describe an object');
+  }
+  if (isStrict && schema.additionalProperties !== false) {
+    notes.refuse(`${path}.parameters`, 'must have `additionalProperties: false`, because the tool is strict');
+  }
+  return { ...schema, type: 'object' };
 }

@@ -36,12 +36,14 @@ interface Codec {
 
 /** How a field is given and shown in a command; by its schema where nothing is stated. */
 export interface CommandForm {
-  /** The name of its flag. Its own in kebab case unless stated, without the plural `s` of a list. */
+  /** The name of its flag, or what the flags of an object's members begin with. Its own in kebab case unless stated, without the plural `s` of a list. */
   readonly flag?: string;
   /** Whether it is an argument after the ID, in place of a flag. */
   readonly isPositional?: boolean;
   /** What stands for its value in the usage, such as `30d`. */
   readonly form?: string;
+  /** Describes the flag, where the description of the member is about its form on the wire. */
+  readonly help?: string;
   /** Reads a text as its value on the wire. @throws Error of one sentence */
   readonly read?: (text: string) => unknown;
   /** The value on the wire as a person reads it. */
@@ -108,14 +110,26 @@ export const { text, flag, count, word, always } = parts;
 /** A text that is ISO 8601 in UTC on the wire. Value: ms since 1970. */
 export const moment = (description: string, example?: string) =>
   inCommand(
-    annotated<ReturnType<typeof parts.moment>, number>(parts.moment(description, example), {
-      [CODEC]: {
-        encode: (value) => iso(value as number),
-        decode: (value, path) =>
-          parseMoment(String(value)) ?? refuse(path, `\`${path}\` takes 2027-02-18 or 2027-02-18T09:30Z.`),
-      },
+    annotated<ReturnType<typeof parts.moment>, number>(parts.moment(description, example), { [CODEC]: MOMENT }),
+    { text: minuteText },
+  );
+
+const MOMENT: Codec = {
+  encode: (value) => iso(value as number),
+  decode: (value, path) =>
+    parseMoment(String(value)) ?? refuse(path, `\`${path}\` takes 2027-02-18 or 2027-02-18T09:30Z.`),
+};
+
+/** A moment on the wire as a person reads it. */
+export const minuteText = (value: string): string => `${value.slice(0, 16).replace('T', ' ')} UTC`;
+
+/** A moment, or a day, which begins at midnight UTC, in a query. Value: ms since 1970. */
+export const momentIn = (description: string) =>
+  inCommand(
+    annotated<ReturnType<typeof formed>, number>(formed(description, { pattern: '^\\d{4}-\\d{2}-\\d{2}' }), {
+      [CODEC]: MOMENT,
     }),
-    { text: (value: string) => `${value.slice(0, 16).replace('T', ' ')} UTC` },
+    { form: 'TIME' },
   );
 
 /** An amount in Credits on the wire, with at most 6 decimals. Value: microcredits. */

@@ -3,7 +3,7 @@ import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Principal } from '../../operate/principal.ts';
-import type { Action } from '../../operate/roles.ts';
+import { type Action, checkAction, type Reach } from '../../operate/roles.ts';
 import { decode, encode, statesUsd, type ValueOf } from './fields.ts';
 import { refused } from './refusals.ts';
 
@@ -28,8 +28,10 @@ export interface OperationHost {
 
 /** The table that a command prints of a list. */
 export interface Columns {
-  /** Members of an item. One that no item has anything in is left out. */
+  /** Members of an item, such as `whole.requests` within another. One that no item has anything in is left out. */
   readonly columns: readonly string[];
+  /** The items, where they are more than those of the list. */
+  readonly rows?: (body: never) => readonly object[];
   /** The sentence after the table. */
   readonly sum?: (body: never) => string;
 }
@@ -57,6 +59,8 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly isLong?: boolean;
   /** False where no command does the same. */
   readonly command?: false;
+  /** What its command takes in place of an ID, such as `NAME|ID`: a text that may have spaces. */
+  readonly idForm?: string;
   /** An imperative without a full stop. */
   readonly summary: string;
   /** Sentences for the document and for the help of its command. */
@@ -80,12 +84,16 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly isTagged?: boolean;
   /** Whether it takes `If-Match`, because the last of two changes could undo the first unseen. */
   readonly takesTags?: boolean;
+  /** How many items of its list the command shows where `--limit` does not say it; all unless stated. */
+  readonly commandLimit?: number;
+  /** Why the command does it only with `--yes`, in a sentence. */
+  readonly confirmation?: string;
   /** What its command prints without `--json`: a table, every member in a line of its own, or a text. `fields` unless stated. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
-  /** Checks that the caller's role reaches what it is about, and does it. @throws SignalboxError */
+  /** Checks that the caller's role reaches what it is about, and does it. The role includes the action. @throws SignalboxError */
   readonly run: (
     services: Services,
-    call: Call,
+    call: Call & { readonly reach: Reach },
     input: ValueOf<Input>,
   ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer>;
 }
@@ -143,7 +151,7 @@ export const operationsOn =
   <Input extends TSchema, Output extends TSchema>(
     definition: Definition<Services, Input, Output>,
   ): Operation<Services> => {
-    const { http, input, output, isTagged = false, run } = definition;
+    const { http, action, input, output, isTagged = false, run } = definition;
     const [word = '', path = ''] = http.split(' ');
     const method = METHODS.find((one) => one === word);
     if (!method) throw new Error(`${http} has no method`);
@@ -151,11 +159,12 @@ export const operationsOn =
     const isMember = (param: string) => param.split(/[.[]/, 1)[0]! in (input?.properties ?? {});
     const hasUsd = statesUsd(output);
     const perform: Operation<Services>['perform'] = async (services, call, given) => {
+      const reached = { ...call, reach: checkAction(call.by.caller, action) };
       check?.(given);
       const value = (input ? decode(input, given) : {}) as ValueOf<Input>;
       const result = await (method === 'GET'
-        ? run(services, call, value)
-        : refused(() => run(services, call, value), isMember));
+        ? run(services, reached, value)
+        : refused(() => run(services, reached, value), isMember));
       if (result instanceof TextAnswer) return { body: result, tag: null };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };

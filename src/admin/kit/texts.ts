@@ -15,6 +15,12 @@ export function durationIn(text: string): number {
   return Number(amount) * UNITS_MS[unit]!;
 }
 
+/** Writes seconds as `durationIn` reads them. */
+export function durationText(seconds: number): string {
+  const unit = Object.keys(UNITS_MS).findLast((one) => (seconds * 1_000) % UNITS_MS[one]! === 0) ?? 'm';
+  return seconds === 0 ? '0' : `${(seconds * 1_000) / UNITS_MS[unit]!}${unit}`;
+}
+
 /** Digits and at most six decimals. */
 const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
 

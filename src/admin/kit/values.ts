@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { SignalboxError } from '../../core/errors.ts';
+import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 
 /** Texts of a query or of a command's flags, as the values that a schema has. */
 
@@ -8,8 +8,10 @@ export const isMap = ({ type, patternProperties }: TSchema): boolean =>
   type === 'object' && patternProperties !== undefined;
 
 /** The words of which a field is one; none for another field. */
-export const wordsOf = ({ anyOf = [] }: TSchema): readonly string[] =>
-  (anyOf as readonly TSchema[]).flatMap(({ const: word }) => (typeof word === 'string' ? [word] : []));
+export const wordsOf = (field: TSchema): readonly string[] =>
+  ((field.anyOf ?? [field]) as readonly TSchema[]).flatMap(({ const: word }) =>
+    typeof word === 'string' ? [word] : [],
+  );
 
 /** The schema of a value that may also be null. */
 export function withoutNull(field: TSchema): TSchema {
@@ -19,9 +21,9 @@ export function withoutNull(field: TSchema): TSchema {
 }
 
 /**
- * Reads the texts of a field. A text that is no number, or neither true nor false, stays a text, which the check of the input refuses.
+ * Reads the texts of a field. A text that is neither true nor false stays a text, which the check of the input refuses.
  * @param name of the parameter or the flag, for errors
- * @throws SignalboxError `invalid_value` for a pair without a name, or two pairs of one name
+ * @throws SignalboxError `invalid_value` for a pair without a name, or two pairs of one name; of `out_of_range` too, for a number
  */
 export function parsedValue(name: string, field: TSchema, texts: readonly string[]): unknown {
   if (isMap(field)) return pairsIn(name, texts);
@@ -29,6 +31,7 @@ export function parsedValue(name: string, field: TSchema, texts: readonly string
   const [text = ''] = texts;
   switch (withoutNull(field).type) {
     case 'integer':
+      return /^-?\d+$/.test(text) ? Number(text) : refuseNumber(name, field);
     case 'number':
       return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
     case 'boolean':
@@ -42,14 +45,24 @@ function pairsIn(name: string, texts: readonly string[]): Record<string, string>
   const pairs = new Map<string, string>();
   for (const text of texts) {
     const at = text.indexOf('=');
-    if (at < 1) refuse(name, `\`${name}\` must have the form name=value, not \`${text.slice(0, 64)}\`.`);
+    if (at < 1) refuse(name, `${quoted(name)} must have the form name=value, not \`${text.slice(0, 64)}\`.`);
     const key = text.slice(0, at);
-    if (pairs.has(key)) refuse(name, `\`${name}\` gives ${key} twice; it takes one value.`);
+    if (pairs.has(key)) refuse(name, `${quoted(name)} gives ${key} twice; it takes one value.`);
     pairs.set(key, text.slice(at + 1));
   }
   return Object.fromEntries(pairs);
 }
 
-function refuse(param: string, message: string): never {
-  throw new SignalboxError('invalid_value', message, { param });
+/** A parameter in backticks; a flag as it is. */
+const quoted = (name: string): string => (name.startsWith('-') ? name : `\`${name}\``);
+
+function refuseNumber(name: string, field: TSchema): never {
+  const { minimum, maximum } = withoutNull(field);
+  const isBounded = minimum !== undefined && maximum !== undefined;
+  const range = isBounded ? ` from ${minimum} to ${maximum}` : '';
+  refuse(name, `${quoted(name)} must be a whole number${range}.`, isBounded ? 'out_of_range' : 'invalid_value');
+}
+
+function refuse(param: string, message: string, code: ErrorCode = 'invalid_value'): never {
+  throw new SignalboxError(code, message, { param });
 }

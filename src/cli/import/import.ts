@@ -59,11 +59,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
     include: includeFrom(file),
   });
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
-  // With the names of the new policy, so that editors complete them.
-  const { providers, models, selectors } = imported.report;
-  const names = { providers, models, selectors, aliases: new Map(), tasks: [], constraints: [] };
-  const schema = policySchema(command.shipped, names);
-  await writeAll(out, imported, schemaText(schema), values.force);
+  await writeAll(out, imported, schemaText(policySchema(command.shipped)), values.force);
   const written = new Set(imported.files.map((one) => one.name));
   const others = (await readdir(out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
   const code = imported.report.problems.length > 0 ? 2 : 0;

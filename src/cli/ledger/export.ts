@@ -9,7 +9,7 @@ import { choiceOf, LIST, needed, pairsOf, parseFlags, TEXT } from '../arguments.
 import { monthOf, periodOf } from './period.ts';
 
 /** The flags that choose entries of the books, and group them. */
-export const ENTRY_FLAGS = {
+const ENTRY_FLAGS = {
   ...{ from: TEXT, to: TEXT, month: TEXT, 'time-zone': TEXT },
   ...{ key: TEXT, team: TEXT, user: TEXT, label: LIST, model: TEXT, by: TEXT },
 };
@@ -28,18 +28,14 @@ export function parseExport(args: readonly string[], now: number) {
 }
 
 /** Whose entries: of a key, a team, a user. */
-export const ownersOf = ({
-  key,
-  team,
-  user,
-}: Readonly<Partial<Record<'key' | 'team' | 'user', string | undefined>>>) => ({
+const ownersOf = ({ key, team, user }: Readonly<Partial<Record<'key' | 'team' | 'user', string | undefined>>>) => ({
   keyId: key ?? null,
   team: team ?? null,
   user: user ?? null,
 });
 
 /** Reads `--by`. Throws UsageError. */
-export function groupingsOf(text: string): Grouping[] {
+function groupingsOf(text: string): Grouping[] {
   const groupings = text.split(',').map((part) => {
     const name = part.trim();
     return needed(parseGrouping(name), `--by takes ${GROUPINGS.join(', ')} and label:NAME, not "${name}".`);

@@ -1,9 +1,10 @@
+import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { userIdIn } from '../../operate/people.ts';
 import type { HolderNames } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { Team, User } from '../../store/people.ts';
 import { StoreError } from '../../store/store.ts';
-import { userIdOf } from '../people/command.ts';
 
 /** Whose charges a report is about; null for anybody's. */
 interface Owners {
@@ -50,8 +51,11 @@ export class StoredPeople {
   }
 
   #userId(text: string): string {
-    if (this.#users.has(text)) return text;
     const present = [...this.#users.values()].filter(({ removedAt }) => removedAt === null);
-    return userIdOf({ user: () => null, users: () => present }, text);
+    const id = userIdIn({ user: (one) => this.#users.get(one) ?? null, users: () => present }, text);
+    if (this.#users.has(id)) return id;
+    throw new UsageError(
+      `There is no user with the ID or address "${text}". Run ${commandName()} users list to see them.`,
+    );
   }
 }

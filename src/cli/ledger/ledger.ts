@@ -1,4 +1,5 @@
 import type { OperationHost } from '../../admin/kit/operation.ts';
+import { creditsIn } from '../../admin/kit/texts.ts';
 import { type LedgerServices, showLedger } from '../../admin/ledger.ts';
 import { reportUsage, type UsageServices } from '../../admin/usage.ts';
 import type { Microcredits } from '../../core/credits.ts';
@@ -20,7 +21,6 @@ import type { StoredReservation } from '../../store/ledger-table.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
-import { parseCredits } from '../text.ts';
 import { operator } from '../user.ts';
 import { auditJson, auditText, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
@@ -152,7 +152,7 @@ const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
   onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
 
 function amountIn(text: string): Microcredits {
-  const amount = parseCredits(text) ?? 0;
+  const amount = creditsIn(text) ?? 0;
   if (amount > 0) return amount;
   throw new UsageError(
     `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,

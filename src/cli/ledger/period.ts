@@ -52,7 +52,7 @@ export function monthOf(
 }
 
 /** Throws UsageError for an unknown time zone. */
-export function checkZone(timeZone: string): void {
+function checkZone(timeZone: string): void {
   if (isTimeZone(timeZone)) return;
   throw new UsageError(`There is no time zone "${timeZone}"; write one such as UTC or Europe/Berlin.`);
 }

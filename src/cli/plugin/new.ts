@@ -26,7 +26,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
   const kind = KINDS.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)
     throw new UsageError(
-      `plugin new takes strategy, provider or estimator, and a name: ${commandName()} plugin new strategy thrifty.`,
+      `plugin new takes strategy or provider, and a name: ${commandName()} plugin new strategy thrifty.`,
     );
   if (!NAME.test(name))
     throw new UsageError(
@@ -140,11 +140,6 @@ const USES: Readonly<
     policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
     last: `Give it a model (models: { … { provider: ${name}, … } }), and ask for that, or see what would be chosen:
        ${commandName()} policy explain${of} --message Hello`,
-  }),
-  estimator: (name) => ({
-    policy: `learning: { mode: shadow, estimator: ${name} }`,
-    last: `Let it look on for a while, and see whether mode on would help:
-       ${commandName()} learn replay`,
   }),
 };
 

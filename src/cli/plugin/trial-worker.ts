@@ -24,8 +24,11 @@ async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<s
   const loader = createPluginLoader();
   const module = (await loader.load([specifier], folder)).get(specifier);
   if (!module || module instanceof Error) return module?.message ?? 'it was not loaded';
-  if (module.plugins.length === 0)
-    return 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineEstimator`';
+  if (module.plugins.length === 0) {
+    return module.estimators.length > 0
+      ? 'it exports only estimators, which have no effect any more: see docs/route/learning.md'
+      : 'it exports no plugin: it needs an export made by `defineStrategy` or `defineProvider`';
+  }
   const imports = codeLaw(loader.files());
   for (const plugin of module.plugins) {
     const { kind, name, status } = plugin;

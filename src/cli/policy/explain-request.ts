@@ -25,7 +25,7 @@ import { explanationResult } from './explain-result.ts';
 import { runExplainServed } from './explain-served.ts';
 
 const NOTE =
-  'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
+  'The figures come from the policy, corrected by the lengths of questions that this data folder has seen. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
 const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
 const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
 

@@ -54,7 +54,7 @@ export function explanationResult(
   { json, before, after, note, missing, head }: ExplainForm,
   { terminal }: PolicyCommand,
 ): CommandResult {
-  const { facts, certificate, shortage, words, runtime } = explanation;
+  const { facts, certificate, shortage, runtime } = explanation;
   const { snapshot } = runtime;
   const { choice, candidates } = certificate;
   const code = choice === null || shortage ? 2 : 0;
@@ -63,9 +63,8 @@ export function explanationResult(
   }
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);
-  const strongest = words(ranked.map(({ model }) => model));
   const columns = ranked.length > 0 ? [legend(snapshot)] : [];
-  const told = [...story(certificate, facts, strongest), ...holdText(explanation)];
+  const told = [...story(certificate, facts), ...holdText(explanation)];
   const lines = [...before, ...told, ...after, ...notes, ...columns, note];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }

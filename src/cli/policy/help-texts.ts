@@ -15,7 +15,7 @@ Exit code: 0 when the policy may serve, 2 when it may not, 1 when there is none.
     summary: "Run a policy's cases.",
     details: `Runs each case as if every variable were set, and again with the variables that are set;
 --here does only the second. --case picks cases by a part of their name.
---watch runs again after every edit. --coverage lists what no case touches.
+--watch runs again after every edit. --coverage lists the rules and models that no case touches.
 Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1 when none ran.`,
   },
   'policy explain': {
@@ -42,17 +42,11 @@ Without B, A is compared with the policy folder. The plugins of a commit run.
 Decides the cases of both, and the requests of a file.
 Exit code: 2 when a case that held fails or B cannot load (--strict: when any choice differs).`,
   },
-  'policy fmt': {
-    usage: '[DIR | FILE... | -] [--check] [--json]',
-    summary: 'Format YAML files as editors do.',
-    details: `Keeps comments and figures. --check changes nothing and shows what would change.
-"-" reads standard input. Exit code: 2 when --check found something or a file was left as it is.`,
-  },
   'policy schema': {
     usage: '[DIR] [--write]',
     summary: 'Print the JSON Schema of the policy language for editors.',
-    details: `Includes the options of the policy's plugins and the names that it defines.
---write saves it as DIR/policy.schema.json. The policy may have mistakes. Its plugins run.`,
+    details: `Includes the options of the strategies and adapters that come with Signalbox.
+--write saves it as DIR/policy.schema.json. DIR is not read.`,
   },
   'policy push': {
     usage: '[DIR] [--from REVISION] [--json] [--data DIR]',

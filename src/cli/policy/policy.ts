@@ -3,7 +3,7 @@ import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 
 /**
- * `signalbox policy check|test|explain|diff|fmt|schema|push|history|rollback`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
+ * `signalbox policy check|test|explain|diff|schema|push|history|rollback`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
  * clear sentence.
  */
 export const runPolicy = groupOf<PolicyCommand, CommandResult>('policy', {
@@ -14,7 +14,6 @@ export const runPolicy = groupOf<PolicyCommand, CommandResult>('policy', {
       ? (await import('./explain-decision.ts')).runExplainDecision(args, command)
       : (await import('./explain-request.ts')).runExplain(args, command),
   diff: async (args, command) => (await import('./diff.ts')).runDiff(args, command),
-  fmt: async (args, command) => (await import('./fmt.ts')).runFormat(args, command),
   schema: async (args, command) => (await import('./schema.ts')).runSchema(args, command),
   push: async (args, command) => withCode(await (await import('./push.ts')).runPush(args, command)),
   history: async (args, command) => withCode(await (await import('./push.ts')).runHistory(args, command)),

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { schemaFor } from '../../operate/policy/schema.ts';
-import { schemaText } from '../../policy/json-schema.ts';
+import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { replaceFile } from '../../runtime/replace-file.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
@@ -9,11 +8,11 @@ import { folderIn, type PolicyCommand } from './command.ts';
 /** Policy files name it in their first line, so that editors find it. */
 const FILE = 'policy.schema.json';
 
-/** `signalbox policy schema`: of a policy that is wrong, too, for it is made better with it. Throws UsageError. */
+/** `signalbox policy schema`: prints the schema, or writes it into the folder of a policy. Throws UsageError. */
 export async function runSchema(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { write: SWITCH });
   const folder = folderIn(positionals, 'schema', command);
-  const text = schemaText(await schemaFor(folder, command.judge));
+  const text = schemaText(policySchema(command.judge.shipped));
   if (!values.write) return { text, code: 0 };
   const path = join(folder, FILE);
   await replaceFile(path, text);

@@ -4,8 +4,7 @@ import type { SourcePlace } from '../../core/source-place.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import type { UnservedPart } from '../../operate/policy/cases.ts';
-import { COVERAGE_CLASSES } from '../../operate/policy/coverage-classes.ts';
-import { type CoverageSummary, percentText } from '../../operate/policy/coverage-summary.ts';
+import type { CoverageSummary } from '../../operate/policy/coverage.ts';
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import type { Settings } from '../../operate/policy/settings.ts';
 import { countsOf } from '../../operate/policy/test-body.ts';
@@ -126,22 +125,10 @@ function summaryText(results: readonly CaseResult[], { folder }: TextForm): stri
   return `${folder}: ${plural(cases, 'case')}${stated && `: ${stated}`}`;
 }
 
-function coverageText({ report, byClass, all, min, isEnough, weakest }: CoverageSummary): string {
-  const lines = COVERAGE_CLASSES.flatMap((kind) => {
-    const { touched, total, percent } = byClass[kind];
-    const untouched = report[kind].filter(({ isTouched }) => !isTouched);
-    const always = report[kind].filter(({ isAlwaysTrue }) => isAlwaysTrue);
-    const list = (what: string, { name, place }: (typeof untouched)[number]) =>
-      `  ${what.padEnd(11)}  ${shown(name)}  ${placeText(place)}`;
-    return [
-      `${kind.padEnd(11)}  ${`${touched} of ${total}`.padEnd(10)}  ${percentText(percent)}`,
-      ...untouched.map((entry) => list('untouched', entry)),
-      ...always.map((entry) => list('always true', entry)),
-    ];
-  });
-  const sum = `Coverage: ${percentText(all.percent)}, ${all.touched} of ${all.total}`;
-  if (isEnough) return `${[...lines, `${sum}.`].join('\n')}\n`;
-  const missing = weakest === null ? 0 : byClass[weakest].total - byClass[weakest].touched;
-  const why = weakest === null ? '' : `: most untouched parts are ${weakest}, ${missing} of ${byClass[weakest].total}`;
-  return `${[...lines, `${sum}; the minimum is ${min} %${why}.`].join('\n')}\n`;
+function coverageText({ touched, total, percent, min, isEnough, untouched }: CoverageSummary): string {
+  const lines = untouched.map(
+    ({ kind, name, place }) => `untouched  ${kind.padEnd(10)}  ${shown(name)}  ${placeText(place)}`,
+  );
+  const sum = `Coverage: ${percent} %, ${touched} of ${total} rules and models`;
+  return `${[...lines, isEnough ? `${sum}.` : `${sum}; the minimum is ${min} %.`].join('\n')}\n`;
 }

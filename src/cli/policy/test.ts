@@ -1,6 +1,6 @@
 import { plural } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { summaryOf } from '../../operate/policy/coverage-summary.ts';
+import { summaryOf } from '../../operate/policy/coverage.ts';
 import { type Settings, settingsOf } from '../../operate/policy/settings.ts';
 import { testBody } from '../../operate/policy/test-body.ts';
 import { coverageOf, runCases } from '../../operate/policy/test-run.ts';

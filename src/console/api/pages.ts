@@ -69,14 +69,14 @@ export function usePages<Path extends ListPath>(
   type Row = ListedRow<Path>;
   const [pages, setPages] = useState<Pages<Row>>(NOTHING);
   const [turn, setTurn] = useState(0);
-  const running = useRef<AbortController | null>(null);
+  const running = useRef<{ readonly control: AbortController; readonly isPoll: boolean } | null>(null);
   const address = path + queryText(query);
 
   const load = useCallback(
-    async (more: Query, take: (page: ListPage<Row>) => void) => {
-      running.current?.abort();
+    async (more: Query, take: (page: ListPage<Row>) => void, isPoll = false) => {
+      running.current?.control.abort();
       const control = new AbortController();
-      running.current = control;
+      running.current = { control, isPoll };
       const result = await read(path, { ...query, limit, ...more }, control.signal).catch(() => null);
       if (result === null || control.signal.aborted) return;
       running.current = null;
@@ -102,13 +102,13 @@ export function usePages<Path extends ListPath>(
             // A page that is on its way comes first.
             if (running.current) return;
             const newer = newerBy !== undefined && first !== null ? { [newerBy]: first } : {};
-            void load(newer, ({ data }) =>
-              setPages((now) => ({ ...now, failure: null, fresh: freshIn(data, now.rows) })),
-            );
+            const count = ({ data }: ListPage<Row>) =>
+              setPages((now) => ({ ...now, failure: null, fresh: freshIn(data, now.rows) }));
+            void load(newer, count, true);
           });
     return () => {
       stop();
-      running.current?.abort();
+      running.current?.control.abort();
       running.current = null;
     };
   }, [load, every, newerBy, turn]);
@@ -117,7 +117,8 @@ export function usePages<Path extends ListPath>(
   return {
     ...pages,
     more() {
-      if (!hasMore || next === null || running.current) return;
+      // It takes the place of a poll, which comes again; a caller who scrolls does not.
+      if (!hasMore || next === null || running.current?.isPoll === false) return;
       void load({ [cursor]: next }, (page) =>
         setPages((now) => ({ ...now, rows: [...now.rows, ...page.data], ...endOf(page), failure: null })),
       );

@@ -5,18 +5,19 @@ import type * as logins from '../../admin/logins.ts';
 import type { PaymentList } from '../../admin/payments.ts';
 import type * as servers from '../../admin/status.ts';
 import type * as subjects from '../../admin/subjects.ts';
+import type * as teams from '../../admin/teams.ts';
+import type * as traffic from '../../admin/traffic.ts';
+import type * as trail from '../../admin/trail.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
+import type * as users from '../../admin/users.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
 import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
 import type * as models from '../../http/schemas/models.ts';
-import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
-import type * as traffic from '../../http/schemas/traffic.ts';
-import type * as trail from '../../http/schemas/trail.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
@@ -41,14 +42,14 @@ interface ReadSchemas {
   '/admin/policy/schema': typeof tools.PolicyJsonSchema;
   '/admin/subjects': typeof subjects.SubjectList;
   [subject: `/admin/subjects/${string}`]: typeof subjects.Subject;
-  '/admin/teams': typeof people.TeamList;
-  [team: `/admin/teams/${string}`]: typeof people.TeamStatus;
+  '/admin/teams': typeof teams.TeamList;
+  [team: `/admin/teams/${string}`]: typeof teams.TeamStatus;
   '/admin/traffic': typeof traffic.Traffic;
   '/admin/trail': typeof trail.KeyTrail;
   '/admin/trail/verify': typeof trail.TrailReport;
   '/admin/usage': typeof AdminUsage;
-  '/admin/users': typeof people.UserList;
-  [user: `/admin/users/${string}`]: typeof people.UserStatus;
+  '/admin/users': typeof users.UserList;
+  [user: `/admin/users/${string}`]: typeof users.UserStatus;
   [wallet: `/admin/wallets/${string}`]: typeof WalletStatus;
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }

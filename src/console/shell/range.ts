@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals';
 import { recall, remember } from './memory.ts';
-import { param, setParams } from './router.ts';
+import { AddressError, param, setParams } from './router.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -27,14 +27,25 @@ export interface TimeRange {
   readonly days: { readonly from: string; readonly to: string } | null;
 }
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
+/** A day at midnight UTC. @throws AddressError for a text that is no day */
+function dayIn(name: 'from' | 'to'): Date {
+  const text = param(name);
+  const day = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : Number.NaN);
+  // Some engines read 30 February as a day of March.
+  if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)) return day;
+  const found = text === '' ? `has no \`${name}\`` : `has \`${name}=${text}\`, which is not a day`;
+  throw new AddressError(`The address ${found}: a period looks like \`from=2026-11-01&to=2026-11-30\`.`);
+}
+
 const dayLabel = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** The selected range: of the address, else the one that this browser had last, else a day. */
+/** The selected range: of the address, else the one that this browser had last, else a day. Reading it throws AddressError. */
 export const range = computed((): TimeRange => {
   const [from, to] = [param('from'), param('to')];
-  if (DAY.test(from) && DAY.test(to) && from <= to) {
-    const [first, last] = [new Date(`${from}T00:00Z`), new Date(`${to}T00:00Z`)];
+  if (from !== '' || to !== '') {
+    const [first, last] = [dayIn('from'), dayIn('to')];
+    if (first > last)
+      throw new AddressError(`The address has a period from ${from} to ${to}, which ends before it begins.`);
     const label = from === to ? dayLabel.format(first) : `${dayLabel.format(first)} to ${dayLabel.format(last)}`;
     return { name: 'days', label, ms: last.getTime() + DAY_MS - first.getTime(), days: { from, to } };
   }

@@ -14,9 +14,24 @@ export const path = computed(() => {
   return below.replace(/\/+$/, '') || '/';
 });
 
-/** The parts of the path behind that of a view: `['0a1b2c']`. */
+/** An address that the console cannot read, as of a link that was cut off. The message says what is wrong and what would be right. */
+export class AddressError extends Error {
+  override readonly name = 'AddressError';
+}
+
+/** The parts of the path behind that of a view: `['0a1b2c']`. @throws AddressError */
 export const partsBelow = (viewPath: string): readonly string[] =>
-  path.value.slice(viewPath.length).split('/').filter(Boolean).map(decodeURIComponent);
+  path.value.slice(viewPath.length).split('/').filter(Boolean).map(decoded);
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new AddressError(
+      `The address has the part \`${part}\`, which is incomplete: a \`%\` begins the code of a character, such as \`%20\`.`,
+    );
+  }
+}
 
 /** A parameter of the query; '' without. Read in a component, it draws it again when it changes. */
 export const param = (name: string): string => address.value.searchParams.get(name) ?? '';

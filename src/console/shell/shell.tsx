@@ -10,6 +10,7 @@ import { mayView, openSession, session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { useOpeningRange } from './traffic.ts';
 import type { ConsoleView } from './view.ts';
+import { ViewBoundary } from './view-error.tsx';
 import { ViewHead } from './view-head.tsx';
 
 const viewAbove = (at: string): ConsoleView | null =>
@@ -47,7 +48,9 @@ export function Shell() {
         ) : now.state === 'failed' ? (
           <Failure what="The console" failure={now.failure} onRetry={() => void openSession()} />
         ) : (
-          <ViewPlace key={view?.name} view={view} />
+          <ViewBoundary key={view?.name} view={view}>
+            <ViewPlace view={view} />
+          </ViewBoundary>
         )}
       </main>
       <Toasts />

@@ -125,7 +125,7 @@ export const REVISION = routeDocs({
 
 export const SCHEMA = routeDocs({
   ...{ access: 'policy.read', summary: 'The JSON Schema of policies' },
-  description: '`policy schema`: for completion in an editor, with the names and plugins of the policy in force.',
+  description: 'The schema that `policy schema` prints, for completion and checks in an editor.',
   answer: {
     schema: schemas.PolicyJsonSchema,
     description: 'The schema.',

@@ -33,35 +33,3 @@ export const FEEDBACK_REQUESTS = {
     value: { decision_id: 'dec_0a4x1wm3zk0', score: 0.5, label: 'unit-tests' },
   },
 } as const;
-
-const TEAM_BUDGET = { limit_credits: 200_000, window: 'month', time_zone: 'Europe/Berlin' } as const;
-
-export const TEAM_REQUESTS = {
-  budget: {
-    summary: 'With a budget, and one for each member',
-    value: {
-      name: 'search',
-      budgets: [TEAM_BUDGET],
-      member_defaults: { budgets: [{ limit_credits: 5_000, window: 'month' }] },
-    },
-  },
-} as const;
-
-export const TEAM_CHANGES = {
-  limits: { summary: 'Another limit; the rest stays', value: { limits: { requests_per_minute: 600 } } },
-  models: { summary: 'All models', value: { models: null } },
-} as const;
-
-export const USER_REQUESTS = {
-  member: { summary: 'A member of a team', value: { name: 'Ada Lovelace', email: 'ada@example.com', team: 'search' } },
-} as const;
-
-export const USER_CHANGES = {
-  lead: { summary: 'A lead', value: { role: 'lead' } },
-  budget: { summary: 'A budget of its own', value: { budgets: [{ limit_credits: 20_000, window: 'month' }] } },
-} as const;
-
-export const ERASE_REQUESTS = {
-  actor: { summary: 'An actor', value: { actor_name: 'alice' } },
-  subject: { summary: 'The words in the changes of a key', value: { subject: 'k7mw2pq9x4ta' } },
-} as const;

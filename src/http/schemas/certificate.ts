@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { REJECTIONS } from '../../core/decision.ts';
+import { LEARNING_MODES } from '../../core/estimate.ts';
 import { LENGTH_SOURCES } from '../../core/expected-length.ts';
-import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
@@ -32,12 +32,12 @@ const Rejection = Type.Object({
 const Estimate = Type.Object({
   declared: field.share('The quality that the policy declares for the task or the mix of tasks.', 0.74),
   length: field.figure('The change by the length of the question.', -0.02),
-  outcomes: field.figure('The change by outcomes, independent of the text.', -0.01),
-  text: field.figure('The change by the words of the question.', 0),
+  outcomes: field.figure('The change by outcomes, in decisions of earlier versions.', 0),
+  text: field.figure('The change by the words of the question, in decisions of earlier versions.', 0),
   outcome_count: Type.Number({
     minimum: 0,
-    description: 'The weight of the outcomes of this task.',
-    examples: [212],
+    description: 'The weight of the outcomes of this task, in decisions of earlier versions.',
+    examples: [0],
   }),
   shadow_quality: field.orNull(
     Type.Number({ minimum: 0, maximum: 1 }),
@@ -48,10 +48,10 @@ const Estimate = Type.Object({
 const Learning = Type.Object({
   mode: field.word(
     LEARNING_MODES,
-    '`off`: only the length of the question changes the declared quality. `shadow`: learned changes are shown, but not used.',
-    'on',
+    '`off`: only the length of the question changes the declared quality. Of decisions of earlier versions, `on`: learned changes are used; `shadow`: they are shown, but not used.',
+    'off',
   ),
-  trust: field.share('The weight given to the words of the question.', 0.4),
+  trust: field.share('The weight given to the words of the question; 0 but in decisions of earlier versions.', 0),
   choice_by_learnt: field.textOrNull(
     'In `shadow`, the choice if learned changes were used. Null if they are used, if nothing was learned, or if the request named a model.',
   ),
@@ -161,7 +161,7 @@ export const CERTIFICATE = {
   learning: field.orNull(Learning, 'How the qualities were estimated; null where they are the declared ones.'),
   draw: field.orNull(
     Draw,
-    'The draw that sometimes tries a model other than the best, to learn; null without a draw.',
+    'The draw by which an earlier version tried other models than the best; null without a draw.',
     null,
   ),
   runner_up: field.orNull(other('mistral-small-4'), 'The next best candidate; null without one.'),

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../../api/diagnostic.ts';
 import * as field from '../../api/parts.ts';
-import { COVERAGE_CLASSES } from '../../operate/policy/coverage-classes.ts';
 import { CERTIFICATE } from './certificate.ts';
 import { Facts } from './decision.ts';
 import { PolicyChange, PolicyReload } from './policy.ts';
@@ -145,18 +144,6 @@ const settings = field.arrayOf(
   'Where it ran.',
 );
 
-const COVERAGE_SHARE = {
-  touched: field.count('The parts that a case touches.', 12),
-  total: field.count('All parts.', 14),
-  percent: field.figure('The share. In percent, rounded down to a tenth.', 85.7),
-};
-const coverageEntries = (description: string) =>
-  field.rows(
-    description,
-    { name: field.text('The part.', 'eu-only'), file: fileName, line: Type.Integer(), column: Type.Integer() },
-    [],
-  );
-
 export const PolicyTest = field.named('PolicyTest', 'The results of cases, as `policy test --json` has them.', {
   ...DIAGNOSTICS,
   counts: field.shapeOrNull('The cases by result; null for a policy with errors, whose cases do not run.', {
@@ -175,21 +162,18 @@ export const PolicyTest = field.named('PolicyTest', 'The results of cases, as `p
     ...CASE_OUTCOME,
     settings: field.rows('The same for each environment.', { settings, ...CASE_OUTCOME }),
   }),
-  coverage: field.shapeOrNull(
-    'The parts of the policy that the cases which hold touch; null for a policy with errors.',
-    {
-      ...COVERAGE_SHARE,
-      weakest: field.textOrNull('The class in which most is untouched.', 'models'),
-      classes: field.mapOf(
-        Type.Object({
-          ...COVERAGE_SHARE,
-          untouched: coverageEntries('Parts that no case touches.'),
-          always_true: coverageEntries('Rules whose `when` is true in every case.'),
-        }),
-        `By class: ${COVERAGE_CLASSES.join(', ')}.`,
-      ),
-    },
-  ),
+  coverage: field.shapeOrNull('The rules and models that the cases which hold touch; null for a policy with errors.', {
+    touched: field.count('The rules and models that a case touches.', 12),
+    total: field.count('All rules and models.', 14),
+    percent: field.figure('The share. In percent, rounded down to a tenth.', 85.7),
+    untouched: field.rows('What no case touches.', {
+      kind: field.word(['constraint', 'preference', 'model'], 'The kind.', 'constraint'),
+      name: field.text('Its name.', 'eu-only'),
+      file: fileName,
+      line: Type.Integer(),
+      column: Type.Integer(),
+    }),
+  }),
 });
 
 const DiffSide = (description: string) =>

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { payeeAddress, tokenAddress, walletAddress } from '../../admin/payments.ts';
+import { keptText } from '../../admin/terms.ts';
 import { walletBalance } from '../../admin/wallets.ts';
 import * as field from '../../api/parts.ts';
 import { PlatformPayment } from '../../api/platform.ts';
-import { keptText } from '../schemas/keys.ts';
 
 /** More than any top-up can be. */
 const AMOUNT_MAX = 1_000_000_000;

@@ -94,7 +94,7 @@ function budgetOf(
 }
 
 /** An amount for a window of time, as the fields of a budget. */
-export interface ImportedAmount {
+interface ImportedAmount {
   readonly fields: readonly (Field | null)[];
   /** Records the outcomes of its keys. @param to the path of the budget. @param differs see `BudgetSource` */
   told(to: readonly string[], differs: string): void;

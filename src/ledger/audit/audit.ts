@@ -45,7 +45,7 @@ export interface AuditFinding {
 }
 
 /** A checkpoint whose list of open reservations can be read. */
-export interface AuditCheckpoint extends JournalCheckpoint {
+interface AuditCheckpoint extends JournalCheckpoint {
   readonly open: readonly OpenReservation[];
 }
 

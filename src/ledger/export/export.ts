@@ -8,7 +8,7 @@ import type { BalanceKind, JournalReader, MoneyEntry, MoneyFilter } from '../../
 import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
 
 /** The entries to export. */
-export interface ExportFilter extends MoneyFilter {
+interface ExportFilter extends MoneyFilter {
   /** IDs; null for all. */
   readonly team: string | null;
   readonly user: string | null;

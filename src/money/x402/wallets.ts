@@ -87,7 +87,7 @@ export async function orQuoted<T>(
 }
 
 /** The key that a top-up asks for. */
-export interface TopUpKey {
+interface TopUpKey {
   readonly name: string;
   /** Whether it is wanted beside keys that the wallet has. */
   readonly isNew: boolean;
@@ -96,7 +96,7 @@ export interface TopUpKey {
 }
 
 /** A settled top-up. */
-export interface TopUp {
+interface TopUp {
   readonly payment: Payment;
   /** Null for a wallet that has one already and did not ask for another, or has as many as it may. */
   readonly made: IssuedKey | null;
@@ -142,7 +142,7 @@ async function keyOrNull(making: Promise<IssuedKey>): Promise<IssuedKey | null> 
   }
 }
 
-export interface WalletKeyTerms {
+interface WalletKeyTerms {
   readonly name: string;
   /** Whether every other key of the wallet is revoked. */
   readonly revokeOthers: boolean;

@@ -24,7 +24,7 @@ const QUALITY = flow({ default: 0.5 });
 
 /**
  * Writes a proposal as a file of a policy. New models that are known well enough are entries; the others, and all that
- * concerns models of the policy, are comments. Formatted as `policy fmt` does.
+ * concerns models of the policy, are comments.
  */
 export function patchOf(proposal: CatalogProposal): string {
   const { added, provider } = proposal;

@@ -48,9 +48,6 @@ function compareRanks(a: Rank, b: Rank): number {
 const ranked = (funds: readonly FundUse[], now: number): RankedFund[] =>
   funds.map((use) => ({ use, rank: rankOf(use, now) })).sort((a, b) => compareRanks(a.rank, b.rank));
 
-/** The funds, the first to run out first. @param now ms since 1970 */
-export const inOrder = (funds: readonly FundUse[], now: number): FundUse[] => ranked(funds, now).map(({ use }) => use);
-
 /**
  * Returns a page of the funds. All pages go by the forecasts of the moment of the first, which the cursor has.
  * @param now ms since 1970

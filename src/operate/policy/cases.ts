@@ -27,7 +27,7 @@ export interface UnservedPart {
 }
 
 /**
- * Runs a case by the catalog's figures alone: without readings, learnt qualities, budgets or draws.
+ * Runs a case by the catalog's figures alone: without readings, lengths of questions and budgets.
  */
 export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
   const missing = unservedIn(policyCase, runtime.snapshot);

@@ -68,13 +68,13 @@ function loadedPlugins(loader: PluginLoader, { surroundings }: PolicyCandidate):
     ...loader,
     recall,
     async load(specifiers, folder) {
-      const found = specifiers.map(async (specifier) => {
+      const all = specifiers.map(async (specifier) => {
         const hash = hashes.get(specifier);
-        const plugins = hash === undefined ? null : await recall(specifier, folder, hash);
+        const found = hash === undefined ? null : await recall(specifier, folder, hash);
         const why = hash === undefined ? NOT_IN_FORCE : 'its code has changed since the server started';
-        return [specifier, plugins ? { specifier, plugins, hash: hash ?? '', outside: null } : new Error(why)] as const;
+        return [specifier, found ? { ...found, specifier, hash: hash ?? '', outside: null } : new Error(why)] as const;
       });
-      return new Map(await Promise.all(found));
+      return new Map(await Promise.all(all));
     },
   };
 }

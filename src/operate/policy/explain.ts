@@ -4,21 +4,19 @@ import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { Readings } from '../../core/readings.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Memories } from '../../learning/memories.ts';
-import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import type { FirstHold } from '../../ledger/first-hold.ts';
 import { type DecidedRequest, firstTrancheOf } from '../../money/growth.ts';
 import { choiceWithin, holdTermsOf } from '../../money/hold-terms.ts';
 import { shortageErrorOf } from '../../money/shortage.ts';
+import { QuestionLengths } from '../../prompt/question-lengths.ts';
 import { taskNote } from '../../routing/advise.ts';
 import { certify } from '../../routing/certify.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { outputCappedBy } from '../../routing/output-maximum.ts';
 import { influentialWords } from '../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
+import { questionLengthOf } from '../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../routing/rules.ts';
-import type { StrongWords } from '../../routing/story-estimate.ts';
-import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { inSlices } from '../../runtime/slices.ts';
 import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
@@ -39,17 +37,17 @@ interface ExplainedHold extends FirstHold {
   readonly capped: { readonly by: string; readonly outputCap: number } | null;
 }
 
-/** Explains a request by the policy's figures and the outcomes of a database, which need not exist. Throws as `explainRequest` does. */
+/** Explains a request by the policy's figures and the questions' lengths of a database, which need not exist. Throws as `explainRequest` does. */
 export async function explainStored(hypothetical: HypotheticalRequest, whole: Runtime, database: string) {
   using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
-  const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
-  return await explainRequest(hypothetical, whole, { memory });
+  const lengths = new QuestionLengths(await reader?.learning.lengths.find());
+  return await explainRequest(hypothetical, whole, { lengths });
 }
 
 /** The knowledge beside the policy that a hypothetical request is decided by. */
 export interface ExplanationSources {
-  /** The outcomes so far. */
-  readonly memory: Pick<Memories, 'read' | 'estimate' | 'telling'>;
+  /** The usual lengths of questions. */
+  readonly lengths: Pick<QuestionLengths, 'estimate'>;
   /** The measurements of endpoints. Default: the policy's figures. */
   readonly readings?: (runtime: Runtime) => Readings | undefined;
   /** Adds what is remembered of earlier answers to the same prompt. Default: nothing. */
@@ -64,7 +62,7 @@ export interface ExplanationSources {
 export async function explainRequest(
   hypothetical: HypotheticalRequest,
   whole: Runtime,
-  { memory, readings, recall, counter }: ExplanationSources,
+  { lengths, readings, recall, counter }: ExplanationSources,
 ) {
   const { request } = hypothetical;
   const { turns } = request.conversation;
@@ -75,31 +73,16 @@ export async function explainRequest(
   const onFailure: OnRuleFailure = (rule, error) => failedRules.set(rule.name, error);
   const read = await exactFacts({ ...hypothetical, readings: measured }, runtime, onFailure, counter);
   const facts = recall?.(read, runtime) ?? read;
-  const { estimate, words } = learntOf(facts, questionOf(turns), runtime, memory);
+  const length = runtime.snapshot.isOfWildcard ? null : questionLengthOf(turns);
+  const estimate = lengths.estimate(runtime.snapshot, facts, length);
   return {
-    ...explained(facts, estimate, runtime, { ...hypothetical, readings: measured }, words),
+    ...explained(facts, estimate, runtime, { ...hypothetical, readings: measured }),
     // A sentence about a stated task type that the policy does not know; null for none.
     taskNote: taskNote(task, facts.task)?.trim() || null,
     // Null where the caller states the task, or without messages.
     taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts) : null,
     // Rules whose condition failed and counts as true, with the error.
     failedRules,
-  };
-}
-
-/** Words that are listed for a model. */
-const WORDS_MAX = 3;
-
-/** Estimates a request by the outcomes so far. */
-function learntOf(facts: Facts, question: string | null, runtime: Runtime, memory: ExplanationSources['memory']) {
-  const isSilent = question === null || runtime.snapshot.learning.mode === 'off';
-  const wordsFor = (text: string, model: string) =>
-    [model, memory.telling(runtime, { text, task: facts.task, model }, WORDS_MAX)] as const;
-  return {
-    // Nobody learns about the models of wildcards.
-    estimate: runtime.snapshot.isOfWildcard ? null : memory.estimate(runtime, facts, memory.read(runtime, question)),
-    words: (models: readonly string[]): StrongWords =>
-      new Map(isSilent ? [] : models.map((model) => wordsFor(question, model))),
   };
 }
 
@@ -112,7 +95,6 @@ function explained(
   estimate: Estimate | null,
   runtime: Runtime,
   { request = null, funds = null, key, readings }: ExplainedRequest,
-  words: (models: readonly string[]) => StrongWords,
 ) {
   const { snapshot } = runtime;
   const { outcome, shortage } = tryFor(asked, runtime, { funds, estimate, readings });
@@ -132,8 +114,6 @@ function explained(
     isFunded: funds !== null,
     // The error with which it is refused because its key has too little money; null for none.
     shortage: shortage && shortageErrorOf(shortage, { keyId: key?.id ?? '' }),
-    // Returns the words of the question that count most for these models, by their IDs.
-    words,
   };
 }
 
@@ -184,7 +164,7 @@ export async function explainCase(name: string, folder: string, onlyHere: boolea
   const { runtime: whole, names } = ran.setting;
   const runtime = runtimeFor(whole, found.given.model);
   return {
-    ...explained(factsOf(found, runtime), null, runtime, {}, () => new Map()),
+    ...explained(factsOf(found, runtime), null, runtime, {}),
     case: found,
     failures: ran.run.failures,
     // The environments in which it was decided.

@@ -1,36 +1,51 @@
-import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
-import { importsIn, type PluginLoader } from '../../plugin-host/load.ts';
-import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
-import { GitError, openRepository, type Repository } from './git.ts';
+import type { PluginLoader } from '../../plugin-host/load.ts';
+import type { Environment } from '../../policy/load.ts';
+import { PolicySourceError, readBundle } from '../../runtime/source.ts';
 import type { Scratch } from './scratch.ts';
-import type { PolicySource, PolicyWorkspace } from './tools.ts';
+import { isFolder, type PolicySource, type PolicyWorkspace } from './tools.ts';
+
+/** Limit of the time of one run of git, ms. A checkout of a large repository takes seconds. */
+const GIT_MS = 60_000;
+/** Limit of the output of one run of git, bytes. It prints IDs and paths, never contents. */
+const OUTPUT_BYTES_MAX = 65_536;
+
+/** A run of git that failed. The message is git's own first line, without a full stop. */
+class GitError extends Error {
+  override readonly name = 'GitError';
+}
 
 /** A folder in a commit. */
 interface CommitFolder {
-  readonly repository: Repository;
   /** As the operator names the commit. */
   readonly ref: string;
+  /** The folder of the repository's working tree. */
+  readonly top: string;
+  /** The folder with all objects of the repository. */
+  readonly objects: string;
+  /** `sha1` or `sha256`. */
+  readonly objectFormat: string;
   /** ID of the commit's tree. */
-  readonly root: string;
-  /** The folder in it; empty for the top. */
+  readonly tree: string;
+  /** The folder in the tree; empty for its top. */
   readonly path: string;
 }
 
 /**
- * Finds the policy of `HEAD~1` or `main:path/to/folder`, and writes it to a folder of its own, so that its own plugins load.
- * Returns the reason where there is no such commit; throws UsageError for a commit without such a folder.
+ * Finds the policy of `HEAD~1` or `main:path/to/folder`, and checks it out in a temporary folder, so that its own plugins load.
+ * Returns the reason if there is no such commit; throws UsageError for a commit without such a folder.
  */
 export async function gitPlace(
   said: string,
   workspace: PolicyWorkspace,
   scratch: Scratch,
 ): Promise<PolicySource | string> {
-  if (/\p{Cc}/u.test(said) || said.startsWith(':')) return 'it is not the name of a commit';
+  if (/\p{Cc}/u.test(said) || /^[:-]/.test(said)) return 'it is not the name of a commit';
   const found = await orTold(committed(said, workspace), ({ message }) => `git finds nothing: ${message}`);
   if (typeof found === 'string') return found;
-  return orTold(laidOut(said, found, workspace.judge.loader, scratch), ({ message }) => {
+  return orTold(checkedOut(said, found, workspace.judge, scratch), ({ message }) => {
     throw new UsageError(`git cannot read all of ${said}: ${message}.`);
   });
 }
@@ -48,26 +63,23 @@ async function orTold<T>(work: Promise<T>, tell: (error: GitError) => string): P
 async function committed(said: string, { folder, judge }: PolicyWorkspace): Promise<CommitFolder | string> {
   const colon = said.indexOf(':');
   const [ref, stated] = colon < 0 ? [said, null] : [said.slice(0, colon), said.slice(colon + 1)];
-  // A folder may be gone that the commit had.
+  // The commit may have a folder that is gone now.
   const from = stated === null ? nearest(resolve(folder)) : resolve('.');
-  const repository = await openRepository(from, judge.env);
-  const path = stated === null ? inside(repository, relative(from, resolve(folder))) : stating(repository, stated);
-  if (path === null) throw new UsageError(`${said}: that folder is not in the repository ${repository.top}.`);
-  const [commit, tree] = await repository.find([`${ref}^{tree}`, `${ref}:${path}`]);
-  if (commit?.kind !== 'tree') return `git knows no commit \`${ref}\` in ${repository.top}`;
-  if (tree?.kind !== 'tree') {
-    throw new UsageError(`${ref} has no folder ${path} in ${repository.top}; name another as ${ref}:path/to/folder.`);
-  }
-  return { repository, ref, root: commit.id, path };
+  const ask = (...args: readonly string[]) => git(['rev-parse', ...args], from, judge.env);
+  const facts = await ask('--show-toplevel', '--show-prefix', '--git-path', 'objects', '--show-object-format');
+  const [top = '', prefix = '', objects = '', objectFormat = ''] = facts.split('\n');
+  const isFromHere = stated === null || /^\.{1,2}(?:\/|$)/.test(stated);
+  const path = within(isFromHere ? posix.join(prefix, stated ?? relative(from, resolve(folder))) : stated);
+  if (path === null) throw new UsageError(`${said}: that folder is not in the repository ${top}.`);
+  const find = (name: string) => orTold(ask('--verify', '--end-of-options', name), () => '');
+  const tree = await find(`${ref}^{tree}`);
+  if (tree === '') return `git knows no commit \`${ref}\` in ${top}`;
+  const found = { ref, top, objects: resolve(from, objects), objectFormat, tree: tree.trim(), path };
+  if ((await find(`${ref}:${path}`)) === '') throw noFolder(found);
+  return found;
 }
 
 const nearest = (folder: string): string => (existsSync(folder) ? folder : nearest(dirname(folder)));
-
-/** As git reads it: from the top, or with `./` from the working folder. */
-const stating = (repository: Repository, path: string): string | null =>
-  /^\.{1,2}(?:\/|$)/.test(path) ? inside(repository, path) : within(path);
-
-const inside = ({ prefix }: Repository, path: string): string | null => within(posix.join(prefix, path));
 
 /** A path in the repository, in its simplest form; null for one that leads out of it. */
 function within(path: string): string | null {
@@ -76,29 +88,32 @@ function within(path: string): string | null {
   return plain === '.' ? '' : plain;
 }
 
-async function laidOut(
+const noFolder = ({ ref, path, top }: CommitFolder): UsageError =>
+  new UsageError(`${ref} has no folder ${path} in ${top}; name another as ${ref}:path/to/folder.`);
+
+async function checkedOut(
   label: string,
   found: CommitFolder,
-  loader: PluginLoader,
+  { env, loader }: PolicyWorkspace['judge'],
   scratch: Scratch,
 ): Promise<PolicySource> {
-  const { repository, ref, root, path } = found;
-  const base = scratch.make();
+  const { ref, top, path } = found;
+  // As deep as the repository itself, so that `../` leads to nothing that is really there.
+  const holder = scratch.make();
+  const base = join(holder, top);
+  mkdirSync(base, { recursive: true });
+  linkPackages(join(top, path), holder);
+  const checkOut = await checkoutOf(found, base, scratch.make(), env);
+  await checkOut(path || '.');
   const folder = join(base, path);
-  mkdirSync(folder, { recursive: true });
-  const [tree] = await repository.find([`${root}:${path}`]);
-  const listed = tree?.kind === 'tree' ? await repository.list(tree.id) : [];
-  const names = listed.filter(({ name, isFile }) => isFile && isPlain(name) && isPolicyFile(name));
-  await layOut(
-    names.map(({ name }) => posix.join(path, name)),
-    found,
-    base,
-  );
+  if (!isFolder(folder) || linksIn(folder).length > 0) await checkOut('.');
+  if (!isFolder(folder)) throw noFolder(found);
+  breakOutwardLinks(folder, base);
   const shown = (text: string) => text.replaceAll(`${base}/`, `${ref}:`).replaceAll(base, `${ref}:`);
   try {
     const bundle = await readBundle(folder);
     const files = bundle.files.map((file) => ({ ...file, path: shown(resolve(file.path)) }));
-    const load = loading(found, base, loader, shown);
+    const load = loading(path, () => checkOut('.'), loader, shown);
     return { label, kind: 'git', bundle: { ...bundle, files }, folder, loader: { ...loader, load } };
   } catch (cause) {
     if (cause instanceof PolicySourceError) {
@@ -108,103 +123,116 @@ async function laidOut(
   }
 }
 
-/** A tree may have been made by anybody: a name leads nowhere else. */
-const isPlain = (name: string): boolean => !/[/\p{Cc}]/u.test(name);
-
-/** Writes files of a commit under `base`; those that it does not have are left out, unless they are broken links. */
-async function layOut(
-  paths: readonly string[],
-  { repository, root }: CommitFolder,
-  base: string,
-): Promise<WrittenFile[]> {
-  const found = await repository.find(paths.map((path) => `${root}:${path}`));
-  const blobs = paths.flatMap((path, at) => {
-    const object = found[at]!;
-    const file = join(base, path);
-    if (object.kind === 'tree' || (object.kind === 'missing' && !isPolicyFile(posix.basename(path)))) return [];
-    mkdirSync(dirname(file), { recursive: true });
-    // The reader of the folder reports it.
-    if (object.kind === 'blob') return [{ path, file, ...object }];
-    symlinkSync('missing', file);
-    return [];
-  });
-  const small = blobs.filter(({ size }) => size <= FILE_BYTES_MAX);
-  const contents = await repository.read(small.map(({ id }) => id));
-  for (const [at, { file }] of small.entries()) writeFileSync(file, contents[at]!);
-  for (const { file, size } of blobs.filter((one) => one.size > FILE_BYTES_MAX)) {
-    writeFileSync(file, '');
-    truncateSync(file, size);
-  }
-  return small.map(({ path }, at) => ({ path, content: contents[at]! }));
+/**
+ * Returns a function that checks out a path of the commit in `base`. It works in a repository of its own, which only borrows
+ * the objects: so neither hooks nor filters nor any other configuration of the operator's repository apply, and it stays as it is.
+ */
+async function checkoutOf({ objects, objectFormat, tree }: CommitFolder, base: string, own: string, env: Environment) {
+  const variables = { GIT_DIR: own, GIT_WORK_TREE: base, GIT_CONFIG_NOSYSTEM: '1', HOME: own, XDG_CONFIG_HOME: own };
+  await git(['init', '--quiet', '--template=', `--object-format=${objectFormat}`], base, env, variables);
+  writeFileSync(join(own, 'objects/info/alternates'), `${objects}\n`);
+  return (path: string) => git(['--literal-pathspecs', 'checkout', '--quiet', tree, '--', path], base, env, variables);
 }
 
-interface WrittenFile {
-  readonly path: string;
-  readonly content: Uint8Array;
+const linksIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((one) => one.isSymbolicLink())
+    .map(({ name }) => join(folder, name));
+
+/** A link that leads out of the commit would show a file of today. Broken, it is reported. */
+function breakOutwardLinks(folder: string, base: string): void {
+  for (const link of linksIn(folder)) {
+    if (!existsSync(link) || realpathSync(link).startsWith(`${base}/`)) continue;
+    rmSync(link);
+    symlinkSync('missing', link);
+  }
+}
+
+/** Links the packages that are installed for the policy now. */
+function linkPackages(folder: string, holder: string): void {
+  const modules = join(folder, 'node_modules');
+  if (existsSync(modules)) symlinkSync(modules, join(holder, 'node_modules'));
+  else if (folder !== dirname(folder)) linkPackages(dirname(folder), holder);
 }
 
 /** Loads plugins of the commit itself where they are named by relative paths, and packages as they are installed now. */
-function loading(found: CommitFolder, base: string, loader: PluginLoader, shown: (text: string) => string) {
-  let fetched: Promise<Error | null> | null = null;
-  const load: PluginLoader['load'] = async (specifiers, folder) => {
-    const own = specifiers.filter((one) => isRelative(one));
-    fetched ??= layOutCode(own, found, base);
-    const outside = await fetched;
-    const safe = outside ? specifiers.filter((one) => !isRelative(one)) : specifiers;
-    const loaded = await loader.load(safe, folder);
+function loading(
+  path: string,
+  checkOutAll: () => Promise<unknown>,
+  loader: PluginLoader,
+  shown: (text: string) => string,
+): PluginLoader['load'] {
+  let all: Promise<Error | null> | null = null;
+  const obstacleTo = async (specifier: string): Promise<Error | null> => {
+    if (!/^\.{1,2}\//.test(specifier)) return null;
+    const file = posix.join(path, specifier);
+    if (within(file) === null)
+      return new Error(`${file} is not in the repository, so its earlier version cannot be loaded`);
+    all ??= checkOutAll().then(
+      () => null,
+      (cause: Error) => cause,
+    );
+    return await all;
+  };
+  return async (specifiers, folder) => {
+    const obstacles = new Map<string, Error>();
+    for (const one of specifiers) {
+      const obstacle = await obstacleTo(one);
+      if (obstacle) obstacles.set(one, obstacle);
+    }
+    const loaded = await loader.load(
+      specifiers.filter((one) => !obstacles.has(one)),
+      folder,
+    );
     return new Map(
-      specifiers.map((name) => {
-        const one = loaded.get(name) ?? outside ?? new Error('it was not loaded');
-        return [name, one instanceof Error ? new Error(shown(one.message)) : one] as const;
-      }),
+      [...loaded, ...obstacles].map(([name, one]) => [
+        name,
+        one instanceof Error ? new Error(shown(one.message)) : one,
+      ]),
     );
   };
-  return load;
 }
 
-const isRelative = (specifier: string): boolean => /^\.{1,2}\//.test(specifier);
+/** The only variables that git gets: others, as within a hook, could lead it to another repository. */
+const PASSED = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'TMPDIR'];
+const FIXED = {
+  LC_ALL: 'C',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  // An object that a partial clone lacks is missing: fetching it would run what the configuration says.
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_ALLOW_PROTOCOL: 'none',
+};
 
-/** Code that reaches out of the repository would find whatever lies beside the folder for a while: then it gives an Error. */
-async function layOutCode(specifiers: readonly string[], found: CommitFolder, base: string): Promise<Error | null> {
-  const { repository, path } = found;
-  linkPackages(join(repository.top, path), base);
-  const seen = new Set<string>();
-  let wanted = specifiers.map((specifier) => posix.join(path, specifier));
-  while (wanted.length > 0) {
-    const outside = wanted.find((one) => within(one) === null);
-    if (outside !== undefined)
-      return new Error(`${outside} is not in the repository, so its earlier version cannot be loaded`);
-    const fresh = [...new Set(wanted.flatMap(candidates))].filter((one) => !seen.has(one));
-    for (const one of fresh) seen.add(one);
-    const written = await layOut(fresh, found, base);
-    wanted = written.flatMap(importsOf);
-  }
-  return null;
+/** Runs git, and returns what it prints. @throws GitError if it fails, takes too long or prints too much */
+async function git(
+  args: readonly string[],
+  cwd: string,
+  env: Environment,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const passed = Object.fromEntries(
+    PASSED.flatMap((name) => (env.get(name) === undefined ? [] : [[name, env.get(name)]])),
+  );
+  const child = start(['git', '--no-pager', ...args], { cwd, env: { ...passed, ...FIXED, ...variables } });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code === 0) return out;
+  if (child.signalCode) throw new GitError(`it took more than ${GIT_MS / 1_000} s, or printed too much`);
+  // Warnings may come first.
+  const lines = err.split('\n');
+  const said = lines.find((line) => /^(?:fatal|error): /.test(line)) ?? lines[0] ?? '';
+  throw new GitError(said.replace(/^(?:fatal|error): /, '').replace(/\.$/, '') || `git ended with ${code}`);
 }
 
-/** Links the packages that are installed beside the policy now. */
-function linkPackages(folder: string, base: string): void {
-  const modules = join(folder, 'node_modules');
-  if (existsSync(modules)) symlinkSync(modules, join(base, 'node_modules'));
-  else if (folder !== dirname(folder)) linkPackages(dirname(folder), base);
-}
-
-const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.mjs', '.jsx', '.json', '/index.ts', '/index.js'];
-
-/** The files that an import may mean. */
-function candidates(path: string): string[] {
-  const plain = within(path) ?? '';
-  if (plain === '' || /\p{Cc}/u.test(plain)) return [];
-  const written = plain.replace(/\.(m?)jsx?$/, '.$1ts');
-  return [...ENDINGS.map((ending) => plain + ending), ...(written === plain ? [] : [written])];
-}
-
-/** Returns the relative imports of a module; none for one that cannot be parsed, which its import reports. */
-function importsOf({ path, content }: WrittenFile): string[] {
+function start(command: string[], options: { cwd: string; env: Record<string, string> }) {
+  const bounds = { timeout: GIT_MS, maxBuffer: OUTPUT_BYTES_MAX };
   try {
-    const imports = importsIn(path, () => content).filter(isRelative);
-    return imports.map((one) => posix.join(posix.dirname(path), one));
+    return Bun.spawn(command, { ...options, ...bounds, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   } catch {
-    return [];
+    throw new GitError('git is not installed; install it, or check the commit out elsewhere and name its folder');
   }
 }

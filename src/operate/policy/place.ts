@@ -60,9 +60,9 @@ export function recalling({ surroundings }: Revision, loader: PluginLoader): Plu
   const hashes = new Map(surroundings.plugins);
   const recall = async (specifier: string, folder: string): Promise<PluginModule | Error> => {
     const hash = hashes.get(specifier);
-    const plugins = hash === undefined ? null : await loader.recall(specifier, folder, hash);
-    if (hash === undefined || plugins === null) return new Error('its code is missing or has changed since');
-    return { specifier, plugins, hash, outside: null };
+    const found = hash === undefined ? null : await loader.recall(specifier, folder, hash);
+    if (hash === undefined || found === null) return new Error('its code is missing or has changed since');
+    return { ...found, specifier, hash, outside: null };
   };
   return async (specifiers, folder) =>
     new Map(await Promise.all(specifiers.map(async (one) => [one, await recall(one, folder)] as const)));

@@ -11,7 +11,7 @@ import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { namedBundle, type SentPolicy, sentBundle } from './bundles.ts';
 import { checkBody, checkBundle } from './check.ts';
-import { summaryOf } from './coverage-summary.ts';
+import { summaryOf } from './coverage.ts';
 import { judgeOfSent, orRefused, type PolicyDesk, revisionSource, storedRevision } from './desk.ts';
 import { differenceOf } from './diff.ts';
 import { differenceBody } from './diff-body.ts';

@@ -2,7 +2,7 @@ import { callerLevels, type PeopleTerms } from '../../access/levels.ts';
 import { type Caller, OPERATOR } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { messageOf } from '../../core/thrown.ts';
-import { emptyMemories } from '../../learning/open.ts';
+import { QuestionLengths } from '../../prompt/question-lengths.ts';
 import type { Gateway } from '../../request/gateway.ts';
 import { meaningOf } from '../../routing/model-name.ts';
 import { compileCandidate, isRejected, leftOutProviders } from '../../runtime/candidate.ts';
@@ -23,7 +23,7 @@ import { bodyOf } from './tools.ts';
 
 /** All that a request would be decided by on this server. */
 export interface ExplanationDesk extends PolicyDesk {
-  readonly gateway: Pick<Gateway, 'lease' | 'learner' | 'ledger' | 'affinity' | 'counter' | 'now'>;
+  readonly gateway: Pick<Gateway, 'lease' | 'questionLengths' | 'ledger' | 'affinity' | 'counter' | 'now'>;
   /** The caller that a key stands for now; null for none that works. */
   callerOf(id: string): Caller | null;
   readonly people: Pick<PeopleTerms, 'termsOf'> & {
@@ -78,8 +78,8 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
     },
     runtime,
     {
-      // Estimates of the policy in force are bound to its models.
-      memory: isInForce ? gateway.learner.memories : emptyMemories(),
+      // A policy that is only tried is explained as on a new server.
+      lengths: isInForce ? gateway.questionLengths : new QuestionLengths(),
       readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
       recall: (facts, own) => gateway.affinity.history(key.id, request).recall(facts, own.snapshot),
       counter: gateway.counter,

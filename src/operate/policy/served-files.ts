@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import { iso } from '../../core/clock.ts';
+import { policySchema } from '../../policy/json-schema.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
 import { inBatches } from '../../store/batches.ts';
 import type { TrailEntry, TrailTable } from '../../store/trail.ts';
 import { pageOf } from '../pages.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { judgeOfSent, type PolicyDesk, revisionBundle, storedRevision } from './desk.ts';
-import { schemaOf } from './schema.ts';
+import { type PolicyDesk, revisionBundle, storedRevision } from './desk.ts';
 import { filesOnDisk } from './served-check.ts';
 import { shownText, type WritableDesk, writableBy } from './write.ts';
 
@@ -81,12 +81,8 @@ export async function policyRevision(by: Principal, desk: PolicyDesk, name: stri
   };
 }
 
-/** The JSON Schema of policies, with the names and plugins of that in force. */
-export async function servedSchema(by: Principal, desk: PolicyDesk): Promise<object> {
+/** The JSON Schema of policies. */
+export function servedSchema(by: Principal, { judge }: PolicyDesk): object {
   checkAction(by.caller, 'policy.read');
-  return await schemaOf(
-    desk.inForce().bundle,
-    desk.folder,
-    judgeOfSent(desk, () => false),
-  );
+  return policySchema(judge.shipped);
 }

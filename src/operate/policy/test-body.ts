@@ -1,6 +1,4 @@
-import type { CoverageEntry } from './coverage.ts';
-import { COVERAGE_CLASSES } from './coverage-classes.ts';
-import type { CoverageShare, CoverageSummary } from './coverage-summary.ts';
+import type { CoverageSummary } from './coverage.ts';
 import { isDecision } from './reasons.ts';
 import type { Settings } from './settings.ts';
 import type { CaseResult } from './test-run.ts';
@@ -64,16 +62,7 @@ function outcomeBody({ outcome }: CaseResult['runs'][number]['run'], { runtime }
   };
 }
 
-function coverageBody({ report, all, byClass, min, isEnough, weakest }: CoverageSummary) {
-  const classes = COVERAGE_CLASSES.map((kind) => {
-    const entries = report[kind];
-    const untouched = entries.filter(({ isTouched }) => !isTouched).map(entryBody);
-    const alwaysTrue = entries.filter(({ isAlwaysTrue }) => isAlwaysTrue).map(entryBody);
-    return [kind, { ...shareBody(byClass[kind]), untouched, always_true: alwaysTrue }] as const;
-  });
-  return { ...shareBody(all), min, enough: isEnough, weakest, classes: Object.fromEntries(classes) };
-}
-
-const shareBody = ({ touched, total, percent }: CoverageShare) => ({ touched, total, percent });
-
-const entryBody = ({ name, place: { file, line, column } }: CoverageEntry) => ({ name, file, line, column });
+const coverageBody = ({ touched, total, percent, min, isEnough, untouched }: CoverageSummary) => ({
+  ...{ touched, total, percent, min, enough: isEnough },
+  untouched: untouched.map(({ kind, name, place: { file, line, column } }) => ({ kind, name, file, line, column })),
+});

@@ -43,11 +43,10 @@ function resultOf(at: number, settings: readonly PolicySetting[]): CaseResult {
 
 /** Returns the parts of the policy that the cases which hold cover. Yields between cases. */
 export function* coverageOf(
-  { parsed: { policy, outline }, settings }: Settings,
+  { parsed: { policy }, settings }: Settings,
   results: readonly CaseResult[],
 ): Generator<undefined, CoverageReport> {
-  // Written by JSON.stringify of an object.
-  const coverage = new Coverage({ ...policy, outline: JSON.parse(outline) });
+  const coverage = new Coverage(policy);
   for (const { runtime } of settings) coverage.declare(runtime.snapshot);
   for (const { status, runs } of results) {
     if (status !== 'holds') continue;

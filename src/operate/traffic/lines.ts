@@ -1,4 +1,3 @@
-import { toCredits } from '../../core/credits.ts';
 import { TimeHistogram } from '../../core/time-histogram.ts';
 import { NO_TRAFFIC, TRAFFIC_FIGURES, type TrafficBucket } from '../../store/traffic.ts';
 import { addFigures, type SumFigures } from '../../store/traffic-sums.ts';
@@ -74,40 +73,30 @@ function rateOf({ figures: { visible, visibleMs }, ttft }: CellSums): number | n
   return ttft === null || visibleMs <= 0 ? null : Math.round((visible * 10_000) / visibleMs) / 10;
 }
 
-/** A line as the admin API shows it. */
-export function lineBody({ whole, cells }: TrafficLine, usd: (microcredits: number) => string) {
+const percentilesOf = (histogram: TimeHistogram | null) => ({
+  p50: msAt(histogram, 'p50'),
+  p95: msAt(histogram, 'p95'),
+});
+
+/** A line as an answer shows it. */
+export function lineFigures({ whole, cells }: TrafficLine) {
   const { figures, ttft, duration } = whole;
   const column = <Value>(of: (cell: CellSums) => Value): Value[] => cells.map(of);
+  const sums = (name: keyof SumFigures) => column((cell) => cell.figures[name]);
   return {
     whole: {
-      requests: figures.requests,
-      errors: figures.errors,
-      failed_attempts: figures.failedAttempts,
-      credits: toCredits(figures.microcredits),
-      usd: usd(figures.microcredits),
-      saved_credits: toCredits(figures.saved),
-      saved_usd: usd(figures.saved),
-      input_tokens: figures.input,
-      cached_input_tokens: figures.cached,
-      output_tokens: figures.output,
-      ttft_ms: { p50: msAt(ttft, 'p50'), p95: msAt(ttft, 'p95') },
-      duration_ms: { p50: msAt(duration, 'p50'), p95: msAt(duration, 'p95') },
-      tokens_per_second: rateOf(whole),
+      ...figures,
+      ...{ ttftMs: percentilesOf(ttft), durationMs: percentilesOf(duration), tokensPerSecond: rateOf(whole) },
     },
     buckets: {
-      requests: column((cell) => cell.figures.requests),
-      errors: column((cell) => cell.figures.errors),
-      failed_attempts: column((cell) => cell.figures.failedAttempts),
-      credits: column((cell) => toCredits(cell.figures.microcredits)),
-      saved_credits: column((cell) => toCredits(cell.figures.saved)),
-      input_tokens: column((cell) => cell.figures.input),
-      cached_input_tokens: column((cell) => cell.figures.cached),
-      output_tokens: column((cell) => cell.figures.output),
-      ttft_p50_ms: column((cell) => msAt(cell.ttft, 'p50')),
-      ttft_p95_ms: column((cell) => msAt(cell.ttft, 'p95')),
-      duration_p50_ms: column((cell) => msAt(cell.duration, 'p50')),
-      duration_p95_ms: column((cell) => msAt(cell.duration, 'p95')),
-      tokens_per_second: column(rateOf),
+      ...{ requests: sums('requests'), errors: sums('errors'), failedAttempts: sums('failedAttempts') },
+      ...{ microcredits: sums('microcredits'), saved: sums('saved') },
+      ...{ input: sums('input'), cached: sums('cached'), output: sums('output') },
+      ttftP50Ms: column((cell) => msAt(cell.ttft, 'p50')),
+      ttftP95Ms: column((cell) => msAt(cell.ttft, 'p95')),
+      durationP50Ms: column((cell) => msAt(cell.duration, 'p50')),
+      durationP95Ms: column((cell) => msAt(cell.duration, 'p95')),
+      tokensPerSecond: column(rateOf),
     },
   };
 }

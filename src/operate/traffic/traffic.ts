@@ -1,7 +1,6 @@
-import { iso } from '../../core/clock.ts';
-import { toCredits } from '../../core/credits.ts';
+import type { Keys } from '../../access/keys.ts';
+import type { People } from '../../access/people.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { usdWriter } from '../../core/usd.ts';
 import type { Store } from '../../store/store.ts';
 import { NO_TRAFFIC, STEP_MS, type TrafficGrouping, type TrafficTable } from '../../store/traffic.ts';
 import { addFigures, type SumFigures } from '../../store/traffic-sums.ts';
@@ -9,7 +8,7 @@ import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 import type { TrafficFilters } from './grouping.ts';
-import { addTo, emptyLine, lineBody, restOf, sumLine, type TrafficLine } from './lines.ts';
+import { addTo, emptyLine, lineFigures, restOf, sumLine, type TrafficLine } from './lines.ts';
 import { type AnswerStep, periodOf, type TrafficPeriod, wholeOf } from './periods.ts';
 import { type SeriesChoice, selectionOf, type TrafficSelection } from './selection.ts';
 
@@ -37,10 +36,18 @@ export interface TrafficSources {
   readonly sight: Sight;
   /** The names of keys, teams and users now; null for unknown ones. */
   readonly nameOf: Readonly<Record<'key' | 'team' | 'user', (id: string) => string | null | Promise<string | null>>>;
-  /** Null in a ledger that never had a policy, and so no charge. */
-  readonly usdPerCredit: string | null;
   readonly now: number;
 }
+
+/** The names of keys, teams and users, by the copies of them. */
+export const namesOf = (
+  keys: Pick<Keys, 'named'>,
+  people: () => Pick<People, 'team' | 'user'>,
+): TrafficSources['nameOf'] => ({
+  key: async (id) => (await keys.named([id])).get(id)?.name ?? null,
+  team: (id) => people().team(id)?.name ?? null,
+  user: (id) => people().user(id)?.name || null,
+});
 
 export const TRAFFIC_LIMIT = 10;
 export const TRAFFIC_LIMIT_MAX = 50;
@@ -52,9 +59,9 @@ const LOOKED_UP = 50;
 const FRESH_BATCHES = 3;
 
 /** Traffic by bucket, as far as an asker may see it. @throws SignalboxError, by rejecting. */
-export async function trafficBody({ caller }: Principal, sources: TrafficSources, question: TrafficQuestion) {
+export async function trafficOf({ caller }: Principal, sources: TrafficSources, question: TrafficQuestion) {
   const reach = checkAction(caller, 'traffic.read');
-  const { store, sight, usdPerCredit, now } = sources;
+  const { store, sight, now } = sources;
   const { by, filters, step, timeZone, limit, isCompared, hasPoints } = question;
   const period = periodOf(question, step, timeZone);
   const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filters);
@@ -71,28 +78,22 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
   const [lines, other] = rest && read.isWithoutOthers ? [withNone(read.lines, rest), null] : [read.lines, rest];
   const earlier = sumsBefore && spendBefore(selection, sumsBefore, [...lines.keys()]);
   const names = await Promise.all([...lines.keys()].map((value) => nameIn(sources, by, value)));
-  const exactUsd = usdWriter(usdPerCredit);
-  const usd = (microcredits: number) => exactUsd(microcredits) ?? '0';
-  const before = (of: (spend: SpendBefore) => LineSpend | undefined) => beforeBody(earlier, of, usd);
+  const before = (of: (spend: SpendBefore) => LineSpend | undefined) => earlier && (of(earlier) ?? NOTHING);
   return {
     object: 'traffic' as const,
-    from: iso(period.from),
-    to: iso(period.to),
-    step,
-    time_zone: timeZone,
-    by,
-    counted_until: iso(Math.min(progress.freshFrom ?? now, now)),
-    first_at: progress.firstAt === null ? null : iso(progress.firstAt),
-    counting_since: progress.pastBefore === null ? null : iso(Math.min(progress.pastBefore, now)),
-    times: hasPoints ? period.times.map(iso) : [],
-    total: { ...lineBody(total, usd), before: before((spend) => spend.total) },
+    ...{ from: period.from, to: period.to, step, timeZone, by },
+    countedUntil: Math.min(progress.freshFrom ?? now, now),
+    firstAt: progress.firstAt,
+    countingSince: progress.pastBefore === null ? null : Math.min(progress.pastBefore, now),
+    times: hasPoints ? period.times : [],
+    total: { ...lineFigures(total), before: before((spend) => spend.total) },
     series: [...lines].map(([value, line], at) => ({
       value,
       name: names[at]!,
-      ...lineBody(line, usd),
+      ...lineFigures(line),
       before: before((spend) => spend.lines.get(value)),
     })),
-    other: other && { ...lineBody(other, usd), before: before((spend) => spend.rest) },
+    other: other && { ...lineFigures(other), before: before((spend) => spend.rest) },
   };
 }
 
@@ -121,16 +122,6 @@ const minus = (one: LineSpend, other: LineSpend): LineSpend => ({
   microcredits: one.microcredits - other.microcredits,
   requests: one.requests - other.requests,
 });
-
-function beforeBody(
-  spend: SpendBefore | null,
-  of: (spend: SpendBefore) => LineSpend | undefined,
-  usd: (microcredits: number) => string,
-) {
-  if (!spend) return null;
-  const { microcredits, requests } = of(spend) ?? NOTHING;
-  return { requests, credits: toCredits(microcredits), usd: usd(microcredits) };
-}
 
 /** Counts what was written just before. Where the store refuses it, the answer says how far it is. */
 async function catchUp(store: TrafficSources['store'], now: number): Promise<void> {

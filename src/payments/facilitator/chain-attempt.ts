@@ -15,7 +15,7 @@ import { isRevert, type Nodes, noAnswerError } from './nodes.ts';
 const LOOK_FIRST_MS = 25;
 const LOOK_MAX_MS = 400;
 
-export interface ChainAttemptOptions {
+interface ChainAttemptOptions {
   readonly nodes: Nodes;
   readonly gasKey: GasKey;
   readonly pending: PendingSettlements;

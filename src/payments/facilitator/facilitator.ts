@@ -97,7 +97,7 @@ export interface GasQueue {
 }
 
 /** The claim of a nonce. */
-export interface NonceClaim {
+interface NonceClaim {
   /** Refuses its commit with the reason `unmet` where another instance has claimed one since. */
   readonly write: Write;
   /** Gives the nonce back: its transaction was certainly not sent. */

@@ -1,4 +1,5 @@
 import { type Hex, keccak256, type PrivateKeyAccount } from 'viem';
+import { HOUR_MS } from '../../core/clock.ts';
 import type { TakenNonce } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 import { FacilitatorUnavailable, type GasNonces, type GasQueue, type NetworkHost } from './facilitator.ts';
@@ -10,9 +11,9 @@ const NUMBERINGS_MAX = 3;
 const COUNT_WAIT_MS = 2_000;
 const COUNT_PAUSE_MS = 50;
 /** The pause between equal alarms, ms. */
-const ALARM_PAUSE_MS = 3_600_000;
+const ALARM_PAUSE_MS = HOUR_MS;
 
-export interface GasKeyOptions {
+interface GasKeyOptions {
   readonly account: PrivateKeyAccount;
   readonly nodes: Nodes;
   readonly nonces: GasNonces;

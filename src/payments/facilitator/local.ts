@@ -16,7 +16,7 @@ import type { GasKey } from './gas-key.ts';
 import type { Nodes } from './nodes.ts';
 import { SettlementLimit } from './settlement-limit.ts';
 
-export interface LocalOptions {
+interface LocalOptions {
   readonly nodes: Nodes;
   readonly chain: Chain;
   readonly gasKey: GasKey;

@@ -19,7 +19,7 @@ import {
 import { isUnreached, type Nodes, orUnavailable } from './nodes.ts';
 import { hex } from './token-abi.ts';
 
-export interface RemoteOptions {
+interface RemoteOptions {
   readonly nodes: Nodes;
   readonly chain: Chain;
   readonly host: NetworkHost;

@@ -69,10 +69,5 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
       help: 'Counts of PDFs by services before money is held, by how they ended.',
       labels: ['provider', 'end'],
     }),
-    explored: counter({
-      name: 'signalbox_explored_total',
-      help: 'Explored chat requests.',
-      labels: ['selector'],
-    }),
   };
 }

@@ -5,7 +5,7 @@ import type { Spread } from '../../core/spread.ts';
 import type { Usage } from '../../core/usage.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
-import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
+import { type RequestContext, selectorOf } from '../request-context.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
 import { KeyLabels, PAIRS_MAX } from './key-labels.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
@@ -59,7 +59,6 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     if (outcome.cappedBy !== null) {
       families.capped.at(outcome.cappedBy, request.hasReachedCap ? 'length' : 'within').value++;
     }
-    if (routing && isExplored(result)) families.explored.at(selectorOf(routing)).value++;
     if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
   };
   return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };
@@ -76,11 +75,6 @@ function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext)
     ? lanes.at(selector, model, provider, upstream)
     : lanes.at(selector, pattern, provider, '*');
 }
-
-const EXPLORED = /:explored(?::|$)/;
-
-/** Whether the choice was drawn, by its route reason; a fallback may have answered. */
-const isExplored = ({ platform }: ExchangeResult): boolean => EXPLORED.test(platform.route_reason);
 
 /** Whether the last attempt has shown content to the caller. */
 function hasAnswered({ status, attempts }: DecisionOutcome): boolean {

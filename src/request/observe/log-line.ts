@@ -29,7 +29,8 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
   return {
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
-    key: request.keyId ?? undefined,
+    // A command over the socket of the data folder has no key.
+    key: request.keyId || undefined,
     sent_by: request.sentBy ?? undefined,
     method: operation === null ? request.method : undefined,
     route: operation === null ? request.route : undefined,

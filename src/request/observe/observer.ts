@@ -7,7 +7,7 @@ import { isTurnedAway, strangersLimit } from './strangers.ts';
 /** Reports a request that is over: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
 export type RequestReporter = (request: RequestContext, now: number) => void;
 
-export interface ObserverOptions {
+interface ObserverOptions {
   /** Begins a trace; null while nothing is traced. */
   readonly trace: ((headers: Headers) => Trace) | null;
   readonly reporters: readonly RequestReporter[];

@@ -17,7 +17,7 @@ interface ConstraintFigures {
   readonly models: number;
 }
 
-export interface RejectionMetrics {
+interface RejectionMetrics {
   count(attempt: RoutingAttempt): void;
   readonly families: readonly Family[];
 }

@@ -1,29 +1,11 @@
-import { SIGN } from './lexicon/lexicon.ts';
+import { patternsOf } from './lexicon/data.ts';
+import { ANSWER_TOKENS, PIECE_TOKENS, SIGN, UNIT_TOKENS } from './lexicon/signs.ts';
+import words from './lexicon/small-words.json' with { type: 'json' };
 
-/** Tokens of one unit. */
-const UNITS: Readonly<Record<number, number>> = {
-  [SIGN.char_unit]: 0.25,
-  [SIGN.word_unit]: 1.5,
-  [SIGN.item_unit]: 25,
-  [SIGN.sentence_unit]: 30,
-  [SIGN.paragraph_unit]: 120,
-  [SIGN.page_unit]: 700,
-};
-const WHOLE: Readonly<Record<number, number>> = {
-  [SIGN.one_word]: 4,
-  [SIGN.one_sentence]: 30,
-  [SIGN.one_paragraph]: 120,
-  [SIGN.brief]: 100,
-};
-/** Tokens of a line of verse, and of a post. */
-const PIECES: Readonly<Record<number, number>> = { [SIGN.verse]: 25, [SIGN.post]: 60 };
 const TOKENS_MAX = 1_000_000;
 
-/** Words before a number that limits the answer: "in 3 sentences", not "the first 3 words". */
-const BEFORE: ReadonlySet<string> = new Set(
-  `in within under max most about only exactly auf unter höchstens maximal dans en sous em até w v do в до у за на sotto
-    binnen onder dalam trong`.split(/\s+/),
-);
+/** Words before a number that limits the answer. */
+const BEFORE: ReadonlySet<string> = new Set(patternsOf(words.lists.before_limit));
 
 /** The length of the answer that a text asks for, gathered word by word. */
 export class AnswerLength {
@@ -40,13 +22,13 @@ export class AnswerLength {
 
   /** Takes a word for a length, the number before it (0 for none) and the word before that number. */
   note(sign: number, number: number, before: string): void {
-    const whole = WHOLE[sign];
-    const piece = PIECES[sign];
-    if (sign === SIGN.one_word) this.#word = WHOLE[sign]!;
+    const whole = ANSWER_TOKENS.get(sign);
+    const piece = PIECE_TOKENS.get(sign);
+    if (sign === SIGN.one_word) this.#word = whole!;
     else if (whole !== undefined) this.#whole = Math.min(whole, this.#whole ?? whole);
     else if (piece !== undefined) this.#piece = Math.max(piece * Math.max(1, number), this.#piece ?? 0);
     else if (number > 0) {
-      const tokens = number * UNITS[sign]!;
+      const tokens = number * UNIT_TOKENS.get(sign)!;
       this.#counted = Math.max(tokens, this.#counted ?? 0);
       if (BEFORE.has(before)) this.#limited = Math.max(tokens, this.#limited ?? 0);
     }
@@ -65,7 +47,7 @@ export class AnswerLength {
 
   /** The length that a system prompt requests of every answer; "be brief" is none. */
   tokensOfSystemPrompt(): number | null {
-    return whole(this.#word ?? this.#limited ?? (this.#whole === WHOLE[SIGN.brief] ? null : this.#whole));
+    return whole(this.#word ?? this.#limited ?? (this.#whole === ANSWER_TOKENS.get(SIGN.brief) ? null : this.#whole));
   }
 }
 

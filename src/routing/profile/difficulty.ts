@@ -1,62 +1,53 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
 import { isHard } from './hard.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
+import file from './lexicon/easy.json' with { type: 'json' };
+import { SIGN } from './lexicon/signs.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 
 /**
  * Finds requests that are plainly easy or plainly hard. All others are `usual`.
  *
- * A request is `easy` where one of these holds:
+ * A request is `easy` where one of these holds (words and bounds: `lexicon/easy.json`):
  *
- * - **small talk**: a greeting or thanks of at most 8 words, with no other question;
- * - **a small sum**: one line of at most 3 numbers and words for arithmetic, such as "17 * 23" or "what is 15% of 80";
- * - **a label**: one of a few that are named, for a text of at most 300 characters, without reasons;
- * - **a line to translate**: at most 12 words, into a language of the lexicon, no verse and no play on words;
+ * - **small talk**: a greeting or thanks in few words, with no other question;
+ * - **a small sum**: one line of few numbers and words for arithmetic, such as "17 * 23" or "what is 15% of 80";
+ * - **a label**: one of a few that are named, for a short text, without reasons;
+ * - **a line to translate**: few words, into a language of the lexicon, no verse and no play on words;
  * - **a fact of primary school**: a capital, the days of a week, an opposite.
  *
  * A short question is not easy for being short: "Is P = NP?" is none of these. Multiple choice, code, images, documents, tools
  * and an uncertain task are never easy.
  *
- * A request is `hard` where one of these holds (`hard.ts`, words in `lexicon/expert.ts`):
+ * A request is `hard` where one of these holds (`hard.ts`; words and bounds: `lexicon/hard.json`):
  *
- * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement (3 signs of formulas or quantifiers); of a
- *   named open problem in however few words;
+ * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement with several signs of formulas or
+ *   quantifiers; of a named open problem in however few words;
  * - **a competition's problem**: all functions, polynomials or pairs that satisfy a condition, or all of anything under a system prompt
  *   of olympiads; bounds such as "n <= 10^5";
  * - **an expert's code to be made**: lock-free, consensus, a compiler, type inference, cryptography, numerics;
  * - **a large change**: a migration or rewrite of a whole code base;
- * - **a hunt**: a failure in code of several threads (12 lines or more), or in 4,000 characters of code, logs or traces; a deadlock
- *   or race of a program that 9 words or more describe;
- * - **a puzzle** of 5 clues or more;
+ * - **a hunt**: a failure in code of several threads, or in a long text of code, logs or traces; a deadlock or race of a program
+ *   that the request describes;
+ * - **a puzzle** of several clues;
  * - **law**: a contract to be drafted, a clause to be reviewed, compared or translated;
  * - **verse** to be translated, and **a paper or an argument** to be reviewed critically;
- * - **an agent that is stuck**: 8 calls of tools or more since the user spoke, the last of which failed.
+ * - **an agent that is stuck**: many calls of tools since the user spoke, the last of which failed.
  *
  * Naming a subject, as in "what is a deadlock?", is not hard.
  */
 export function difficultyOf(view: QuestionView, { task, mix }: Pick<Facts, 'task' | 'mix'>): Difficulty {
   if (isHard(view, task)) return 'hard';
-  const isSure = mix.length === 0 || mix[0]!.share >= SURE;
+  const isSure = mix.length === 0 || mix[0]!.share >= BOUND.sure_share;
   const rule = isSure && isBare(view) ? RULES[task] : undefined;
   return rule?.(view, askedText(view)) ? 'easy' : 'usual';
 }
 
-/** Share from which a task is certain enough. */
-const SURE = 0.75;
-/** UTF-16 code units of an easy question. */
-const EASY_CHARS_MAX = 300;
-/** A longer system prompt has rules and special cases. */
-const SYSTEM_CHARS_MAX = 500;
-const TALK_WORDS_MAX = 8;
-/** Words of small talk beside greetings, thanks and function words: names, "helped", "today". */
-const TALK_OTHERS_MAX = 2;
-const LINE_WORDS_MAX = 12;
-/** Words around a line to translate: "how do you say … in …", "translate … into …, please". */
-const WORDS_AROUND_MAX = 7;
-/** "what's … in Polish": so few words need no verb. */
-const SHORT_WORDS_MAX = 9;
-
+const BOUND = figuresOf(file);
+const WORDS = expressionsOf(file);
+/** A question for a fact, and nothing else. */
+const FACT = new RegExp(`^(?:${WORDS.fact.source})[?.!？]*$`, WORDS.fact.flags);
 const askedText = ({ question: { text, lines } }: QuestionView): string =>
   lines.map(({ from, to }) => text.slice(from, to)).join('\n');
 
@@ -72,7 +63,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** Whether the request is only a few words. */
 function isBare({ question, reading, shape, tools }: QuestionView): boolean {
-  if (question.length > EASY_CHARS_MAX || question.documents + question.codeFences + question.codeLines > 0)
+  if (question.length > BOUND.chars_max || question.documents + question.codeFences + question.codeLines > 0)
     return false;
   if (reading.symbols + reading.latex > 0 || shape.choices > 2 || shape.items > 2) return false;
   return tools?.amid !== true;
@@ -85,7 +76,12 @@ function isSmallTalk(view: QuestionView): boolean {
   const { words, functionWords, numbers, asksMark, languages, homographs } = view.reading;
   if (languages.length + homographs.length > 0) return false;
   const phrases = sum(view, 'greet') + sum(view, 'thanks');
-  if (words > TALK_WORDS_MAX || phrases < 0.5 || numbers > 0 || words - functionWords - phrases > TALK_OTHERS_MAX)
+  if (
+    words > BOUND.talk_words_max ||
+    phrases < 0.5 ||
+    numbers > 0 ||
+    words - functionWords - phrases > BOUND.talk_others_max
+  )
     return false;
   if (sum(view, 'make', 'mend', 'write', 'weigh', 'puzzle', 'solve', 'act', 'also', 'code', 'program', 'feel') > 0)
     return false;
@@ -93,28 +89,18 @@ function isSmallTalk(view: QuestionView): boolean {
   return !asksMark || sum(view, 'greet') > 0.5;
 }
 
-/** Words of arithmetic and around it. A line with any other word is no small sum. */
-const SUM_WORDS =
-  /what(?:'s|’s| is| are)?|how much is|calculate|compute|evaluate|please|pls|times|plus|minus|multiplied by|divided by|percent|of|the|is|equals?|wie ?viel (?:ist|sind|macht|ergibt)|was (?:ist|sind|ergibt)|berechne|rechne|mal|geteilt durch|prozent|von|bitte|cu[aá]nto (?:es|son)|calcula|por|m[aá]s|menos|entre|dividido|por ciento|de|combien (?:font|fait)|calcule|fois|moins|divis[ée] par|pour cent|quanto (?:fa|[eé])|per|pi[uù]|meno|diviso|per cento|di|mais|vezes|ile (?:to|jest)|razy|odj[aą][cć]|doda[cć]|сколько будет|умножить на|плюс|минус|разделить на|процентов от|hoeveel is|keer|plus|kaç eder|çarpı|artı|eksi|是多少|等于多少|计算|乘以|加|减|除以|はいくつ|いくつですか|計算して|かける|たす|ひく|わる|얼마|계산해줘|곱하기|더하기|빼기|나누기|는|은/giu;
 const NUMBER = /\d+(?:[.,]\d{1,2})?/g;
-const NUMBERS_MAX = 3;
-/** Digits of all numbers. Multiplication is harder. */
-const ADDED_DIGITS_MAX = 10;
-const MULTIPLIED_DIGITS_MAX = 5;
-const SUM_CHARS_MAX = 70;
-const TIMES =
-  /[*×·x/÷%]|times|multipl|mal|fois|por|per|razy|keer|vezes|умнож|раздел|乘|除|かける|わる|곱|나누|divi|geteilt|percent|prozent|cent/iu;
 
 function isSmallSum(wording: string): boolean {
-  if (wording.length > SUM_CHARS_MAX || wording.includes('\n')) return false;
+  if (wording.length > BOUND.sum_chars_max || wording.includes('\n')) return false;
   const numbers = wording.match(NUMBER) ?? [];
-  if (numbers.length < 2 || numbers.length > NUMBERS_MAX) return false;
+  if (numbers.length < 2 || numbers.length > BOUND.numbers_max) return false;
   const digits = numbers.join('').replace(/\D/g, '').length;
-  if (digits > (TIMES.test(wording) ? MULTIPLIED_DIGITS_MAX : ADDED_DIGITS_MAX)) return false;
+  if (digits > (WORDS.times.test(wording) ? BOUND.multiplied_digits_max : BOUND.added_digits_max)) return false;
   const between = wording.slice(wording.search(/\d/), wording.search(/\d\D*$/)).replace(NUMBER, '');
   const left = wording
     .replace(NUMBER, ' ')
-    .replace(SUM_WORDS, ' ')
+    .replace(WORDS.sum_words, ' ')
     .replace(/[\s+\-*/×÷·−x()=?？%.!,]/giu, '');
   return left === '' && /[+\-*/×÷·−x%]|\p{L}/iu.test(between);
 }
@@ -122,58 +108,26 @@ function isSmallSum(wording: string): boolean {
 /** Whether one of a few labels is to be given to a short text. */
 function isLabel(view: QuestionView, wording: string): boolean {
   const { system, reading, shape, question } = view;
-  if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WHY.test(wording)) return false;
-  if (system && system.tasks[LABELLING]! >= SURE)
-    return system.text.length <= SYSTEM_CHARS_MAX && !isJudgement(system.text);
+  if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WORDS.why.test(wording)) return false;
+  if (system && system.tasks[LABELLING]! >= BOUND.sure_share)
+    return system.text.length <= BOUND.system_chars_max && !isJudgement(system.text);
   const isNamed = sum(view, 'labels') > 0.4 && (shape.slashes + shape.listed > 0 || sum(view, 'either', 'labels') > 1);
   const hasText = reading.quotes > 0 || reading.colon || reading.hasText || question.lines.length > 1;
   return isNamed && hasText && !isJudgement(wording);
 }
 
-/** Asks for reasons, or for more than a label. */
-const WHY =
-  /\b(?:why|explain|reasons?|justify|because|warum|begründe|pourquoi|justifie|por qu[eé]|explica|perch[eé])\b|почему|为什么|なぜ|이유/iu;
-
-/** Labels that take judgement: truth, law, health, authorship, irony. */
-const JUDGEMENT =
-  /sarcas|ir[oóô]ni|opini|toxic|against|attack|violat|polic|triage|emergenc|patient|valid|fallac|true or false|factual|legal|liab|diagnos|medical|machine|injection|plagiar|bias|proof|entail|contradict|guilt|score|scale|rate|hate/iu;
-const isJudgement = (text: string): boolean => JUDGEMENT.test(text);
+const isJudgement = (text: string): boolean => WORDS.judgement.test(text);
 
 /** Whether one line is to be translated: quoted, behind a colon, or under a system prompt that binds. */
 function isLine(view: QuestionView, wording: string): boolean {
   const { system, reading, question } = view;
   const { words } = reading;
-  if (question.lines.length > 1 || sum(view, 'piece', 'code', 'program') > 0 || PLAY.test(wording)) return false;
+  if (question.lines.length > 1 || sum(view, 'piece', 'code', 'program') > 0 || WORDS.play.test(wording)) return false;
   if (system?.binds && reading.signs[SIGN.tongue]! === 0)
-    return words <= LINE_WORDS_MAX && system.text.length <= SYSTEM_CHARS_MAX;
+    return words <= BOUND.line_words_max && system.text.length <= BOUND.system_chars_max;
   const hasLine = reading.quotes === 1 || reading.colon;
-  const isAsked = sum(view, 'translate', 'say') > 0.4 || reading.colon || words <= SHORT_WORDS_MAX;
-  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + WORDS_AROUND_MAX;
+  const isAsked = sum(view, 'translate', 'say') > 0.4 || reading.colon || words <= BOUND.short_words_max;
+  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= BOUND.line_words_max + BOUND.around_words_max;
 }
 
-const PLAY = /idiom|pun\b|proverb|slang|rhym|joke|sprichwort|redewendung|proverbe|modismo|文言|谚语|成语/iu;
-
-const UNIT = '(?:seconds?|minutes?|hours?|days?|weeks?|months?)';
-/** Questions for facts of primary school. No country has a name of more than two words. */
-const FACT = new RegExp(
-  [
-    "(?:what(?:'s|’s| is) )?(?:the )?capital(?: city)? of (?:the )?[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)?",
-    '(?:was|wie) (?:ist|heißt) die hauptstadt von [\\p{L}-]+',
-    '(?:quelle est )?la capitale (?:de la |de l.|du |de |d.|des )[\\p{L}-]+',
-    '¿?(?:cuál es )?la capital de [\\p{L}-]+',
-    '(?:qual è )?la capitale (?:della |dell.|del |di )[\\p{L}-]+',
-    'qual é a capital (?:da |do |de )[\\p{L}-]+',
-    '(?:wat is )?de hoofdstad van [\\p{L}-]+',
-    '(?:jaka jest |co jest )?stolic[aą] [\\p{L}-]+',
-    '(?:какая )?столица [\\p{L}-]+',
-    '\\p{L}{2,8}の首都(?:は(?:どこ|何|なん)(?:です|でしょう)?か?)?',
-    '\\p{L}{2,8}首都(?:是哪里|是哪儿|在哪里|是什么)',
-    '\\p{L}{2,10}의 수도는? ?어디(?:야|예요|에요|인가요|입니까)?',
-    `how many ${UNIT} (?:are (?:there )?in|does|has|have|in|make) an? ${UNIT}(?: have)?`,
-    "(?:what(?:’s|'s| is) )?the (?:opposite|plural) of [\"“‘']?[\\p{L}]+[\"”’']?",
-  ]
-    .map((one) => `^(?:${one})[?.!？]*$`)
-    .join('|'),
-  'iu',
-);
 const LABELLING = TASKS.indexOf('classification');

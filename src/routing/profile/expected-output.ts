@@ -3,7 +3,9 @@ import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
 import { turnText } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import file from './lexicon/answers.json' with { type: 'json' };
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
+import { SIGN } from './lexicon/signs.ts';
 import { withoutHarness } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';
@@ -17,18 +19,9 @@ export interface OutputHint {
   readonly atMost: number | null;
 }
 
-/** In a longer system prompt, in UTF-16 code units, a length may be that of anything. */
-const SYSTEM_PROMPT_CHARS_MAX = 800;
-/** Tokens of a call beside its arguments. */
-const CALL = 10;
-/** A shorter text, in tokens, is the instruction itself. */
-const TEXT_MIN = 30;
-const RENDERED_MIN = 8;
+const LENGTH = figuresOf(file);
 /** Tasks that rewriting is read as: a long text often hides the instruction. */
 const PROSE_TASKS: ReadonlySet<string> = new Set(['writing', 'general', 'summarization', 'reasoning']);
-/** Length of a summary as a share of its text. */
-const SUMMARY_SHARE = 0.3;
-const SUMMARY_MIN = 30;
 
 type TaskDifficulty = Pick<Facts, 'task' | 'difficulty'>;
 
@@ -48,9 +41,9 @@ function schemaLength({ conversation, settings: { answerFormat: format } }: Prof
   const { tools, toolChoice: choice } = conversation;
   if (tools.length > 0 && typeof choice === 'object') {
     const called = tools.find(({ name }) => name === choice.name);
-    return called ? CALL + schemaTokens(called.parameters ?? {}) : null;
+    return called ? LENGTH.call_tokens + schemaTokens(called.parameters ?? {}) : null;
   }
-  if (tools.length === 1 && choice === 'required') return CALL + schemaTokens(tools[0]!.parameters ?? {});
+  if (tools.length === 1 && choice === 'required') return LENGTH.call_tokens + schemaTokens(tools[0]!.parameters ?? {});
   // A tool may be called instead.
   if (tools.length > 0 && choice !== 'none') return null;
   return format?.type === 'json-schema' && format.schema ? schemaTokens(format.schema) : null;
@@ -62,7 +55,7 @@ function systemPromptLength(turns: readonly Turn[]): number | null {
     const turn = turns[at]!;
     if (turn.role !== 'system' && turn.role !== 'developer') continue;
     const text = turnText(turn);
-    if (text.length > SYSTEM_PROMPT_CHARS_MAX) continue;
+    if (text.length > LENGTH.system_prompt_chars_max) continue;
     const tokens = readSystemPrompt(text).view.reading.length.tokensOfSystemPrompt();
     if (tokens !== null) return tokens;
   }
@@ -76,15 +69,15 @@ function textLength(request: ProfileInput, task: string, last: QuestionReading |
   if (!isTranslated && !(PROSE_TASKS.has(task) && last.lead === SIGN.edit)) return null;
   const { turns } = request.conversation;
   const tokens = objectTokens(turns);
-  if (isTranslated) return Math.max(RENDERED_MIN, tokens);
-  return tokens < TEXT_MIN ? shownTokens(lastText(turns), last) : tokens;
+  if (isTranslated) return Math.max(LENGTH.rendered_tokens_min, tokens);
+  return tokens < LENGTH.text_tokens_min ? shownTokens(lastText(turns), last) : tokens;
 }
 
 /** Tokens of a short text behind a colon or in quotes; null for none: then it is of the conversation, or not there yet. */
 function shownTokens(text: string, { hasText, quotes }: QuestionReading): number | null {
   if (!hasText && quotes === 0) return null;
   const shown = text.slice(text.search(/[:："“„«「]/) + 1);
-  return Math.max(RENDERED_MIN, estimateTokens(shown));
+  return Math.max(LENGTH.rendered_tokens_min, estimateTokens(shown));
 }
 
 const lastText = (turns: readonly Turn[]): string => {
@@ -99,7 +92,9 @@ function shortAnswer(
 ): number | null {
   if (task === 'summarization') {
     const tokens = objectTokens(turns);
-    return tokens < TEXT_MIN ? null : Math.max(SUMMARY_MIN, Math.ceil(SUMMARY_SHARE * tokens));
+    return tokens < LENGTH.text_tokens_min
+      ? null
+      : Math.max(LENGTH.summary_tokens_min, Math.ceil(LENGTH.summary_share * tokens));
   }
   // "ok" and "1" alone ask for nothing; behind an answer they mean "go on".
   const [only] = turns;
@@ -107,14 +102,18 @@ function shortAnswer(
   if (difficulty !== 'easy') return null;
   // Thanks and emoji are answered with about as much; a greeting begins a conversation.
   const isThanks = task === 'chat' && last?.signs[SIGN.greet] === 0;
-  return isThanks ? Math.max(RENDERED_MIN, estimateTokens(lastText(turns))) : (EASY[task] ?? null);
+  return isThanks ? Math.max(LENGTH.rendered_tokens_min, estimateTokens(lastText(turns))) : (EASY[task] ?? null);
 }
 
 /** Tokens of the answer to an easy request, by task. */
-const EASY: Readonly<Record<string, number>> = { chat: 40, math: 40, classification: 10, general: 60 };
+const EASY: Readonly<Record<string, number>> = {
+  chat: LENGTH.easy_chat_tokens,
+  math: LENGTH.easy_math_tokens,
+  classification: LENGTH.easy_classification_tokens,
+  general: LENGTH.easy_general_tokens,
+};
 
-const SAYS_NOTHING =
-  /^(?:\d{1,3}|o?k(?:ay)?|yes|yep|no|nope|sure|test(?:ing)?|h+m+|[yn]|ja|nein|sí|si|oui|non|sim|да|нет|ок|はい|いいえ|好|好的|嗯|네)[.!]*$/iu;
+const { says_nothing: SAYS_NOTHING } = expressionsOf(file);
 
 /** Tokens of the text that the last question is about: its own, else that of the latest long message before it. */
 function objectTokens(turns: readonly Turn[]): number {
@@ -125,7 +124,7 @@ function objectTokens(turns: readonly Turn[]): number {
     read++;
     const tokens = estimateTokens(withoutHarness(turnText(turn)));
     if (read === 1) own = tokens;
-    if (tokens >= TEXT_MIN) return tokens;
+    if (tokens >= LENGTH.text_tokens_min) return tokens;
   }
   return own;
 }

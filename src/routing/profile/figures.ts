@@ -1,5 +1,4 @@
-import { SIGN } from './lexicon/lexicon.ts';
-import { SIGNS, type Sign } from './lexicon/signs.ts';
+import { SIGN, SIGNS, type Sign } from './lexicon/signs.ts';
 import type { QuestionView } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 

@@ -1,46 +1,10 @@
-import * as lexicon from './lexicon/expert.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
+import file from './lexicon/hard.json' with { type: 'json' };
+import { SIGN } from './lexicon/signs.ts';
 import type { QuestionRange } from './question.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 import { TASKS } from './tasks.ts';
-
-/*
- * The bounds are set by hand on the prompts of `difficulty.jsonl`, so that what is called hard is hard in 97 of 100 cases;
- * `difficulty-heldout.jsonl` and the panel judge them. A request that is missed costs less than one that is wrongly hard.
- */
-/** Fewer words name a subject and ask for no work on it. A Chinese or Japanese character is half a word. */
-const WORDS_MIN = 5;
-/** Characters read of the question's head and of its tail: instructions stand there, and the time stays bounded. */
-const EDGE = 700;
-/** Signs of formal mathematics: a school's exercise has one or two. Characters: a formula alone is shorter. */
-const FORMAL_MIN = 3;
-const FORMAL_CHARS_MIN = 60;
-/** Lines of code in which a fault of threads can hide: a textbook's example is shorter. */
-const SHOWN_LINES_MIN = 12;
-/** UTF-16 code units of a file, log or trace of some hundred lines, which must be searched rather than read. */
-const LONG_CHARS_MIN = 4_000;
-/** Words of a request that says what is to be made; laymen mention the same subjects in fewer. */
-const DEEP_WORDS_MIN = 9;
-/** Words of a contest's problem: its story comes before its bounds. */
-const CONTEST_WORDS_MIN = 15;
-/** Clues that a person cannot hold in mind at once, of at least three kinds: a list repeats one. */
-const CLUES_MIN = 5;
-const CLUE_KINDS_MIN = 3;
-/** Average words per clue; a story has more. */
-const CLUE_WORDS_MAX = 16;
-/** "A or B" may be asked of anything; three choices are an exam. */
-const CHOICES_MAX = 2;
-/** A puzzle has a sentence, line or item for each clue. */
-const SENTENCES_MIN = CLUES_MIN;
-/** Words of a paper or an argument with the instruction about it. */
-const PAPER_WORDS_MIN = 15;
-/** Characters of an instruction of one or two sentences. */
-const ASKING_CHARS = 160;
-/** Lines of a saying or a couplet, beyond which verse has a metre to keep. */
-const VERSES_MIN = 2;
-/** Calls of tools since the last user message. After fewer, a failure is a step on the way. */
-const CALLS_MIN = 8;
 
 /** The input of a rule. `wording`: the edges of the question's text, in lower case, without code. */
 interface RuleInput {
@@ -49,16 +13,14 @@ interface RuleInput {
   readonly wording: SearchText;
 }
 
-const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
-
+const BOUND = figuresOf(file);
 /** Looked for in other texts than a question. */
-const { CONCURRENT, ERRORS, LOCKS, NO_ERRORS, OF_CONTESTS, ...OF_QUESTIONS } = lexicon;
+const { concurrent, errors, locks, no_errors, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
 /** The expressions that the rules look for in a question. */
-const LOOKED_FOR = { ...OF_QUESTIONS, QUERIES };
-export const EXPRESSIONS = new Expressions(Object.values(LOOKED_FOR), wordingOf);
+export const EXPRESSIONS = new Expressions(Object.values(OF_QUESTIONS), wordingOf);
 /** The places of the expressions. */
-const IS = Object.fromEntries(Object.keys(LOOKED_FOR).map((name, at) => [name, at])) as Record<
-  keyof typeof LOOKED_FOR,
+const IS = Object.fromEntries(Object.keys(OF_QUESTIONS).map((name, at) => [name, at])) as Record<
+  keyof typeof OF_QUESTIONS,
   number
 >;
 
@@ -95,16 +57,17 @@ const NO_RULES = rulesOf('');
 /** Whether a request is plainly hard, as defined in `difficulty.ts`. */
 export function isHard(view: QuestionView, task: string): boolean {
   const { question, reading, shape, tools } = view;
-  if (tools?.amid) return tools.calls >= CALLS_MIN && isFailure(tools.result);
+  if (tools?.amid) return tools.calls >= BOUND.calls_min && isFailure(tools.result);
   // Multiple choice leaves little to prove, make or draft.
-  if (shape.choices > CHOICES_MAX) return false;
+  if (shape.choices > BOUND.choices_max) return false;
   let input: RuleInput | null = null;
   const { isOfMaths, rules } = RULES_OF.get(task) ?? NO_RULES;
-  if (isOfMaths && question.length <= EDGE) {
+  if (isOfMaths && question.length <= BOUND.edge_chars) {
     input = { view, task, wording: askedText(view) };
     if (isOpenProblem(input)) return true;
   }
-  if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
+  if (reading.words < BOUND.words_min && question.codeFences + question.codeLines + question.documents === 0)
+    return false;
   for (let at = 0; at < rules.length; at++) {
     const { holds, isNear } = rules[at]!;
     if (isNear?.(view, task) === false) continue;
@@ -145,36 +108,39 @@ function edgesOf(lines: readonly QuestionRange[], head: number, tail: number): Q
 function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
   let wording = '';
   for (const { from, to } of ranges) wording += `${text.slice(from, to)}\n`;
-  const cut = wording.length > 2 * EDGE ? `${wording.slice(0, EDGE)}\n${wording.slice(-EDGE)}` : wording;
+  const cut =
+    wording.length > 2 * BOUND.edge_chars
+      ? `${wording.slice(0, BOUND.edge_chars)}\n${wording.slice(-BOUND.edge_chars)}`
+      : wording;
   return cut.toLowerCase().trim();
 }
 
 /** A named open problem, in however few words. */
 function isOpenProblem({ wording }: RuleInput): boolean {
-  if (!wording.has(IS.PROVE) && !wording.has(IS.SETTLES)) return false;
-  return wording.has(IS.OPEN_PROBLEM) && !wording.has(IS.SOLE_QUESTION);
+  if (!wording.has(IS.prove) && !wording.has(IS.settles)) return false;
+  return wording.has(IS.open_problem) && !wording.has(IS.sole_question);
 }
 
 function isProof({ task, wording }: RuleInput): boolean {
-  if (!wording.has(IS.PROVE) || wording.has(IS.SCHOOL) || wording.has(IS.SOLE_QUESTION)) return false;
-  if (task !== 'coding' && wording.has(IS.ADVANCED_MATHS)) return true;
-  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(IS.FORMAL).length >= FORMAL_MIN;
+  if (!wording.has(IS.prove) || wording.has(IS.school) || wording.has(IS.sole_question)) return false;
+  if (task !== 'coding' && wording.has(IS.advanced_maths)) return true;
+  return wording.text.length >= BOUND.formal_chars_min && wording.matches(IS.formal).length >= BOUND.formal_min;
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
-  const isOfContests = system !== null && wording.has(IS.FINDS_ALL) && OF_CONTESTS.test(system.text);
-  return (isOfContests || wording.has(IS.COMPETITION)) && wording.has(IS.QUANTIFIED) && !wording.has(IS.SCHOOL);
+  const isOfContests = system !== null && wording.has(IS.finds_all) && of_contests.test(system.text);
+  return (isOfContests || wording.has(IS.competition)) && wording.has(IS.quantified) && !wording.has(IS.school);
 }
 
 /** Expert code to be written, a contest's problem, or a fault of threads in the code that is shown. */
 function isExpertCode({ view, task, wording }: RuleInput): boolean {
-  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(IS.LIMITS) && wording.has(IS.QUERIES)) return true;
+  if (view.reading.words >= BOUND.contest_words_min && wording.has(IS.limits) && wording.has(IS.queries)) return true;
   const { text } = view.question;
-  if (isShown(view) && wording.has(IS.FAILS)) return wording.has(IS.CONCURRENCY) || LOCKS.test(text);
-  if (!wording.mayHave(IS.MAKES)) return false;
-  const mayBeDeep = view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view));
-  if (!wording.has(IS.EXPERT_CODE) && !(mayBeDeep && wording.has(IS.DEEP_CODE))) return false;
-  return wording.has(IS.MAKES) && !wording.has(IS.ABOUT_CODE) && !wording.has(IS.SOLE_QUESTION);
+  if (isShown(view) && wording.has(IS.fails)) return wording.has(IS.concurrency) || locks.test(text);
+  if (!wording.mayHave(IS.makes)) return false;
+  const mayBeDeep = view.reading.words >= BOUND.deep_words_min && (task === 'coding' || isOfCode(view));
+  if (!wording.has(IS.expert_code) && !(mayBeDeep && wording.has(IS.deep_code))) return false;
+  return wording.has(IS.makes) && !wording.has(IS.about_code) && !wording.has(IS.sole_question);
 }
 function isOfCode({ reading }: QuestionView): boolean {
   return reading.languages.length + reading.homographs.length > 0;
@@ -183,60 +149,63 @@ function isOfCode({ reading }: QuestionView): boolean {
 function isShown({ question: { text, codeFences, codeLines } }: QuestionView): boolean {
   if (codeFences + codeLines === 0) return false;
   let lines = 0;
-  for (let at = text.indexOf('\n'); at >= 0 && lines < SHOWN_LINES_MIN + BLANK; at = text.indexOf('\n', at + 1))
+  for (let at = text.indexOf('\n'); at >= 0 && lines < BOUND.shown_lines_min + BLANK; at = text.indexOf('\n', at + 1))
     lines++;
-  return lines >= SHOWN_LINES_MIN + BLANK;
+  return lines >= BOUND.shown_lines_min + BLANK;
 }
 /** Newlines around a question's text. */
 const BLANK = 6;
 
 function isLargeChange({ wording }: RuleInput): boolean {
-  return wording.has(IS.MOVES) && wording.has(IS.CODE_BASE) && !wording.has(IS.SOLE_QUESTION);
+  return wording.has(IS.moves) && wording.has(IS.code_base) && !wording.has(IS.sole_question);
 }
 
 /** A failure in a long file, log or trace. */
 function isHunt({ view: { question }, wording }: RuleInput): boolean {
   return (
-    question.size >= LONG_CHARS_MIN &&
+    question.size >= BOUND.long_chars_min &&
     question.codeFences + question.codeLines + question.documents > 0 &&
-    wording.has(IS.FAILS)
+    wording.has(IS.fails)
   );
 }
 
 /** A fault of threads in a program that is described, and to be found or mended: more than its name. */
 function isDeadlock({ view, wording }: RuleInput): boolean {
-  if (view.reading.words < DEEP_WORDS_MIN || !wording.has(IS.DEADLOCK)) return false;
-  if (wording.has(IS.ABOUT_CODE) || wording.has(IS.SOLE_QUESTION)) return false;
-  return isOfCode(view) || CONCURRENT.test(wording.text);
+  if (view.reading.words < BOUND.deep_words_min || !wording.has(IS.deadlock)) return false;
+  if (wording.has(IS.about_code) || wording.has(IS.sole_question)) return false;
+  return isOfCode(view) || concurrent.test(wording.text);
 }
 
 function isPuzzle({ view: { shape, reading }, wording }: RuleInput): boolean {
-  if (Math.max(shape.sentences, shape.items, shape.lines) < SENTENCES_MIN) return false;
-  const clues = wording.matches(IS.CLUES);
-  if (clues.length < CLUES_MIN || reading.words > clues.length * CLUE_WORDS_MAX) return false;
-  return new Set(clues).size >= CLUE_KINDS_MIN;
+  if (Math.max(shape.sentences, shape.items, shape.lines) < BOUND.clues_min) return false;
+  const clues = wording.matches(IS.clues);
+  if (clues.length < BOUND.clues_min || reading.words > clues.length * BOUND.clue_words_max) return false;
+  return new Set(clues).size >= BOUND.clue_kinds_min;
 }
 
 function isLaw({ wording }: RuleInput): boolean {
-  const isDraft = wording.has(IS.CONTRACT) && wording.has(IS.DRAFT);
-  if (!isDraft && !(wording.has(IS.CLAUSE) && (wording.has(IS.WEIGHS_CLAUSE) || wording.has(IS.TRANSLATE))))
+  const isDraft = wording.has(IS.contract) && wording.has(IS.draft);
+  if (!isDraft && !(wording.has(IS.clause) && (wording.has(IS.weighs_clause) || wording.has(IS.translate))))
     return false;
-  return !wording.has(IS.SMALL_PIECE) && !wording.has(IS.SOLE_QUESTION);
+  return !wording.has(IS.small_piece) && !wording.has(IS.sole_question);
 }
 
 function isVerse({ view: { question }, wording }: RuleInput): boolean {
-  return wording.has(IS.TRANSLATE) && wording.has(IS.POEM) && question.lines.length + question.documents > VERSES_MIN;
+  return (
+    wording.has(IS.translate) && wording.has(IS.poem) && question.lines.length + question.documents > BOUND.verses_min
+  );
 }
 
 /** The instruction stands at an end; the text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
-  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(IS.CRITICAL) || !wording.mayHave(IS.PAPER)) return false;
+  if (reading.words < BOUND.paper_words_min || !wording.mayHave(IS.critical) || !wording.mayHave(IS.paper))
+    return false;
   const { text } = wording;
-  const isCritical = (end: string): boolean => lexicon.CRITICAL.test(end) && lexicon.PAPER.test(end);
-  return isCritical(text.slice(0, ASKING_CHARS)) || isCritical(text.slice(-ASKING_CHARS));
+  const isCritical = (end: string): boolean => OF_QUESTIONS.critical.test(end) && OF_QUESTIONS.paper.test(end);
+  return isCritical(text.slice(0, BOUND.asking_chars)) || isCritical(text.slice(-BOUND.asking_chars));
 }
 
 /** Whether the end of the last result reports a failure. */
 function isFailure(result: string): boolean {
-  return ERRORS.test(result.toLowerCase().replace(NO_ERRORS, ' '));
+  return errors.test(result.toLowerCase().replace(no_errors, ' '));
 }

@@ -1,40 +1,13 @@
+import type { LetterFile } from './lexicon/data-shapes.ts';
+import letters from './lexicon/letters.json' with { type: 'json' };
 import { LANGUAGES } from './lexicon/lexicon.ts';
 
-/** Letters that are typical of one language among those of its script. */
-const TYPICAL_LETTERS: Readonly<Record<string, string>> = {
-  de: 'äöüß',
-  pl: 'ąćęłńśźż',
-  es: 'ñ¿¡',
-  pt: 'ãõ',
-  fr: 'çèêàùœ',
-  it: 'òìù',
-  tr: 'ğışİ',
-  cs: 'řěůčšžť',
-  vi: 'ơưđăạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ',
-  uk: 'іїєґ',
-  ru: 'ыэъё',
-  ja: 'ーっ',
-};
-
-/** Scripts by ranges of code units, with their only or likeliest language. */
-const SCRIPTS: readonly (readonly [from: number, to: number, language: string])[] = [
-  [0x0370, 0x03ff, 'el'],
-  [0x0400, 0x04ff, 'ru'],
-  [0x0590, 0x05ff, 'he'],
-  [0x0600, 0x06ff, 'ar'],
-  [0x0900, 0x097f, 'hi'],
-  [0x0980, 0x09ff, 'bn'],
-  [0x0b80, 0x0bff, 'ta'],
-  [0x0e00, 0x0e7f, 'th'],
-  [0x3040, 0x30ff, 'ja'],
-  [0x3400, 0x9fff, 'zh'],
-  [0xac00, 0xd7a3, 'ko'],
-];
+const file: LetterFile = letters;
 
 /** All languages that can be recognized; those of the lexicon first, in its order. */
 export const NATURAL: readonly string[] = [
   ...LANGUAGES,
-  ...SCRIPTS.map(({ 2: language }) => language).filter((language) => !LANGUAGES.includes(language)),
+  ...file.scripts.map(({ language }) => language).filter((language) => !LANGUAGES.includes(language)),
 ];
 const KANA = NATURAL.indexOf('ja');
 const HAN = NATURAL.indexOf('zh');
@@ -43,20 +16,18 @@ const HAN = NATURAL.indexOf('zh');
 export const VOTER = new Uint8Array(0x10000);
 /** By code unit: the weight of its vote. */
 export const VOTES = new Float32Array(0x10000);
-const LETTER_VOTE = 0.12;
-/** Several languages use Cyrillic. */
-const SHARED_VOTE = 0.01;
-const TYPICAL_VOTE = 0.6;
 
-for (const [from, to, language] of SCRIPTS) {
-  VOTER.fill(NATURAL.indexOf(language) + 1, from, to + 1);
-  VOTES.fill(language === 'ru' ? SHARED_VOTE : LETTER_VOTE, from, to + 1);
+const { script, shared_script, typical_letter } = file.votes;
+for (const { from, to, language, shared } of file.scripts) {
+  const [begin, end] = [Number.parseInt(from, 16), Number.parseInt(to, 16) + 1];
+  VOTER.fill(NATURAL.indexOf(language) + 1, begin, end);
+  VOTES.fill(shared ? shared_script : script, begin, end);
 }
-for (const [language, letters] of Object.entries(TYPICAL_LETTERS)) {
+for (const [language, letters] of Object.entries(file.typical_letters)) {
   for (const letter of letters) {
     for (const either of [letter, letter.toUpperCase()]) {
       VOTER[either.charCodeAt(0)] = NATURAL.indexOf(language) + 1;
-      VOTES[either.charCodeAt(0)] = TYPICAL_VOTE;
+      VOTES[either.charCodeAt(0)] = typical_letter;
     }
   }
 }

@@ -1,5 +1,4 @@
-import { SIGN } from './lexicon/lexicon.ts';
-import type { Sign } from './lexicon/signs.ts';
+import { SIGN, type Sign } from './lexicon/signs.ts';
 import type { QuestionText } from './question.ts';
 import type { QuestionShape } from './question-shape.ts';
 import type { QuestionReading } from './reading.ts';

@@ -1,5 +1,7 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
+import file from './lexicon/blocks.json' with { type: 'json' };
+import { expressionsOf } from './lexicon/data.ts';
 
 /** A range of a message, in UTF-16 code units. */
 export interface QuestionRange {
@@ -50,13 +52,7 @@ const LONG = 450;
 /** Padding around the text, so that reading a neighbour never leaves the string, which would be slow. */
 const PAD = '\n\n\n';
 
-/** A block with the question itself; other blocks are material. */
-const ASKING = /(?:query|question|task|request|prompt)$/i;
-/** A block added by the caller's software; it is not even a document. */
-const HARNESS = /reminder|environment|context|system|memory|tool|instruction/i;
-/** Blocks of markup are code. */
-const MARKUP =
-  /^(?:!doctype|html|head|body|div|span|p|a|ul|ol|li|h[1-6]|table|t[rdh]|form|input|button|script|style|img|section|nav|main|svg|template|label|select)$/i;
+const { asking: ASKING, harness: HARNESS, markup: MARKUP } = expressionsOf(file);
 const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 

@@ -1,9 +1,9 @@
 import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
-import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
+import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, TOPIC } from './lexicon/lexicon.ts';
 import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
-import { SIGNS } from './lexicon/signs.ts';
+import { hasRole, LEAD, OBJECT, ON_TEXT, SIGN, SIGNS, THING, WEIGHT } from './lexicon/signs.ts';
 import { likeliest } from './natural.ts';
 import {
   isDefinition,
@@ -18,15 +18,9 @@ import {
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
-import { hasRole, LEAD, OBJECT, ON_TEXT, THING } from './sign-roles.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
-/** Weight of words of the material: behind a colon, in quotes. */
-const SHOWN = 0.15;
-/** Weight at the end of a long text that begins with an instruction. */
-const AFTER_TEXT = 0.3;
-/** Least weight of a word that asks. */
-const ASKED = 0.4;
+const { shown: SHOWN, after_text: AFTER_TEXT, asked: ASKED, second_verb: SECOND_VERB, no_target: NO_TARGET } = WEIGHT;
 
 /** Characters from a verb to its object behind it; half as many before it. */
 const REACH = 80;
@@ -56,7 +50,7 @@ export class QuestionReading {
   languages = NO_NAMES;
   /** Programming languages whose names are everyday words too. */
   homographs = NO_NAMES;
-  /** Topics of tools: keys of `TOPICS`. */
+  /** Topics of tools: names of `tool-topics.json`. */
   topics = NO_NAMES;
   /** Certainty that a programming language is named, 0..1. */
   named = 0;
@@ -329,7 +323,7 @@ export class QuestionReading {
         if (this.#noun >= 0 && at - this.#nounAt <= REACH / 2) this.#make(this.#noun);
       } else if (hasRole(sign, LEAD)) {
         if (this.lead < 0) this.lead = sign;
-        else if (this.lead !== sign) weight *= 0.4;
+        else if (this.lead !== sign) weight *= SECOND_VERB;
       }
     }
     if (sign === SIGN.thanks && at - this.#start > THANKS_WITHIN && this.#end - at > THANKS_WITHIN) return;
@@ -337,7 +331,7 @@ export class QuestionReading {
       const before = wordBefore(this.#text, at);
       // "Under German law" is about Germany.
       if (before === 'under') return;
-      if (!isPreposition(before, this.#text.charCodeAt(at))) weight *= 0.3;
+      if (!isPreposition(before, this.#text.charCodeAt(at))) weight *= NO_TARGET;
     }
     this.signs[sign]! += weight;
   }

@@ -1,23 +1,13 @@
 import { isObject, listOf } from '../../core/object.ts';
+import file from './lexicon/answers.json' with { type: 'json' };
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
 
-/** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
-const TEXT = 12;
-const PROSE = 120;
-const NUMBER = 3;
-const FLAG = 1;
-const ITEMS = 3;
 const ITEMS_MAX = 1_000;
-/** Characters per token, and tokens of a key beside its name: quotes, colon, comma. */
-const CHARACTERS = 4;
-const AROUND = 3;
 const DEPTH_MAX = 40;
 const TOKENS_MAX = 100_000;
 
-/** Names of fields that hold prose. */
-const PROSE_NAME =
-  /^(?:.*_)?(?:answer|article|body|code|content|description|details|email|essay|explanation|html|letter|markdown|message|paragraph|prose|rationale|reasoning|reply|response|story|summary|text|translation)$/i;
-/** Tokens of a text with a `format`. */
-const FORMAT = 10;
+const LENGTH = figuresOf(file);
+const { prose_field: PROSE_NAME } = expressionsOf(file);
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -44,7 +34,7 @@ class Measure {
 
   /** `name`: of the property with this schema. */
   of(schema: unknown, name: string, depth: number): number {
-    if (!isObject(schema) || depth > DEPTH_MAX) return TEXT;
+    if (!isObject(schema) || depth > DEPTH_MAX) return LENGTH.field_text_tokens;
     const one = this.#one(schema, name, depth);
     const also = listAt(schema, 'allOf').reduce<number>((sum, part) => sum + this.of(part, name, depth + 1), 0);
     return Math.min(TOKENS_MAX, one + also);
@@ -65,14 +55,17 @@ class Measure {
     if (types.includes('object') || isObject(schema.properties)) return this.#object(schema, depth);
     if (types.includes('array') || 'items' in schema) return this.#array(schema, name, depth);
     if (types.includes('string')) return text(schema, name);
-    if (types.includes('number') || types.includes('integer')) return NUMBER;
-    if (types.includes('boolean') || types.includes('null')) return FLAG;
-    return hasChoices || 'allOf' in schema ? 0 : TEXT;
+    if (types.includes('number') || types.includes('integer')) return LENGTH.field_number_tokens;
+    if (types.includes('boolean') || types.includes('null')) return LENGTH.field_flag_tokens;
+    return hasChoices || 'allOf' in schema ? 0 : LENGTH.field_text_tokens;
   }
 
   #object(schema: Schema, depth: number): number {
     const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-    if (properties.length === 0) return isObject(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
+    if (properties.length === 0)
+      return isObject(schema.additionalProperties)
+        ? LENGTH.list_items * LENGTH.field_text_tokens
+        : LENGTH.field_name_tokens;
     return properties.reduce((sum, [key, value]) => sum + keyTokens(key) + this.of(value, key, depth + 1), 2);
   }
 
@@ -82,7 +75,7 @@ class Measure {
     const prefix = listAt(schema, 'prefixItems');
     const fixed = prefix.reduce<number>((sum, item) => sum + 1 + this.of(item, name, depth + 1), 0);
     if (prefix.length > 0 && !isObject(schema.items)) return 2 + fixed;
-    const items = Math.min(ITEMS_MAX, Math.max(least, Math.min(most, ITEMS)));
+    const items = Math.min(ITEMS_MAX, Math.max(least, Math.min(most, LENGTH.list_items)));
     return 2 + fixed + items * (1 + this.of(schema.items, '', depth + 1));
   }
 
@@ -96,17 +89,22 @@ class Measure {
   }
 }
 
-const keyTokens = (key: string): number => AROUND + Math.ceil(key.length / CHARACTERS);
+const keyTokens = (key: string): number => LENGTH.field_name_tokens + Math.ceil(key.length / LENGTH.token_chars);
 
 function literal(value: unknown): number {
-  if (typeof value === 'string') return 1 + Math.ceil(value.length / CHARACTERS);
-  return typeof value === 'number' ? NUMBER : FLAG;
+  if (typeof value === 'string') return 1 + Math.ceil(value.length / LENGTH.token_chars);
+  return typeof value === 'number' ? LENGTH.field_number_tokens : LENGTH.field_flag_tokens;
 }
 
 function text(schema: Schema, name: string): number {
-  const usual = typeof schema.format === 'string' ? FORMAT : PROSE_NAME.test(name) ? PROSE : TEXT;
-  const most = Math.max(0, numberAt(schema, 'maxLength') ?? Number.POSITIVE_INFINITY) / CHARACTERS;
-  const least = Math.max(0, numberAt(schema, 'minLength') ?? 0) / CHARACTERS;
+  const usual =
+    typeof schema.format === 'string'
+      ? LENGTH.field_format_tokens
+      : PROSE_NAME.test(name)
+        ? LENGTH.field_prose_tokens
+        : LENGTH.field_text_tokens;
+  const most = Math.max(0, numberAt(schema, 'maxLength') ?? Number.POSITIVE_INFINITY) / LENGTH.token_chars;
+  const least = Math.max(0, numberAt(schema, 'minLength') ?? 0) / LENGTH.token_chars;
   return Math.min(TOKENS_MAX, Math.max(least, Math.min(most, usual))) + 2;
 }
 

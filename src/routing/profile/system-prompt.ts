@@ -1,5 +1,7 @@
 import type { Turn } from '../../core/conversation.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { expressionsOf, figuresOf } from './lexicon/data.ts';
+import { SIGN } from './lexicon/signs.ts';
+import file from './lexicon/system-prompts.json' with { type: 'json' };
 import { orderOf } from './order.ts';
 import { readQuestion } from './question.ts';
 import { shapeOf } from './question-shape.ts';
@@ -33,12 +35,11 @@ function joined(text: string, more: string): string {
   return text ? `${text}\n\n${bounded}` : bounded;
 }
 
-const AGENT = /\bagent(?:s|e|en|in)?\b/i;
-const OF_CODE =
-  /\b(?:cod(?:e|er|ing|ebase)|repo(?:s|sitory|sitories)?|program\w*|software|developers?|engineer\w*|files?|tests?|commits?|terminal|shell|cli|sql|bugs?|tools?|scripts?|git|api|data\w*|devops|pull requests?)\b/i;
+const BOUND = figuresOf(file);
+const { agent, agent_of_code } = expressionsOf(file);
 
 /** Whether it describes an agent that serves people, such as one of a bank: nothing speaks of code. */
-const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);
+const isAgentOfPeople = (text: string): boolean => agent.test(text) && !agent_of_code.test(text);
 
 /** A system prompt, read like a question, and what it says about the user's messages by the shipped weights. */
 export type SystemPrompt = Readonly<ReturnType<typeof systemPromptOf>>;
@@ -67,22 +68,16 @@ function systemPromptOf(text: string) {
 }
 
 const CODING = TASKS.indexOf('coding');
-/** Logits that `coding` loses under an agent that serves people: most agents write code. */
-const NO_CODER = 3;
 
 /** The instruction of a system prompt. `weights`: see `taskLogits`. */
 export function instructionOf(view: QuestionView, weights?: TaskWeights): SystemInstruction {
   const { text } = view.question;
   const logits = taskLogits(view, weights);
-  if (isAgentOfPeople(text)) logits[CODING]! -= NO_CODER;
+  if (isAgentOfPeople(text)) logits[CODING]! -= BOUND.no_coder;
   return { tasks: likelihoods(logits), binds: bindsAll(view), order: orderOf(view), text };
 }
 
-/** Characters of a system prompt per binding word; the long prompt of an agent has one by chance. */
-const BINDING = 500;
-const BINDING_MOST = 640;
-
 function bindsAll({ question, reading }: QuestionView): boolean {
   const words = reading.signs[SIGN.bind]!;
-  return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
+  return words > 0.4 && words * BOUND.binding_chars >= Math.min(question.length, BOUND.binding_chars_max);
 }

@@ -1,13 +1,16 @@
 import { addFeatures } from './add-features.ts';
 import { FEATURE_NAMES } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
+import { figuresOf } from './lexicon/data.ts';
+import type { WeightTable } from './lexicon/data-shapes.ts';
+import prompts from './lexicon/system-prompts.json' with { type: 'json' };
 import { orderedTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';
 import { type StemIndex, StemRows } from './stem-rows.ts';
-import { STEMS } from './stems.ts';
+import stems from './stems.json' with { type: 'json' };
 import { TASKS } from './tasks.ts';
 import { WeightedSum, WeightRows } from './weighted-sum.ts';
-import { WEIGHTS } from './weights.ts';
+import features from './weights.json' with { type: 'json' };
 
 /** Logits by task, in the order of `TASKS`; only their differences count. */
 export type TaskLogits = Float64Array;
@@ -31,6 +34,7 @@ export function mayCall({ tools, before }: QuestionView): boolean {
   return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
 }
 
+const { order_lead } = figuresOf(prompts);
 /** Used again by every question. */
 const terms = new WeightedSum();
 
@@ -43,12 +47,9 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
   if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
   const { system, tools } = view;
   const ordered = system !== null && system.order >= 0 && tools === null ? orderedTask(view, system.order) : -1;
-  if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
+  if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + order_lead);
   return logits;
 }
-
-/** Logits by which the order of a system prompt exceeds every other task. */
-const ORDER_LEAD = 3;
 
 /** The more words, the less each weighs. */
 const WORTH = 3.5;
@@ -70,7 +71,7 @@ export function addStems(
   }
 }
 
-/** The figure of a stem in `STEMS`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
+/** The figure of a stem in `stems.json`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
 export function stemNamed(name: string): number {
   if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_OF_SYSTEM_PROMPT;
   const word = name.replace(/^\^+/, '');
@@ -80,14 +81,19 @@ export function stemNamed(name: string): number {
   return place === undefined ? stem : stem ^ place;
 }
 
-export const SHIPPED_WEIGHTS = shippedWeights();
+export const SHIPPED_WEIGHTS = weightsOf(features, stems);
 
-/** Every start reads some 30,000 figures: `JSON.parse` takes a fraction of the time of `Number` for each. */
-function shippedWeights(): TaskWeights {
-  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0));
-  const entries = STEMS.trim().split(/[:\s]/);
-  const names = entries.filter((_, at) => at % 2 === 0);
-  const ofStems: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
-  const weights = new WeightRows([...named, ...ofStems].map((hundredths) => hundredths / 100));
+/** @throws RangeError where a table is not of `TASKS`, or a row is of no feature */
+function weightsOf(features: WeightTable, stems: WeightTable): TaskWeights {
+  for (const { tasks } of [features, stems])
+    if (tasks.join() !== TASKS.join()) throw new RangeError(`weights are of ${tasks.join(', ')}`);
+  for (const name in features.rows)
+    if (!FEATURE_NAMES.includes(name)) throw new RangeError(`weights of an unknown feature: ${name}`);
+  const all = [...FEATURE_NAMES.map((name) => features.rows[name]), ...Object.values(stems.rows)];
+  const figures = new Float64Array(all.length * TASKS.length);
+  for (const [at, row = []] of all.entries())
+    for (let task = 0; task < row.length; task++) figures[at * TASKS.length + task] = row[task]! / 100;
+  const weights = new WeightRows(figures);
+  const names = Object.keys(stems.rows);
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }

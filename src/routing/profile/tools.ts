@@ -1,22 +1,19 @@
 import type { Conversation, Turn } from '../../core/conversation.ts';
 import { DIGIT, FOLDED, GAP, MARK, stemOn } from './letters.ts';
-import { TOPICS } from './lexicon/tool-topics.ts';
+import { patternsOf } from './lexicon/data.ts';
+import words from './lexicon/small-words.json' with { type: 'json' };
+import topics from './lexicon/tool-topics.json' with { type: 'json' };
 import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { TextMemory } from './text-memory.ts';
 
-/** The key of `TOPICS` by each name in it. */
+/** The topic of each English word for it. */
 const TOPIC_OF: ReadonlyMap<string, string> = new Map(
-  Object.keys(TOPICS).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
+  Object.keys(topics.lists).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
 );
 
 /** Words of function names without a topic. */
-const GENERIC: ReadonlySet<string> = new Set(
-  `get set list search find create send read write run query update delete fetch lookup look add make call execute tool
-  data info user file code command test tests item current check show open close text message value result web page`.split(
-    /\s+/,
-  ),
-);
+const GENERIC: ReadonlySet<string> = new Set(patternsOf(words.lists.of_functions));
 /** Functions and characters of the question that are compared. */
 const TOOLS_MAX = 64;
 const TEXT_MAX = 400;

@@ -1,4 +1,6 @@
 import { FOLDED, GAP, MARK } from './letters.ts';
+import { patternsOf } from './lexicon/data.ts';
+import words from './lexicon/small-words.json' with { type: 'json' };
 
 /** Characters read of it. */
 const WORD_LENGTH = 24;
@@ -12,7 +14,7 @@ export function wordBefore(text: string, at: number): string {
   return text.slice(from + 1, end + 1).toLowerCase();
 }
 
-const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
+const NO_PREPOSITIONS: ReadonlySet<string> = new Set(patternsOf(words.lists.no_prepositions));
 
 /** Whether a short word precedes, as "in", "auf" and "en" precede the target language of a translation. */
 export function isPreposition(before: string, next: number): boolean {

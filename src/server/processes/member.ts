@@ -2,7 +2,7 @@ import { messageOf } from '../../core/thrown.ts';
 import { type MessageToChild, type MessageToParent, messageToParent } from './messages.ts';
 
 /** A process that was started, as the system gives it. */
-export interface StartedProcess {
+interface StartedProcess {
   /** Null where the system could not start it. */
   readonly pid: number | null;
   /** Resolves with its exit code. */

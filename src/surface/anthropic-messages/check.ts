@@ -5,7 +5,7 @@ import { checkOffered, invalid, unsupported, withoutTools } from '../refusals.ts
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
-export type CheckedFields = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'cache_control'> &
+type CheckedFields = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'cache_control'> &
   Partial<Pick<MessagesRequest, 'thread'>>;
 
 /**

@@ -1,12 +1,11 @@
 import type { PassedPart } from '../../contract/parts.ts';
 import { isObject, listOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
-import type { Usage } from '../../core/usage.ts';
+import { isImpossible, plainUsage, type Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
 import type { Receipt } from '../../money/receipt.ts';
 import { serverSentEvent } from '../server-sent-events.ts';
-import { CUT, usageMembers } from './members.ts';
-import { PassedUsage } from './passed-usage.ts';
+import { CUT, usageMembers, wholeUsage } from './members.ts';
 
 /** @param json the event as its service wrote it */
 const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>
@@ -125,5 +124,33 @@ function eventsOfBlock(block: Members, index: number): Members[] {
       ];
     default:
       return [start(block), stop];
+  }
+}
+
+/** The usage of an answer that goes out as it came, as its caller sees it. */
+class PassedUsage {
+  /** Whether a usage that cannot be true was left out: then the end states the whole of what was charged. */
+  isReplaced = false;
+  /** The last usage that can be true. */
+  #soFar: Usage;
+
+  /** @param inputTokens expected */
+  constructor(inputTokens: number) {
+    this.#soFar = plainUsage(inputTokens, 0);
+  }
+
+  /** Notes the usage of an event. Returns whether it can be true, or there is none. */
+  accepts({ usage }: PassedPart): boolean {
+    const isOdd = isImpossible(usage);
+    this.isReplaced ||= isOdd;
+    if (usage && !isOdd) this.#soFar = usage;
+    return !isOdd;
+  }
+
+  /** Returns an event with the usage so far in place of its own. */
+  correct(event: Members): Members {
+    if (event.type === 'message_start')
+      return { ...event, message: { ...Object(event.message), usage: wholeUsage(this.#soFar, true) } };
+    return { ...event, usage: usageMembers(this.#soFar, true) };
   }
 }

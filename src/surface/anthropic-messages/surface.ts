@@ -1,6 +1,8 @@
 import { modelRequest } from '../../core/model-request.ts';
+import { compileRead } from '../../core/validation.ts';
 import { exampleBody, exampleStream } from '../example.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
+import { checkMessages } from './check.ts';
 import { errorBody } from './error.ts';
 import { MessagesError } from './error-schema.ts';
 import { MESSAGE_EVENTS } from './events.ts';
@@ -8,9 +10,20 @@ import { MESSAGES_REQUESTS } from './examples.ts';
 import { requestHeaders } from './headers.ts';
 import { MessageWriter } from './message.ts';
 import { MessagesAnswer, MessagesEvent } from './message-schema.ts';
-import { readMessages } from './read-body.ts';
 import { MESSAGES_READER } from './reader.ts';
 import { MessagesRequest } from './request.ts';
+
+const checked = compileRead(MessagesRequest);
+
+/**
+ * Reads the body of a request. Nulls stay where they are, except within `route_strategy` and `constraints`.
+ * @throws SignalboxError for the field at fault.
+ */
+function readMessages(body: unknown): MessagesRequest {
+  const request = checked(body);
+  checkMessages(request);
+  return request;
+}
 
 const json: Surface['json'] = (identity) => new MessageWriter(identity);
 

@@ -9,7 +9,7 @@ import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 
 /** Takes one event: its type, and its other members as JSON without braces. */
-export type Emit = (type: string, members: string) => void;
+type Emit = (type: string, members: string) => void;
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 

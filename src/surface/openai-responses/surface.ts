@@ -1,15 +1,18 @@
+import { errorBody as openaiError } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import { plainUsage } from '../../core/usage.ts';
 import { exampleBody, exampleStream } from '../example.ts';
-import type { Surface, SurfaceDocs } from '../surface.ts';
+import { serverSentEvent } from '../server-sent-events.ts';
+import type { Surface, SurfaceDocs, WarmUp } from '../surface.ts';
 import { ResponsesDialogue } from './dialogue.ts';
-import { errorBody } from './error.ts';
 import { eventsFor, ResponseWriter } from './events.ts';
 import { RESPONSES_REQUESTS } from './examples.ts';
-import { readResponses } from './read-body.ts';
+import { isFrame, readResponses } from './read-body.ts';
 import { OPENAI_RESPONSES, readResponsesRequest } from './reader.ts';
 import { ResponsesRequest } from './request.ts';
+import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
 import { ResponseBody, ResponseEvent } from './response-schema.ts';
-import { warmUp } from './warm-up.ts';
 
 /** The request that the examples answer. */
 const SIMPLE = readResponses(RESPONSES_REQUESTS.simple.value);
@@ -62,3 +65,34 @@ export const openaiResponses: Surface = {
   dialogue: () => new ResponsesDialogue(),
   errorBody,
 };
+
+/** Returns the body of an error: OpenAI's, or an upstream's own words on a request that went out as it came. */
+function errorBody(error: SignalboxError): object {
+  const { original } = error.info;
+  return original?.dialect === OPENAI_RESPONSES ? original.body : openaiError(error);
+}
+
+/**
+ * Reads a frame that asks for no answer: Codex announces its instructions and tools like that.
+ * @returns null for any other request
+ * @throws SignalboxError for the field at fault
+ */
+function warmUp(body: unknown, headers: Headers): WarmUp | null {
+  if (!isFrame(body) || body.generate !== false) return null;
+  const read = readResponses(body);
+  return {
+    request: readResponsesRequest(read, headers),
+    answer(identity) {
+      const response = new ResponseText(identity, read);
+      const end = { ...IN_PROGRESS, status: 'completed', completedAt: identity.created } as const;
+      return [
+        ['response.created', IN_PROGRESS] as const,
+        ['response.completed', { ...end, usage: usageBody(plainUsage(0, 0)) }] as const,
+      ]
+        .map(([type, state], at) =>
+          serverSentEvent(type, `{"type":"${type}","sequence_number":${at},"response":${response.of(state)}}`),
+        )
+        .join('');
+    },
+  };
+}

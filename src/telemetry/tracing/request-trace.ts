@@ -11,7 +11,7 @@ const UNSET: SpanStatus = Object.freeze({ code: SpanStatusCode.UNSET });
 const NO_RESULT: SpanResult = Object.freeze({ name: 'chat', attributes: {}, error: null });
 
 /** The parts of a tracer that a request needs. */
-export interface RequestTraceOptions {
+interface RequestTraceOptions {
   /** Milliseconds on a monotonic clock. */
   clock(): number;
   /** Unix time, ms. */

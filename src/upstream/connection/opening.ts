@@ -6,7 +6,7 @@ import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
 import type { Dial, PeerList } from './dial.ts';
 
 /** A request except its body, and its deadlines: ms on performance.now's clock. */
-export interface OpeningOptions {
+interface OpeningOptions {
   readonly dial: Dial;
   readonly path: string;
   readonly headers: Headers;

@@ -10,7 +10,7 @@ const FAILED_MS = 1_000;
 const NAMES_MAX = 1_000;
 
 /** Returns the addresses of a name, in the order in which to try them. Rejects when there are none. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
+type Lookup = (host: string) => Promise<readonly string[]>;
 
 interface Entry {
   /** The last good answer, the same array while its content is the same; null before the first. */

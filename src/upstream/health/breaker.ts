@@ -27,7 +27,7 @@ export interface BreakerTerms {
 }
 
 /** Why and for how long the breaker opened. */
-export interface Ejection {
+interface Ejection {
   readonly why: string;
   /** Time before a probe may begin. */
   readonly ms: number;

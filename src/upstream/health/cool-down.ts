@@ -1,7 +1,8 @@
+import { HOUR_MS } from '../../core/clock.ts';
 import { backoffMs } from './backoff.ts';
 
 /** A longer wait is cut to an hour: one call then does no harm. */
-const COOL_DOWN_MAX_MS = 3_600_000;
+const COOL_DOWN_MAX_MS = HOUR_MS;
 
 /**
  * The pause after a 429: as long as the provider requests, otherwise 1 s, doubled with each consecutive one up to 30 s.

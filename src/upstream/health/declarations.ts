@@ -4,7 +4,7 @@ import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 
 /** Hears of changes, within the call that caused them. Must not throw. */
-export interface DeclarationsListener {
+interface DeclarationsListener {
   /** @param isFirst false where more was billed by an answer that had begun before */
   broken(declaration: BrokenDeclaration, isFirst: boolean): void;
   lifted(declaration: BrokenDeclaration): void;

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/clock.ts';
 import { declaredTokens, type MeasuredCatalog, type Readings } from '../../core/readings.ts';
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 
@@ -5,7 +6,7 @@ import { LearnedMedian, type MedianOptions } from './learned-median.ts';
  * Lengths change with the callers, over hours, and vary by a factor of about e: 20 answers give the median to within a
  * third, which is as good as a declared value, mostly a guess.
  */
-const TOKENS: MedianOptions = { range: [1, 1_000_000], halfLifeMs: 6 * 3_600_000, priorAnswers: 20 };
+const TOKENS: MedianOptions = { range: [1, 1_000_000], halfLifeMs: 6 * HOUR_MS, priorAnswers: 20 };
 
 /**
  * Evidence, in answers of now, from which a measured length counts alone, and below which it no longer does. The gap keeps a

@@ -1,5 +1,5 @@
 /** Takes bytes to send. */
-export interface ByteSink {
+interface ByteSink {
   /** Takes `length` bytes from `offset` on. Returns how many it took; below 0 once it is closed. It does not keep `bytes`. */
   write(bytes: Uint8Array, offset?: number, length?: number): number;
 }

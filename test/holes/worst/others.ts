@@ -21,7 +21,7 @@ import { decodePayment } from '../../../src/payments/codec.ts';
 import { environmentOf, TEXT_MAX, viewOf } from '../../../src/policy/cel-types.ts';
 import { AnswerId } from '../../../src/prompt/threads.ts';
 import { redact } from '../../../src/records/redact.ts';
-import { whyNotPublic } from '../../../src/request/public-address.ts';
+import { whyNotPublic } from '../../../src/request/check-request.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { CHUNKS } from '../../../src/surface/openai-chat/chunks.ts';

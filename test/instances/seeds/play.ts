@@ -94,7 +94,7 @@ export class Play {
   async #closed(member: Member): Promise<void> {
     member.stop();
     member.keys.close();
-    await member.gateway.learner.close();
+    await member.gateway.questionLengths.close();
     await member.gateway.ledger.close();
   }
 

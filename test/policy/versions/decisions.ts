@@ -7,19 +7,12 @@ import { loaded, outcomeOf, prepared } from '../../routing/build.ts';
 import { routeFacts } from '../../support/chat-body.ts';
 import { EVERY_VARIABLE } from '../shipped.ts';
 
-/** The policy files that 0.1 came with, in the folder that `test/system/deploy` opens; its other files are an operator's. */
-const SHIPPED = [
-  'cases.yaml',
-  'models-local.yaml',
-  'models.yaml',
-  'providers.yaml',
-  'simulated.yaml',
-  'signalbox.yaml',
-];
-const FOLDER = join(import.meta.dir, '../../fixtures/v0.1/policies');
-const shippedWithFirst = readdirSync(FOLDER)
-  .filter((name) => SHIPPED.includes(name))
-  .map((name) => ({ path: name, text: readFileSync(join(FOLDER, name), 'utf8') }));
+/** The policy files that 0.1 came with. */
+const FOLDER = join(import.meta.dir, 'shipped-0.1');
+const shippedWithFirst = readdirSync(FOLDER).map((name) => ({
+  path: name,
+  text: readFileSync(join(FOLDER, name), 'utf8'),
+}));
 
 /** The same where an operator deleted every section of the main file, so that each default decides. */
 const bare = shippedWithFirst

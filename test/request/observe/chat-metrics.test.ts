@@ -69,22 +69,6 @@ describe('A chat request', () => {
     });
   }
 
-  test('counts as explored where another model than the best was drawn, even if a fallback answered', async () => {
-    const drawn = (route_reason: string, more: Partial<Facts> = {}) =>
-      seenOf({
-        routing: routingOf(more),
-        result: resultOf({}, { route_reason }),
-      });
-    const page = await pageOf([
-      drawn('auto:balanced:explored'),
-      drawn('auto:balanced:explored:fallback', { model: 'mine' }),
-      drawn('auto:balanced:fallback'),
-      drawn('auto:unexplored'),
-    ]);
-    expect(total(page, 'signalbox_explored_total')).toBe(2);
-    expect(total(page, 'signalbox_explored_total', { selector: 'mine' })).toBe(1);
-  });
-
   test('whose output a fund capped counts for that fund, by whether it ran into the cap', async () => {
     const page = await pageOf([
       carriedOut({ cappedBy: 'purse' }),

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { EXPRESSIONS } from '../../../src/routing/profile/hard.ts';
-import * as expert from '../../../src/routing/profile/lexicon/expert.ts';
+import { expressionsOf } from '../../../src/routing/profile/lexicon/data.ts';
+import hard from '../../../src/routing/profile/lexicon/hard.json' with { type: 'json' };
 import { neededPieces } from '../../../src/routing/profile/needed-pieces.ts';
 import { Expressions, type WordingOf } from '../../../src/routing/profile/search-text.ts';
 import { tries } from '../../deep/effort.ts';
 import { promptsOf } from './prompts.ts';
 
 /** Those that are looked for in texts in lower case. */
-const ALL = Object.values(expert).filter((one) => one instanceof RegExp && !one.ignoreCase);
+const ALL = Object.values(expressionsOf(hard)).filter(({ ignoreCase }) => !ignoreCase);
 
 /** The same without what matches no text, so that texts can be made from it: it matches at least as many. */
 const generous = ({ source }: RegExp): RegExp =>

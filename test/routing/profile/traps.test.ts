@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
-import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
+import extensions from '../../../src/routing/profile/lexicon/programming-extensions.json' with { type: 'json' };
+import homographs from '../../../src/routing/profile/lexicon/programming-homographs.json' with { type: 'json' };
+import programs from '../../../src/routing/profile/lexicon/programming-names.json' with { type: 'json' };
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 import { assistant, image, user } from './prompts.ts';
@@ -77,7 +79,7 @@ describe('words', () => {
   });
 
   test('of the lexicon name programming languages canonically', () => {
-    const names = [NAMES, HOMOGRAPHS, EXTENSIONS].flatMap((table) => Object.keys(table));
+    const names = [programs, homographs, extensions].flatMap(({ lists }) => Object.keys(lists));
     expect(names.filter((name) => canonicalLanguage(name) !== name || !isCodeLanguage(name))).toEqual([]);
   });
 

@@ -1,66 +1,38 @@
-import type {
-  ExampleRow,
-  ExampleTable,
-  LearningTables,
-  OutcomeFilter,
-  OutcomeLog,
-  OutcomeRow,
-  OutcomeWithFeatures,
-  ResetRow,
-  StoredPosition,
-} from '../../../src/store/learning.ts';
+import { idAt } from '../../../src/core/id.ts';
+import type { LearningTables, OutcomeFilter, OutcomeLog, OutcomeRow } from '../../../src/store/learning.ts';
 import { type MemoryStore, MemoryTable, unmet } from './store.ts';
 
-const byId = (one: { readonly id: number }, other: { readonly id: number }): number => one.id - other.id;
-
-const greatest = (rows: readonly { readonly id: number }[]): number => Math.max(0, ...rows.map(({ id }) => id));
-
-function memoryExamples(store: MemoryStore, examples: MemoryTable<number, ExampleRow>): ExampleTable {
-  return {
-    add: (row) => store.write(() => examples.get(row.decision) ?? examples.put(row.decision, structuredClone(row))),
-    find: async (decision) => examples.get(decision) ?? null,
-    countOpen: async (now) => examples.rows().filter(({ until }) => until >= now).length,
-    async prune(before) {
-      const due = examples.rows().filter(({ until }) => until < before);
-      await store.commit([store.write(() => due.forEach(({ decision }) => void examples.delete(decision)))]);
-      return due.length;
-    },
-  };
+interface ResetRow {
+  readonly id: number;
+  readonly model: string | null;
+  readonly at: number;
 }
 
-function memoryOutcomes(store: MemoryStore, examples: MemoryTable<number, ExampleRow>): OutcomeLog {
+const byId = (one: { readonly id: number }, other: { readonly id: number }): number => one.id - other.id;
+const greatest = (rows: readonly { readonly id: number }[]): number => Math.max(0, ...rows.map(({ id }) => id));
+
+const isMatch = ({ id, keyId, model, source }: OutcomeRow, filter: OutcomeFilter): boolean =>
+  id > filter.after &&
+  id < filter.before &&
+  (filter.keyId ?? keyId) === keyId &&
+  (filter.model ?? model) === model &&
+  (filter.source ?? source) === source;
+
+function memoryOutcomes(store: MemoryStore, resets: MemoryTable<number, ResetRow>): OutcomeLog {
   const outcomes = new MemoryTable<number, OutcomeRow>(store);
   const sorted = () => outcomes.rows().sort(byId);
-  const withFeatures = (row: OutcomeRow): OutcomeWithFeatures => {
-    const example = examples.get(row.decision);
-    return { ...row, features: example?.estimator === row.estimator ? example.features : null };
-  };
-  const isMatch = ({ id, keyId, model, source }: OutcomeRow, filter: OutcomeFilter): boolean =>
-    id > filter.after &&
-    id < filter.before &&
-    (filter.keyId ?? keyId) === keyId &&
-    (filter.model ?? model) === model &&
-    (filter.source ?? source) === source;
+  const isReset = (row: OutcomeRow) =>
+    resets.rows().some(({ model, at }) => (model ?? row.model) === row.model && row.id < idAt(at));
   return {
     add: (row) =>
       store.write(() => {
         const isKnown = ({ decision, source }: OutcomeRow) => decision === row.decision && source === row.source;
+        if (outcomes.rows().some(isKnown)) unmet();
         const id = Math.max(row.id, greatest(outcomes.rows()) + 1);
-        if (!outcomes.rows().some(isKnown)) outcomes.put(id, { ...row, id });
+        outcomes.put(id, { ...row, id });
       }),
     findScore: async (decision) =>
       outcomes.rows().find((row) => row.decision === decision && row.source === 'caller') ?? null,
-    horizon: async () => greatest(outcomes.rows()),
-    after: async (after, most) =>
-      sorted()
-        .filter(({ id }) => id > after)
-        .slice(0, most)
-        .map(withFeatures),
-    tail: async (estimator, after, most) =>
-      sorted()
-        .filter((row) => row.estimator === estimator && row.weight > 0 && row.id > after)
-        .slice(-most)
-        .map(withFeatures),
     async list(filter, most, latest = false) {
       const found = sorted().filter((row) => isMatch(row, filter));
       return (latest ? found.reverse() : found).slice(0, most);
@@ -74,9 +46,19 @@ function memoryOutcomes(store: MemoryStore, examples: MemoryTable<number, Exampl
         return { source, outcomes: own.length, learnt, withheld };
       });
     },
+    async means() {
+      const counted = sorted().filter((row) => row.source === 'caller' && row.weight > 0 && !isReset(row));
+      const groups = Map.groupBy(counted, ({ model, task }) => JSON.stringify([model, task]));
+      return [...groups.values()]
+        .map((rows) => {
+          const outcomes = rows.reduce((sum, { weight }) => sum + weight, 0);
+          const mean = rows.reduce((sum, { weight, score }) => sum + weight * score, 0) / outcomes;
+          const declared = rows.reduce((sum, row) => sum + row.weight * row.declared, 0) / outcomes;
+          return { model: rows[0]!.model, task: rows[0]!.task, outcomes, mean, declared };
+        })
+        .sort((one, other) => (`${one.model} ${one.task}` < `${other.model} ${other.task}` ? -1 : 1));
+    },
     models: async () => [...new Set(outcomes.rows().map(({ model }) => model))].sort(),
-    countAfter: async (estimator, after) =>
-      outcomes.rows().filter((row) => row.estimator === estimator && row.id > after && row.weight > 0).length,
     async prune(beforeId) {
       const due = outcomes.rows().filter(({ id }) => id < beforeId);
       await store.commit([store.write(() => due.forEach(({ id }) => void outcomes.delete(id)))]);
@@ -85,82 +67,24 @@ function memoryOutcomes(store: MemoryStore, examples: MemoryTable<number, Exampl
   };
 }
 
-interface PartRow {
-  readonly estimator: string;
-  readonly part: string;
-  readonly bytes: Uint8Array;
-}
-
-const nameOf = (estimator: string, part: string): string => JSON.stringify([estimator, part]);
-
-function memoryMemories(store: MemoryStore): LearningTables['memories'] {
-  const parts = new MemoryTable<string, PartRow>(store);
-  const positions = new MemoryTable<string, StoredPosition & { readonly estimator: string }>(store);
-  const states = new MemoryTable<number, { readonly outcome: number; readonly body: string }>(store);
-  const sortedParts = () => parts.rows().sort((one, other) => (nameOfRow(one) < nameOfRow(other) ? -1 : 1));
-  const nameOfRow = ({ estimator, part }: PartRow) => nameOf(estimator, part);
-  return {
-    parts: async () => sortedParts(),
-    putPart: (estimator, part, bytes) =>
-      store.write(() => {
-        const name = nameOf(estimator, part);
-        if (bytes) parts.put(name, { estimator, part, bytes: bytes.slice() });
-        else parts.delete(name);
-      }),
-    deleteParts: (estimator) =>
-      store.write(() => {
-        for (const row of parts.rows()) if (row.estimator === estimator) parts.delete(nameOfRow(row));
-      }),
-    positions: async () => positions.rows(),
-    putPosition: (estimator, { outcome, reset }) =>
-      store.write(() => positions.put(estimator, { estimator, outcome, reset })),
-    advance: (estimator, { outcome, reset }) =>
-      store.write(() => {
-        const stored = positions.get(estimator);
-        if (stored && (stored.outcome > outcome || stored.reset > reset)) unmet();
-        positions.put(estimator, { estimator, outcome, reset });
-      }),
-    beginPosition: (estimator, { outcome, reset }) =>
-      store.write(() => positions.get(estimator) ?? positions.put(estimator, { estimator, outcome, reset })),
-    state: async () => states.get(1) ?? null,
-    putState: (outcome, body) => store.write(() => states.put(1, { outcome, body })),
-  };
-}
-
-function memoryResets(store: MemoryStore): LearningTables['resets'] {
-  const resets = new MemoryTable<number, ResetRow>(store);
-  return {
-    add: (model, at) =>
-      store.write(() => {
-        const id = greatest(resets.rows()) + 1;
-        store.raised('learning');
-        resets.put(id, { id, model, at, applied: null });
-      }),
-    apply: (id, applied) =>
-      store.write(() => {
-        const reset = resets.get(id);
-        if (reset && reset.applied === null) resets.put(id, { ...reset, applied });
-      }),
-    after: async (after) =>
-      resets
-        .rows()
-        .filter(({ id }) => id > after)
-        .sort(byId),
-  };
-}
-
-/** The repositories of learning. */
+/** The repositories of scores and of questions' lengths. */
 export function memoryLearning(store: MemoryStore): LearningTables {
-  const examples = new MemoryTable<number, ExampleRow>(store);
-  const secrets = new MemoryTable<number, Uint8Array>(store);
+  const resets = new MemoryTable<number, ResetRow>(store);
+  const lengths = new MemoryTable<number, Uint8Array>(store);
   return {
-    secret: {
-      find: async () => secrets.get(1) ?? null,
-      add: (secret) => store.write(() => secrets.get(1) ?? secrets.put(1, secret.slice())),
+    outcomes: memoryOutcomes(store, resets),
+    resets: {
+      add: (model, at) =>
+        store.write(() => {
+          const id = greatest(resets.rows()) + 1;
+          store.raised('learning');
+          resets.put(id, { id, model, at });
+        }),
     },
-    examples: memoryExamples(store, examples),
-    outcomes: memoryOutcomes(store, examples),
-    memories: memoryMemories(store),
-    resets: memoryResets(store),
+    lengths: {
+      find: async () => lengths.get(1) ?? null,
+      put: (bytes) => store.write(() => lengths.put(1, bytes.slice())),
+    },
+    examples: { prune: async () => 0 },
   };
 }

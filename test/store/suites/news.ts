@@ -63,7 +63,6 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
     ['more of a broken one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.put(broken())],
     ['a kept one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.delete(broken())],
     ['a reset of learning', 'learning', ({ learning }) => learning.resets.add('best', 5)],
-    ['an applied reset', null, ({ learning }) => learning.resets.apply(1, 5)],
   ];
   test.each(changes)('%s raises %p', async (_, subject, change) => {
     await using store = await open();

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { chanceOf } from '../../../bench/routing/chance.ts';
 import { readData, rowOf } from '../../../bench/routing/data.ts';
 import { writePlots } from '../../../bench/routing/plots.ts';
-import { policyOf } from '../../../bench/routing/policy.ts';
 import { poolsOf } from '../../../bench/routing/pools.ts';
-import { RealPath } from '../../../bench/routing/real-path.ts';
 import { textOf } from '../../../bench/routing/report.ts';
 import { runPool } from '../../../bench/routing/run-pool.ts';
 import { trialsOf } from '../../../bench/routing/trials.ts';
@@ -69,41 +67,20 @@ describe('trials', () => {
     expect(trialsOf(pool!, data.parts.train, 2, 5)).toEqual(trials);
     expect(trials[0]!.testRows).not.toEqual(trials[1]!.testRows);
   });
-
-  test('what was learnt by scores outlasts the process', async () => {
-    const trial = trials[0]!;
-    const declaration = { general: trial.declared, byTask: new Map(), explores: false };
-    const path = await RealPath.open(policyOf(trial, data.models, declaration));
-    try {
-      const asked = { prompt: 'Add 7 and 9, please.', task: null };
-      const [cold] = await path.qualities(asked, ['small']);
-      const scores = [];
-      for (const { prompt } of trial.teach.rows.slice(0, 40)) {
-        scores.push({ chat: await path.chat({ prompt, task: null }, 'small'), score: 0 });
-      }
-      await path.score(scores);
-      const [warm] = await path.qualities(asked, ['small']);
-      expect(warm).toBeLessThan(cold!);
-      await path.reopen();
-      expect(await path.qualities(asked, ['small'])).toEqual([warm!]);
-    } finally {
-      await path.close();
-    }
-  });
 });
 
-test('a whole run: every router is measured, reported and drawn', async () => {
+test('a whole run: every router is measured, reported and drawn', () => {
   const task = { folder, pool: 'letters-and-sums', splits: 1, resamples: 20, seed: 1 };
-  const report = await runPool(task, () => {});
+  const report = runPool(task, () => {});
   const routers = new Set(report.entries.map(({ router }) => router));
-  for (const router of ['oracle', 'random', 'length', 'keywords', 'n-grams', 'Signalbox, one known, exploring']) {
+  for (const router of ['oracle', 'random', 'length', 'keywords', 'n-grams', 'Signalbox, tasks declared']) {
     expect(routers).toContain(router);
   }
   for (const { gain, apgr, router } of report.entries) {
     expect([router, Number.isFinite(gain.mean), Number.isFinite(apgr?.mean)]).toEqual([router, true, true]);
   }
   const text = textOf(report);
-  expect(text).toMatch(/\| Signalbox, tasks declared +\| +100 \|/);
+  expect(text).toMatch(/\| Signalbox, tasks declared +\|/);
   expect(text).not.toContain('NaN');
   const names = writePlots([report], folder);
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(names));

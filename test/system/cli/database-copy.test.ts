@@ -111,7 +111,7 @@ test('servers go on with the copies, whose budgets they count', async () => {
       // Two requests, of which one was given back, and this one. Where servers share a database, others end the hold later.
       const spent = at === back ? 2 * 442 + 1 : 2 * 442;
       await waitFor(async () => {
-        const { out } = await server.run('ledger', 'status', '--json', '--name', 'team');
+        const { out } = await server.run('ledger', 'status', '--offline', '--json', '--name', 'team');
         const [fund] = (JSON.parse(out) as { funds: { spent_credits: number; held_credits: number }[] }).funds;
         return fund && Math.round(fund.spent_credits * 1_000) >= spent && (at !== back || fund.held_credits === 0);
       });

@@ -31,7 +31,7 @@ export const own = defineStrategy({
 });`;
 
 describe('signalbox plugin new', () => {
-  test.each(orDeeply(['estimator'], ['strategy', 'provider']))(
+  test.each(orDeeply(['strategy'], ['provider']))(
     'makes a %s that type-checks and passes its own test in a folder far away',
     async (kind) => {
       const { text, code } = await run('new', kind, 'my-own-7', '--dir', at(kind));
@@ -58,8 +58,8 @@ describe('signalbox plugin new', () => {
   );
 
   test.each([
-    [['new'], /takes strategy, provider or estimator, and a name/],
-    [['new', 'estimater', 'x'], /takes strategy, provider or estimator/],
+    [['new'], /takes strategy or provider, and a name/],
+    [['new', 'estimator', 'x'], /takes strategy or provider/],
     [['new', 'strategy'], /and a name/],
     [['new', 'strategy', 'a', 'b'], /and a name/],
     [['new', 'strategy', 'My_Own'], /small letters, digits and dashes, at most 64, not "My_Own"/],

@@ -7,7 +7,7 @@ import { deeply, orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
 
-/** The policies, edited as a person would: typing, completing, reviewing, writing, and joining with the edit of another. */
+/** The policies, edited as a person would: typing, completing, reviewing and writing, also where another person wrote first. */
 const RULES = `# Rules of the gateway.
 constraints:
   - name: night-is-cheap
@@ -180,40 +180,49 @@ describe('an edit', () => {
     await page.locator('.policies-bar', { hasText: 'rules.yaml' }).waitFor();
   });
 
-  deeply('joins with another that came into force meanwhile: both are there', async () => {
-    const { page } = await openEditor();
-    await page.keyboard.type('language_worth: 0.25\n');
-    await isJudged(page, 'It has no error');
-    await writeElsewhere('rules.yaml', RULES.replace('5000', '4000'));
-    await putInForce(page).click();
-    await page.getByRole('heading', { name: 'Both edits fit together.' }).waitFor();
-    await page.getByRole('button', { name: /Go on from revision/ }).click();
-    await isJudged(page, 'It has no error');
-    await putInForce(page).click();
-    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
-    expect(await textOf('rules.yaml')).toBe(`${RULES.replace('5000', '4000')}language_worth: 0.25\n`);
-    await writeElsewhere('rules.yaml', RULES);
-  });
-
-  test('loses nothing where both changed the same line: mine stays, and the line is said', async () => {
+  test('whose revision was replaced is kept, and is saved over the stored files only by choice', async () => {
     const { page } = await openEditor();
     await page.keyboard.press('Control+Home');
     await page.keyboard.press('End');
     await page.keyboard.type(' Mine.');
     await isJudged(page, 'It has no error');
-    await writeElsewhere('rules.yaml', RULES.replace('gateway.', 'gateway. Theirs.'));
+    const theirs = RULES.replace('gateway.', 'gateway. Theirs.');
+    await writeElsewhere('rules.yaml', theirs);
     await putInForce(page).click();
-    await page.getByText('Look at line 1').waitFor();
-    const both = page.locator('.cm-content[aria-label^="Both together"]');
-    await page.getByRole('button', { name: 'Take the earlier text' }).first().press('Enter');
-    await both.locator('.cm-line', { hasText: 'Theirs.' }).waitFor();
-    await both.press('Control+z');
-    await both.locator('.cm-line', { hasText: 'Mine.' }).waitFor();
-    await page.getByRole('button', { name: /Go on from revision/ }).click();
+    await page.locator('.notice', { hasText: 'It also changed rules.yaml.' }).waitFor();
+    expect(await putInForce(page).isDisabled()).toBe(true);
+    expect(await textOf('rules.yaml')).toBe(theirs);
+    await page.getByRole('link', { name: 'Show what changed' }).click();
+    await page.locator('.cm-line', { hasText: 'Theirs.' }).first().waitFor();
+    await page.getByRole('button', { name: 'Load stored files' }).click();
+    await page.locator('.policies-bar').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Keep my edit' }).click();
+    await page.locator('.cm-line', { hasText: 'Mine.' }).first().waitFor();
     await isJudged(page, 'It has no error');
     await putInForce(page).click();
     await page.locator('.toast', { hasText: 'is in force' }).waitFor();
     expect(await textOf('rules.yaml')).toBe(RULES.replace('gateway.', 'gateway. Mine.'));
+    await writeElsewhere('rules.yaml', RULES);
+  });
+
+  deeply('saved over a revision that changed another file keeps that change', async () => {
+    await writeElsewhere('other.yaml', 'language_worth: 0.25\n');
+    const { page } = await openEditor();
+    await page.keyboard.type('# Mine.');
+    await isJudged(page, 'It has no error');
+    await writeElsewhere('other.yaml', 'language_worth: 0.5\n');
+    await putInForce(page).click();
+    await page.locator('.notice', { hasText: 'It did not change the files that you edited.' }).waitFor();
+    await page.getByRole('button', { name: 'Keep my edit' }).click();
+    await isJudged(page, 'It has no error');
+    await putInForce(page).click();
+    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    expect([await textOf('rules.yaml'), await textOf('other.yaml')]).toEqual([
+      `${RULES}# Mine.`,
+      'language_worth: 0.5\n',
+    ]);
+    await writeElsewhere('other.yaml', '{}\n');
     await writeElsewhere('rules.yaml', RULES);
   });
 
@@ -282,7 +291,7 @@ test('cases have the results and the coverage of the admin API, filtered by the 
   const { page } = await openConsole(stage, { path: '/policies/cases' });
   await page.locator('.hero-value', { hasText: `${body.counts?.hold} of ${body.counts?.cases}` }).waitFor();
   const { touched = 0, total = 0 } = body.coverage ?? {};
-  await page.getByText(`${touched} of ${total} parts`).waitFor();
+  await page.getByText(`${touched} of ${total} rules and models`).waitFor();
   await page.getByRole('link', { name: 'a greeting goes to the small model' }).waitFor();
   await page.getByLabel('Result', { exact: true }).selectOption({ label: 'Failed' });
   expect(new URL(page.url()).searchParams.get('result')).toBe('failed');

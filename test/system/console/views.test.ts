@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { orDeeply } from '../../deep/deeply.ts';
 import { isDeep } from '../../deep/effort.ts';
+import { waitFor } from '../../support/answers.ts';
 import {
   axeFinds,
   type ConsoleRole,
@@ -71,6 +72,100 @@ test.each(
   await page.getByRole('heading', { name: 'No such page' }).waitFor();
   await page.getByRole('link', { name: `Go to ${near}` }).click();
   await page.getByRole('heading', { level: 1, name: near === 'the overview' ? 'Overview' : near }).waitFor();
+});
+
+test.each(
+  orDeeply<readonly [string, RegExp]>(
+    [
+      ['/requests/%', /the part `?%`?, which is incomplete/],
+      ['/requests?from=2026-13-01', /from=2026-13-01`?, which is not a day/],
+      ['?from=2026-11-02&to=2026-11-01', /ends before it begins/],
+    ],
+    [
+      ['/people/keys/%E0%A4', /which is incomplete/],
+      ['/policies/files/%', /which is incomplete/],
+      ['/money?from=2026-02-30&to=2026-03-01', /from=2026-02-30`?, which is not a day/],
+      ['/fleet?to=2026-11-01', /has no `?from/],
+    ],
+  ) as [string, RegExp][],
+)('the address %s cannot be read: the page says so and leads back', async (path, words) => {
+  const { page, faults } = await openConsole(stage, { path });
+  await page.getByRole('heading', { name: 'This address cannot be read' }).waitFor();
+  expect(await page.getByRole('alert').textContent()).toMatch(words);
+  expect(await axeFinds(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await page.getByRole('alert').getByRole('link').click();
+  await page.locator('h1', { hasText: /^(?:Overview|Requests|People|Policies|Money|Fleet)$/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get('from')).toBeNull();
+});
+
+test.each(
+  orDeeply(
+    ['/requests/nope', '/people/keys/nope'],
+    [
+      '/people/nope',
+      '/policies/nope',
+      '/policies/files/nope.yaml',
+      '/policies/revisions/nope',
+      '/policies/diff?a=x&b=y',
+    ],
+  ).map((path) => [path] as [string]),
+)('a link to what is not there, %s, leaves no blank page', async (path) => {
+  const { page, faults } = await openConsole(stage, { path });
+  await page
+    .getByText(/[Nn]ot found|[Nn]o such|has no file|cannot be (?:shown|read)|Nothing|no .*nope/)
+    .first()
+    .waitFor();
+  expect(await page.locator('main a, main button').count()).toBeGreaterThan(0);
+  expect(faults.filter((one) => !one.includes('status of 4'))).toEqual([]);
+});
+
+test('a view that fails while it is drawn says so, tries again, and leaves the rest of the console', async () => {
+  const { page } = await openConsole(stage, { path: '/policies' });
+  await page.route('**/admin/decisions?*', (route) => route.fulfill({ json: { data: [null], has_more: false } }));
+  await page.getByRole('link', { name: 'Requests' }).first().click();
+  await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+  await page.getByRole('link', { name: 'Fleet' }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'Fleet' }).waitFor();
+  await page.getByRole('link', { name: 'Requests' }).first().click();
+  await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+  await page.unroute('**/admin/decisions?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('table', { name: 'Requests' }).waitFor();
+});
+
+test('older rows come also while the page looks for newer ones', async () => {
+  let isRefused = true;
+  const held = Promise.withResolvers<void>();
+  const polled = Promise.withResolvers<void>();
+  const { page } = await openConsole(stage, { path: '/policies' });
+  await page.route('**/admin/decisions?*', async (route) => {
+    const url = new URL(route.request().url());
+    if (url.searchParams.has('newer_than')) {
+      polled.resolve();
+      await held.promise;
+      // The page has given it up already.
+      return route.abort().catch(() => {});
+    }
+    if (isRefused && url.searchParams.has('after')) return route.fulfill({ status: 503, json: {} });
+    url.searchParams.set('limit', '5');
+    await route.continue({ url: url.href });
+  });
+  await page.getByRole('link', { name: 'Requests' }).first().click();
+  await page.getByText('The list could not be read on').waitFor();
+  const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
+  const before = await rows.count();
+  // A page that comes into sight after a while polls at once.
+  await page.evaluate(`{ const now = Date.now; Date.now = () => now() + 60_000 }`);
+  await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+  await polled.promise;
+  isRefused = false;
+  await waitFor(async () => {
+    await page.evaluate('dispatchEvent(new Event("scroll"))');
+    return (await rows.count()) > before || undefined;
+  });
+  held.resolve();
+  await page.unroute('**/admin/decisions?*');
 });
 
 describe('roles', () => {

@@ -254,12 +254,13 @@ describe('its commands', () => {
     writeFileSync(join(work, 'small/policy.yaml'), small);
     const results = await Promise.all([
       // Of the data folder's, which the server writes at its first start.
-      run('policy', 'schema'),
+      run('policy', 'check'),
       run('policy', 'test', 'small'),
+      run('policy', 'schema'),
     ]);
     expect(results.map(({ code, err }) => [code, err])).toEqual(results.map(() => [0, '']));
-    expect(results[0]?.out).toContain('"packed"');
     expect(results[1]?.out).toContain('small: 1 case: 1 hold');
+    expect(JSON.parse(results[2]?.out ?? '')).toHaveProperty('properties.models');
   });
 
   deeply('the program makes a plugin and tries it, and fetches no code', async () => {

@@ -124,7 +124,7 @@ describe('The dashboard', () => {
     expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
       'Overview',
       'Routing',
-      'Learning',
+      'Scores',
       'Providers',
       'Money',
       'Payments',

@@ -48,7 +48,6 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_log_lines_total: { level: ['info', 'warn', 'error'] },
   signalbox_payments_total: { state: ['captured', 'failed'] },
   signalbox_outcomes_total: { source: [...OUTCOME_SOURCES] },
-  signalbox_quality_brier: { figure: ['declared', 'estimated'] },
   signalbox_alerts_total: { outcome: ['sent', 'retried', 'failed'] },
   signalbox_spans_total: { outcome: ['exported', 'lost'] },
 };

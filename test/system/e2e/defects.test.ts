@@ -156,13 +156,12 @@ describe('a promise that a plugin leaves rejected', () => {
   };
 
   deeply(
-    'a promise that is left rejected may be an adapter’s or an estimator’s',
+    'a promise that is left rejected may be an adapter’s',
     async () => {
       const adapter = inTemplate('provider', 'const messages:');
-      const estimator = inTemplate('estimator', 'into.text.fill(0);');
-      const folder = policyFolder(UNRULY, `learning: { mode: on, estimator: example }\n`);
+      const folder = policyFolder(UNRULY);
       const policy = readFileSync(join(folder, 'policy.yaml'), 'utf8')
-        .replace('plugins: [', 'plugins: [./plugins/adapter.ts, ./plugins/estimator.ts, ')
+        .replace('plugins: [', 'plugins: [./plugins/adapter.ts, ')
         .replace(
           '\nmodels:\n',
           `\nmodels:\n  odd: { provider: odd, price: { input: 1, output: 4 }, context_window: 8192, max_output: 512, quality: { default: 0.5 } }\n`,
@@ -173,13 +172,12 @@ describe('a promise that a plugin leaves rejected', () => {
         );
       writeFileSync(join(folder, 'policy.yaml'), policy);
       writeFileSync(join(folder, 'plugins/adapter.ts'), adapter);
-      writeFileSync(join(folder, 'plugins/estimator.ts'), estimator);
       const box = await startSignalbox({ isProcess: true, env: UPSTREAM_ENV, args: ['--policies', folder] });
       cleanUps.push(() => box.stop());
       await box.post('/v1/chat/completions', { model: 'odd', messages: hello });
       const counts = await waitFor(async () => {
         const found = await rejections(box);
-        return found['./plugins/adapter.ts'] && found['./plugins/estimator.ts'] ? found : null;
+        return found['./plugins/adapter.ts'] ? found : null;
       });
       expect(counts.none).toBe(0);
       expect((await route(box, 'none')).status).toBe(200);

@@ -42,7 +42,7 @@ async function statusWith(url: string, key: string): Promise<number> {
 /** The keys that the database knows. */
 async function known(data: string): Promise<readonly { name: string; revoked_at: unknown }[]> {
   const { out } = await runHere(['keys', 'list', '--json', '--data', data]);
-  return JSON.parse(out);
+  return JSON.parse(out).data;
 }
 
 /** Resolves as soon as the port takes a connection: the kernel does, before the server answers anything. */

@@ -116,7 +116,7 @@ describe('settings', () => {
     expect((await box.post('/v1/chat/completions', { model: 'auto', messages: hello })).status).toBe(200);
     expect(existsSync(join(box.data, 'admin.key'))).toBe(false);
     const { out } = await box.run('keys', 'list', '--json');
-    expect(JSON.parse(out)).toMatchObject([{ scopes: ['chat', 'embed', 'route', 'admin'] }]);
+    expect(JSON.parse(out).data).toMatchObject([{ scopes: ['chat', 'embed', 'route', 'admin'] }]);
   });
 });
 

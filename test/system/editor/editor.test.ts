@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatYaml } from '../../../src/operate/policy/format-yaml.ts';
-import { deeply } from '../../deep/deeply.ts';
 import { LANGUAGE_POLICY } from '../../policy/language-policy.ts';
 import { PROGRAM, runToEnd, writePolicy } from '../../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
@@ -69,16 +67,6 @@ describe('files of the policy', () => {
     const found = await Promise.all(all.map(({ path, text }) => server.open(path, text)));
     expect(found.flatMap((problems, at) => problems.map(({ message }) => `${all[at]?.path}: ${message}`))).toEqual([]);
   });
-
-  deeply('are laid out by the editor as by signalbox policy fmt', async () => {
-    const untidy = 'models:\n    a:   {provider:   "x"}\n\n\n    b: # why\n        provider:  y\n';
-    const all = [...shipped, { ...fileOf(untidy), text: untidy }];
-    for (const { path, text } of all) {
-      server.show(path, text);
-      const [edit] = await server.format(path);
-      expect(await formatYaml(text)).toEqual({ text: edit?.newText ?? text });
-    }
-  });
 });
 
 describe('completion', () => {
@@ -100,7 +88,8 @@ describe('completion', () => {
     const offers = await offersAt('¦');
     const written = (label: string) => offers.find((offer) => offer.label === label)?.textEdit?.newText;
     expect(written('gateway')).toBe('gateway:\n  ');
-    expect(written('constraints')).toBe('constraints:\n  - $1\n');
+    expect(written('constraints')).toStartWith('constraints:\n  - name: ');
+    expect(written('budgets')).not.toContain('alert_at');
     expect(written('version')).toMatch(/^version: \$\{1:2\}$/);
   });
 
@@ -118,19 +107,14 @@ describe('completion', () => {
     ],
     ['capabilities', 'models:\n  m:\n    capabilities: [¦]', ['tools', 'vision', 'json_schema', 'reasoning']],
     ['more capabilities', 'models:\n  m:\n    capabilities:\n      - tools\n      - ¦', ['vision', 'json_schema']],
-    ['languages', 'models:\n  m:\n    languages: [¦]', ['python', 'typescript', 'rust']],
-    ['tasks', 'models:\n  m:\n    quality:\n      ¦', ['default', 'coding', 'tool_use', 'basis']],
-    ['modes', 'learning: ¦', ['"off"', 'shadow', '"on"']],
+    ['keys of quality', 'models:\n  m:\n    quality:\n      ¦', ['default', 'basis', 'as_of']],
     ['windows', 'budgets:\n  - name: b\n    window: ¦', ['day', 'week', 'month', 'total']],
-    ['zones', 'gateway:\n  time_zone: ¦', ['UTC', 'Europe/Berlin']],
-    ['errors', 'cases:\n  - name: c\n    expect:\n      refused: ¦', ['no_eligible_model', 'context_length_exceeded']],
-    ['reasons', 'cases:\n  - name: c\n    expect:\n      rejected:\n        m: ¦', ['language', 'key_models']],
-    ['selectors', 'cases:\n  - name: c\n    given:\n      model: ¦', ['auto', 'auto-fast', 'auto-cheap']],
+    ['an example of a zone', 'gateway:\n  time_zone: ¦', ['Europe/Berlin']],
   ])('offers %s', async (_, marked, expected) => {
     expect(await offered(marked)).toEqual(expect.arrayContaining(expected));
   });
 
-  test('offers the options of the strategy, the preset and the estimator that are named', async () => {
+  test('offers the options of the strategy, the adapter and the preset that are named', async () => {
     const labels = (key: string, own: string) => offered(`selectors:\n  s:\n    ${own}\n    ${key}:\n      ¦`);
     expect(await labels('options', 'strategy: auto')).toEqual([
       'quality',
@@ -149,7 +133,6 @@ describe('completion', () => {
     expect(await offered('providers:\n  p:\n    adapter: openai-compatible\n    settings:\n      ¦')).toContain(
       'developer_role',
     );
-    expect(await offered('learning:\n  options:\n    ¦')).toContain('outcomes_worth');
   });
 
   test('says what a word means', async () => {
@@ -160,28 +143,24 @@ describe('completion', () => {
 });
 
 describe('hover', () => {
-  test('tells of a key what it means, its unit, its bounds and its default', async () => {
+  test('tells of a key what it means, its unit and its default', async () => {
     const text = await hoverAt('models:\n  m:\n    latency: { output_tok¦ens_per_second: 110 }');
-    expect(text).toContain('#### Output (tokens per second)');
     expect(text).toContain('Median rate of visible output.');
-    expect(text).toContain('Number, above 0, at most 100,000.');
     const wait = await hoverAt('gateway:\n  queue¦_ms: 5');
-    expect(wait).toContain('Whole number, 1 to 10,000. Default: `1000`.');
+    expect(wait).toContain('Default: `1000`.');
     expect(wait).toContain('Milliseconds');
   });
 
-  test('tells of an expression what it sees', async () => {
+  test('tells of an expression which variables it sees, with examples', async () => {
     const text = await hoverAt('constraints:\n  - name: c\n    wh¦en: "true"');
-    expect(text).toContain('- `request.task` (string): Its task, such as `coding`.');
-    expect(text).toContain('`time.hour` (double): 0 to 23.');
-    expect(text).not.toContain('model.tags');
-    expect(await hoverAt('constraints:\n  - name: c\n    requ¦ire: "true"')).toContain('`endpoint.regions`');
+    expect(text).toContain('CEL over `request`, `key` and `time`');
+    expect(text).toContain('request.task == "coding"');
   });
 
   test('tells of a section, a model, a preset and an option of a strategy, each once', async () => {
     expect(await hoverAt('budg¦ets: []')).toContain('Limits on spend in windows of time');
     expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model that requests can be routed to');
-    expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('key in `GROQ_API_KEY`');
+    expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('* `azure-openai`');
     expect(await hoverAt('selectors:\n  s: { strategy: auto, options: { pat¦ience_ms: 1 } }')).toContain(
       'Default: `60000`, in version 1 `20000`',
     );
@@ -214,7 +193,7 @@ budgets:
     window: fortnight
 constraints:
   - name: empty
-learning: perhaps
+
 selectors:
   s: { strategy: fastest-within-margin, options: { quality_margn: 0.1 } }
 tasks:
@@ -226,68 +205,30 @@ cases:
 `);
     expect(found).toEqual([
       '10: Value is above the maximum of 1.',
-      '14: Value is not accepted. Valid values: "day", "week", "month", "total".',
-      '16: Needs require or max_latency_ms or max_cost_credits.',
-      '17: Needs a map, or off, shadow, on.',
+      '14: Value must be "day" | "week" | "month" | "total".',
+      '16: Needs the key require, max_latency_ms or max_cost_credits.',
       '19: Property quality_margn is not allowed.',
       '1: Property modles is not allowed.',
-      '21: Needs a map with expected_output_tokens, default_input_tokens.',
-      '24: Needs a map.',
-      '25: Needs a map.',
+      '21: Incorrect type. Expected "object".',
+      '24: Incorrect type. Expected "object".',
+      '25: Incorrect type. Expected "object".',
       '5: Incorrect type. Expected "number".',
       '6: Property contxt_window is not allowed.',
       '7: Value is below the minimum of 1.',
-      '9: Value is not accepted. Valid values: "tools", "vision", "json_schema", "json_mode", "reasoning", "audio_input", "file_input", "choices", "logprobs", "token_input".',
+      '9: Value must be "tools" | "vision" | "json_schema" | "json_mode" | "reasoning" | "audio_input" | "file_input" | "choices" | "logprobs" | "token_input".',
     ]);
   });
 });
 
 describe('signalbox policy schema', () => {
-  const PLUGIN = `import { defineStrategy, Type } from 'signalbox/plugin';
-export const thrifty = defineStrategy({
-  name: 'thrifty',
-  status: 'alpha',
-  options: Type.Object({ greed: Type.Number({ default: 0.5, description: 'How much.' }) }),
-  prepare: () => ({ reason: 'thrifty', score: () => {} }),
-});
-`;
-
-  test('writes a schema that knows the policy’s own plugins and names, of a policy that is wrong, too', async () => {
-    const folder = writePolicy({
-      'a.yaml':
-        'plugins: [./plugins/thrifty.ts]\nproviders: { my-box: { adapter: openai } }\nmodels: { my-model: { provider: 5 } }\n',
-      'b.yaml': 'constraints: [{ name: my-rule, when: nonsense }]\ntasks: { support: {} }\nselectors: { mine: {} }\n',
-    });
-    mkdirSync(join(folder, 'plugins'));
-    writeFileSync(join(folder, 'plugins/thrifty.ts'), PLUGIN);
+  test('writes the schema, by which an editor completes files of the folder', async () => {
+    const folder = writePolicy('models: { my-model: { provider: 5 } }\n');
     const { code, out } = await runToEnd([PROGRAM, 'policy', 'schema', folder, '--write'], {});
     expect([code, out]).toEqual([
       0,
       `Wrote ${join(folder, 'policy.schema.json')}. To have an editor check a file of the policy, begin the file with this line:\n${MODELINE}\n`,
     ]);
-    expect(readdirSync(folder).sort()).toEqual(['a.yaml', 'b.yaml', 'plugins', 'policy.schema.json']);
-    expect(await offered('selectors:\n  s:\n    strategy: ¦', folder)).toContain('thrifty');
-    expect(await offered('selectors:\n  s:\n    strategy: thrifty\n    options:\n      ¦', folder)).toEqual(['greed']);
-    expect(await offered('models:\n  m:\n    provider: ¦', folder)).toEqual(['my-box']);
-    expect(await offered('baseline: ¦', folder)).toContain('my-model');
-    expect(await offered('cases:\n  - name: c\n    expect:\n      rejected:\n        ¦', folder)).toContain('my-model');
-    expect(await offered('cases:\n  - name: c\n    expect:\n      rejected:\n        my-model: ¦', folder)).toContain(
-      'my-rule',
-    );
-    rmSync(folder, { recursive: true });
-  });
-
-  test('says in a sentence why there is none', async () => {
-    const folder = writePolicy('plugins: [./nowhere.ts]\n');
-    const [missing, broken] = await Promise.all(
-      [join(folder, 'nowhere'), folder].map((at) => runToEnd([PROGRAM, 'policy', 'schema', at], {})),
-    );
-    expect([missing?.code, missing?.err]).toEqual([
-      1,
-      `signalbox: The policy folder ${join(folder, 'nowhere')} cannot be read.\n`,
-    ]);
-    expect([broken?.code, broken?.out]).toEqual([1, '']);
-    expect(broken?.err).toContain('plugin `./nowhere.ts` cannot be used');
+    expect(await offered('selectors:\n  s:\n    strategy: ¦', folder)).toContain('auto-fast');
     rmSync(folder, { recursive: true });
   });
 });

@@ -23,10 +23,6 @@ export interface Offer {
   readonly documentation?: string | { readonly value: string };
 }
 
-export interface Edit {
-  readonly newText: string;
-}
-
 interface Message {
   readonly id?: number | string;
   readonly method?: string;
@@ -107,12 +103,6 @@ export class LanguageServer {
     const result = await this.#ask('textDocument/hover', at(path, position));
     const contents = isObject(result) ? result.contents : null;
     return isObject(contents) && typeof contents.value === 'string' ? contents.value : '';
-  }
-
-  async format(path: string): Promise<readonly Edit[]> {
-    const options = { tabSize: 2, insertSpaces: true };
-    const result = await this.#ask('textDocument/formatting', { ...at(path), options });
-    return Array.isArray(result) ? result : [];
   }
 
   async stop(): Promise<void> {

@@ -2,18 +2,29 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import SwaggerParser from '@apidevtools/swagger-parser';
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { CHILD_KEY_OPERATIONS } from '../../../src/admin/child-keys.ts';
+import { KEY_OPERATIONS } from '../../../src/admin/keys.ts';
+import type { Operation as AdminOperation } from '../../../src/admin/kit/operation.ts';
+import { SUBJECT_OPERATIONS } from '../../../src/admin/subjects.ts';
+import { TEAM_OPERATIONS } from '../../../src/admin/teams.ts';
+import { USER_OPERATIONS } from '../../../src/admin/users.ts';
+import { WALLET_OPERATIONS } from '../../../src/admin/wallets.ts';
 import { ChatRequest } from '../../../src/api/chat-request.ts';
 import { RouteRequest } from '../../../src/api/route-query.ts';
 import { FeedbackRequest } from '../../../src/core/feedback.ts';
 import * as examples from '../../../src/http/docs/request-examples.ts';
-import { GrantRequest, KeyRequest, RotateRequest } from '../../../src/http/schemas/keys.ts';
 import * as payments from '../../../src/http/x402/examples.ts';
-import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../../src/http/x402/schemas.ts';
+import { TopUpRequest, WalletKeyRequest } from '../../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../../src/surface/openai-chat/examples.ts';
 import { SURFACES } from '../../../src/surface/surfaces.ts';
 import { ANSWERS } from '../../support/answer-schemas.ts';
 import { ROUTES } from '../../support/routes.ts';
 import { useSignalbox } from '../../support/use.ts';
+
+const OPERATIONS: readonly AdminOperation[] = [
+  ...[...KEY_OPERATIONS, ...CHILD_KEY_OPERATIONS, ...SUBJECT_OPERATIONS],
+  ...[...TEAM_OPERATIONS, ...USER_OPERATIONS, ...WALLET_OPERATIONS],
+];
 
 /** The JSON values of a stream of events. */
 const dataIn = (stream: string): unknown[] =>
@@ -120,14 +131,12 @@ describe('the OpenAPI document', () => {
     const shown: readonly (readonly [TSchema, unknown])[] = [
       ...Object.values(chatExamples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
       ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteRequest, value] as const),
-      ...Object.values(examples.KEY_REQUESTS).map(({ value }) => [KeyRequest, value] as const),
-      ...Object.values(examples.ROTATE_REQUESTS).map(({ value }) => [RotateRequest, value] as const),
-      ...Object.values(examples.GRANT_REQUESTS).map(({ value }) => [GrantRequest, value] as const),
+      ...OPERATIONS.flatMap(({ input, examples: own = {} }) =>
+        Object.values(own).map(({ value }) => [input!, value] as const),
+      ),
       ...Object.values(examples.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),
       ...Object.values(payments.WALLET_KEY_REQUESTS).map(({ value }) => [WalletKeyRequest, value] as const),
-      ...Object.values(payments.BLOCK_REQUESTS).map(({ value }) => [BlockRequest, value] as const),
-      ...Object.values(payments.CREDIT_REQUESTS).map(({ value }) => [CreditRequest, value] as const),
       ...SURFACES.flatMap(({ docs: { answer, events } }) => [
         [answer.schema, answer.example] as const,
         ...dataIn(events?.example ?? '').map((event) => [events!.schema, event] as const),

@@ -15,7 +15,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 /** What the budget has of a team, microcredits. */
 async function standing(team: string): Promise<{ readonly spent: number; readonly held: number }> {
-  const { out } = await lasting.run('ledger', 'status', '--json', '--name', 'team');
+  const { out } = await lasting.run('ledger', 'status', '--offline', '--json', '--name', 'team');
   const { funds } = JSON.parse(out) as { funds: { subject: string; spent_credits: number; held_credits: number }[] };
   const fund = funds.find(({ subject }) => subject === team);
   return { spent: Math.round((fund?.spent_credits ?? 0) * 1e6), held: Math.round((fund?.held_credits ?? 0) * 1e6) };

@@ -143,7 +143,7 @@ export const isReady = async (box: Signalbox): Promise<boolean> => (await box.ge
 /** What the ledger has of a key and of the budget of its team, microcredits, once nothing is held there. */
 export async function booked(box: Signalbox, team: string): Promise<number> {
   return await waitFor(async () => {
-    const { out } = await box.run('ledger', 'status', '--json', '--name', 'team');
+    const { out } = await box.run('ledger', 'status', '--offline', '--json', '--name', 'team');
     const { funds } = JSON.parse(out) as { funds: { subject: string; spent_credits: number; held_credits: number }[] };
     const fund = funds.find(({ subject }) => subject === team);
     return fund?.held_credits === 0 ? Math.round(fund.spent_credits * 1e6) : null;

@@ -35,7 +35,7 @@ test('the other goes on, and the one that stood still works under a new name: to
   process.kill(stopped.pid, 'SIGCONT');
   const { platform } = await answerOf(await under);
   const spent = async () => {
-    const { out } = await going.run('ledger', 'status', '--json', '--name', 'team');
+    const { out } = await going.run('ledger', 'status', '--offline', '--json', '--name', 'team');
     return Math.round((JSON.parse(out) as { funds: { spent_credits: number }[] }).funds[0]!.spent_credits * 1e6);
   };
   const fresh = await waitFor(async () => {

@@ -55,7 +55,7 @@ const microOf = (credits: number) => Math.round(credits * 1e6);
 
 /** The figures of a team's budget, microcredits. */
 export async function standingOf(box: Signalbox, team: string): Promise<Pick<Evidence, 'limit' | 'spent' | 'held'>> {
-  const { out, err } = await box.run('ledger', 'status', '--json', '--name', 'team');
+  const { out, err } = await box.run('ledger', 'status', '--offline', '--json', '--name', 'team');
   const { funds } = parseJson(out) as {
     funds: { subject: string; limit_credits: number; spent_credits: number; held_credits: number }[];
   };

@@ -84,12 +84,7 @@ const Figures = ({
     <Hero
       label="Coverage"
       value={found.coverage && percent(found.coverage.percent / 100)}
-      notes={
-        found.coverage && [
-          `${found.coverage.touched} of ${found.coverage.total} parts`,
-          found.coverage.weakest === null ? '' : `least in ${found.coverage.weakest}`,
-        ]
-      }
+      notes={found.coverage && [`${found.coverage.touched} of ${found.coverage.total} rules and models`]}
     />
   </Heroes>
 );
@@ -162,58 +157,27 @@ const CaseCell = ({ of }: { readonly of: CaseResult }) => (
   </span>
 );
 
-function CoverageCard({ coverage }: { readonly coverage: Coverage }) {
-  const classes = Object.entries(coverage.classes).filter(([, { total }]) => total > 0);
+function CoverageCard({ coverage: { untouched } }: { readonly coverage: Coverage }) {
   return (
     <section class="card" aria-labelledby="policies-coverage">
       <div class="card-head">
         <h2 id="policies-coverage">
-          {coverage.touched === coverage.total
-            ? 'Every part of the policy is touched by a case that holds.'
-            : `${plural(coverage.total - coverage.touched, 'part')} of the policy ${coverage.total - coverage.touched === 1 ? 'is' : 'are'} touched by no case.`}
+          {untouched.length === 0
+            ? 'Every rule and model is touched by a case that holds.'
+            : `No case that holds touches ${untouched.length} of the rules and models.`}
         </h2>
       </div>
-      <Table
-        label="Coverage"
-        rows={classes}
-        keyOf={([name]) => name}
-        columns={[
-          { id: 'class', head: 'Part', cell: ([name]) => name },
-          {
-            id: 'touched',
-            head: 'Touched',
-            isFigure: true,
-            cell: ([, { touched, total }]) => `${touched} of ${total}`,
-          },
-          {
-            id: 'percent',
-            head: 'Coverage',
-            isFigure: true,
-            phone: 'fact',
-            figures: ([, { percent: share }]) => [percent(share / 100)],
-          },
-          {
-            id: 'untouched',
-            head: 'Untouched',
-            phone: 'second',
-            cell: ([, { untouched, always_true }]) => (
-              <span class="policies-breaks">
-                {untouched.map((one, at) => (
-                  <span key={`${one.name} ${one.line}`}>
-                    {at > 0 && ', '}
-                    <a href={placeHref(one)}>{one.name}</a>
-                  </span>
-                ))}
-                {always_true.map((one) => (
-                  <span class="policies-line small dim" key={one.name}>
-                    <a href={placeHref(one)}>{one.name}</a> is true in every case
-                  </span>
-                ))}
-              </span>
-            ),
-          },
-        ]}
-      />
+      {untouched.length > 0 && (
+        <Table
+          label="Untouched rules and models"
+          rows={untouched}
+          keyOf={({ kind, name }) => `${kind} ${name}`}
+          columns={[
+            { id: 'name', head: 'Name', cell: (one) => <a href={placeHref(one)}>{one.name}</a> },
+            { id: 'kind', head: 'Kind', cell: ({ kind }) => kind },
+          ]}
+        />
+      )}
     </section>
   );
 }

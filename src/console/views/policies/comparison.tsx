@@ -5,18 +5,13 @@ import { CodePlace, useEditorCode } from './code.tsx';
 interface ComparisonProps {
   readonly a: { readonly label: string; readonly text: string };
   readonly b: { readonly label: string; readonly text: string };
-  /** Hears changes of the later text; absent where it cannot be changed. */
-  readonly onText?: (text: string) => void;
 }
 
 const WIDE = matchMedia('(min-width: 1000px)');
 
-/** Two texts of one file, with their differences. The later text is read once: the parent gives another key for another one. */
-export function Comparison({ a, b, onText }: ComparisonProps) {
+/** Two texts of one file, with their differences. */
+export function Comparison({ a, b }: ComparisonProps) {
   const host = useRef<HTMLDivElement>(null);
-  const hear = useRef(onText);
-  hear.current = onText;
-  const text = useRef(b.text);
   const [isWide, setWide] = useState(WIDE.matches);
   const [isWhole, setWhole] = useState(false);
   const editor = useEditorCode();
@@ -28,17 +23,8 @@ export function Comparison({ a, b, onText }: ComparisonProps) {
   }, []);
   useEffect(() => {
     if (!code || !host.current) return;
-    const listen = (next: string) => {
-      text.current = next;
-      hear.current?.(next);
-    };
-    return code.openComparison(
-      host.current,
-      a,
-      { ...b, text: text.current },
-      { isWide, isWhole, onText: onText ? listen : null },
-    );
-  }, [code, isWide, isWhole, a.text]);
+    return code.openComparison(host.current, a, b, { isWide, isWhole });
+  }, [code, isWide, isWhole, a.text, b.text]);
   return (
     <>
       <div class="policies-sides small dim" aria-hidden="true">

@@ -39,7 +39,7 @@ export function edit({ revision, files }: PolicyFiles, name: string, text: strin
   draft.value = edits.size === 0 ? null : { ...now, edits };
 }
 
-/** Goes on from another revision, with the texts that were made of both. */
+/** Makes an edit of the stored files, whatever it began from: so its texts can be saved over them. */
 export function rebase({ revision, files }: PolicyFiles, texts: ReadonlyMap<string, string | null>): void {
   const edits = new Map<string, DraftEdit>();
   for (const [name, text] of texts) {

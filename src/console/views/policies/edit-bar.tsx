@@ -4,9 +4,9 @@ import { Button, ButtonLink } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { toast } from '../../design/toast.tsx';
 import { Coded } from '../../design/written.tsx';
-import { go, hrefOf, path } from '../../shell/router.ts';
+import { go, path } from '../../shell/router.ts';
 import { judgement, placeOfGuarded } from './checks.ts';
-import { draft, type PolicyFiles } from './draft.ts';
+import { draft, type PolicyDraft, type PolicyFiles, rebase } from './draft.ts';
 import { plural } from './file.tsx';
 import { diffHref, EDIT, placeHref, RUNNING, shortOf } from './places.ts';
 import type { ToolAnswer } from './tools.ts';
@@ -22,14 +22,13 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
   const { result, isRunning } = judgement.value;
   // A file that cannot be read seems to take out all that it declares.
   const guarded = result?.errors === 0 ? result.guarded : [];
-  const isMoved = now.revision !== files.revision && path.value !== '/policies/join';
+  const isMoved = now.revision !== files.revision;
   const { may, why } = writability(files, { isRunning, errors: result?.errors ?? 0, isGuarded: guarded.length > 0 });
   const act = async (work: () => Promise<ApiFailure | null>) => {
     setBusy(true);
     const refused = await work();
     setBusy(false);
     setFailure(refused);
-    if (refused?.code === 'precondition_failed') go(hrefOf('/policies/join'));
   };
   return (
     <section class="card policies-bar" aria-label="Your edit">
@@ -49,7 +48,7 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
             Download patch
           </Button>
           {files.writes.ordinary && (
-            <Button kind="first" disabled={isBusy || !may} onClick={() => void act(writeDraft)}>
+            <Button kind="first" disabled={isBusy || isMoved || !may} onClick={() => void act(writeDraft)}>
               Put in force
             </Button>
           )}
@@ -71,15 +70,8 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
           </ul>
         </div>
       )}
-      {isMoved ? (
-        <div class="notice" role="status">
-          <span>Revision {shortOf(files.revision)} came into force since you began. Nothing of your edit is lost.</span>
-          <ButtonLink href={hrefOf('/policies/join')}>Join both</ButtonLink>
-        </div>
-      ) : (
-        why !== '' && <p class="small dim">{why}</p>
-      )}
-      {failure && failure.code !== 'precondition_failed' && (
+      {isMoved ? <MovedNotice files={files} edited={now} /> : why !== '' && <p class="small dim">{why}</p>}
+      {failure && !(isMoved && failure.code === 'precondition_failed') && (
         <p class="field-error" role="alert">
           <Coded text={failure.message} />
         </p>
@@ -101,6 +93,50 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
         </Dialog>
       )}
     </section>
+  );
+}
+
+/** Another revision became active while this one was edited: the choice is to use its files, or to save over them. */
+function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly edited: PolicyDraft }) {
+  const textIn = (name: string) => files.files.find((file) => file.name === name)?.text ?? null;
+  const both = [...edited.edits].flatMap(([name, { base }]) => (textIn(name) === base ? [] : [name])).sort();
+  const texts = new Map([...edited.edits].map(([name, { text }]) => [name, text]));
+  const choose = (act: () => void, told: string) => {
+    act();
+    toast(told, () => {
+      draft.value = edited;
+    });
+  };
+  return (
+    <div class="notice" role="status">
+      <span>
+        The policy changed after you began: revision {shortOf(files.revision)} is active now.{' '}
+        {both.length === 0 ? 'It did not change the files that you edited.' : `It also changed ${both.join(', ')}.`}{' '}
+        Your edit is still here.
+      </span>
+      <div class="row">
+        <ButtonLink href={diffHref(edited.revision, RUNNING)}>Show what changed</ButtonLink>
+        <Button
+          onClick={() =>
+            choose(() => {
+              draft.value = null;
+            }, 'The stored files are loaded')
+          }
+        >
+          Load stored files
+        </Button>
+        <Button
+          onClick={() =>
+            choose(() => {
+              rebase(files, texts);
+              go(diffHref(RUNNING, EDIT));
+            }, 'Your edit is kept. Putting it in force replaces the stored texts')
+          }
+        >
+          Keep my edit
+        </Button>
+      </div>
+    </div>
   );
 }
 

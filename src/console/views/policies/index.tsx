@@ -11,7 +11,6 @@ import { draft, type PolicyFiles } from './draft.ts';
 import { EditBar } from './edit-bar.tsx';
 import { FilePage } from './file.tsx';
 import { FilesPage } from './files.tsx';
-import { JoinPage } from './join.tsx';
 import { DISK, diffHref, RUNNING, shortOf } from './places.ts';
 import { RevisionPage, RevisionsPage } from './revisions.tsx';
 
@@ -87,7 +86,6 @@ function Part({
   if (part === 'files') return <FilesPage files={files} mayEdit={mayEdit} />;
   if (part === 'cases') return <CasesPage />;
   if (part === 'diff') return <DiffPage files={files} />;
-  if (part === 'join') return <JoinPage files={files} />;
   if (part === 'revisions' && detail !== undefined)
     return <RevisionPage key={detail} files={files} revision={detail} mayEdit={mayEdit} />;
   if (part === 'revisions') return <RevisionsPage files={files} />;

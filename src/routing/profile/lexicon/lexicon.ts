@@ -1,16 +1,34 @@
-import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../programming.ts';
 import { Trie } from '../trie.ts';
-import { ar, hi, id, tr, vi } from './asian.ts';
-import { ja, ko, zh } from './east-asian.ts';
-import { de, en, nl } from './germanic.ts';
+import { patternsOf } from './data.ts';
+import type { WordLists } from './data-shapes.ts';
+import ar from './languages/ar.json' with { type: 'json' };
+import cs from './languages/cs.json' with { type: 'json' };
+import de from './languages/de.json' with { type: 'json' };
+import en from './languages/en.json' with { type: 'json' };
+import es from './languages/es.json' with { type: 'json' };
+import fr from './languages/fr.json' with { type: 'json' };
+import hi from './languages/hi.json' with { type: 'json' };
+import id from './languages/id.json' with { type: 'json' };
+import it from './languages/it.json' with { type: 'json' };
+import ja from './languages/ja.json' with { type: 'json' };
+import ko from './languages/ko.json' with { type: 'json' };
+import nl from './languages/nl.json' with { type: 'json' };
+import pl from './languages/pl.json' with { type: 'json' };
+import pt from './languages/pt.json' with { type: 'json' };
+import ru from './languages/ru.json' with { type: 'json' };
+import tr from './languages/tr.json' with { type: 'json' };
+import uk from './languages/uk.json' with { type: 'json' };
+import vi from './languages/vi.json' with { type: 'json' };
+import zh from './languages/zh.json' with { type: 'json' };
 import { packMeaning } from './meaning.ts';
-import { NUMERALS } from './numerals.ts';
-import { es, fr, it, pt } from './romance.ts';
-import { SIGNS, type Sign, type SignWords } from './signs.ts';
-import { cs, pl, ru, uk } from './slavic.ts';
-import { TOPICS } from './tool-topics.ts';
+import numerals from './numerals.json' with { type: 'json' };
+import extensions from './programming-extensions.json' with { type: 'json' };
+import homographs from './programming-homographs.json' with { type: 'json' };
+import names from './programming-names.json' with { type: 'json' };
+import { isBorrowed, SIGN, SIGNS, voteFor } from './signs.ts';
+import topics from './tool-topics.json' with { type: 'json' };
 
-const BLOCKS: Readonly<Record<string, SignWords>> = {
+const FILES: Readonly<Record<string, WordLists>> = {
   en,
   ar,
   cs,
@@ -33,64 +51,43 @@ const BLOCKS: Readonly<Record<string, SignWords>> = {
 };
 
 /** Languages of the lexicon, in the order of their votes. */
-export const LANGUAGES: readonly string[] = Object.keys(BLOCKS);
+export const LANGUAGES: readonly string[] = Object.keys(FILES);
 
-export const SIGN = Object.fromEntries(SIGNS.map((sign, at) => [sign, at])) as Record<Sign, number>;
 export const NAME = SIGNS.length;
 export const HOMOGRAPH = SIGNS.length + 1;
 export const EXTENSION = SIGNS.length + 2;
 export const TOPIC = SIGNS.length + 3;
 export const NUMERAL = SIGNS.length + 4;
+/** Words that stand for a name, in whatever language. */
+const NAMED: readonly (readonly [sign: number, file: WordLists])[] = [
+  [NAME, names],
+  [HOMOGRAPH, homographs],
+  [EXTENSION, extensions],
+  [TOPIC, topics],
+  [NUMERAL, numerals],
+];
 
-const NOUNS: ReadonlySet<Sign> = new Set([
-  'prose',
-  'piece',
-  'fields',
-  'code',
-  'program',
-  'maths',
-  'labels',
-  'amount',
-  'given',
-  'tongue',
-  'verse',
-  'post',
-]);
-
-const split = (text: string): readonly string[] => text.match(/\S+/g) ?? [];
-
-/** The patterns of all languages, each with a packed meaning. */
+/** The patterns of all files, each with a packed meaning. */
 function* patterns(): Generator<readonly [string, number]> {
-  for (const [language, words] of Object.values(BLOCKS).entries()) {
+  for (const [at, language] of LANGUAGES.entries()) {
+    const { lists } = FILES[language]!;
+    for (const sign in lists)
+      if (!Object.hasOwn(SIGN, sign)) throw new RangeError(`languages/${language}.json: unknown sign ${sign}`);
+    // A word votes once for its language.
     const voted = new Set<string>();
     for (const sign of SIGNS) {
-      const isLoan = language === 0 && NOUNS.has(sign);
-      for (const pattern of split(words[sign] ?? '')) {
-        const vote = voteOf(language, sign, pattern, voted);
-        yield [pattern, packMeaning({ sign: SIGN[sign], language, vote, isLoan, name: '' })];
+      const isLoan = isBorrowed(language, sign);
+      for (const pattern of patternsOf(lists[sign] ?? [])) {
+        const vote = voted.has(pattern) ? 0 : voteFor(language, sign, pattern);
+        voted.add(pattern);
+        yield [pattern, packMeaning({ sign: SIGN[sign], language: at, vote, isLoan, name: '' })];
       }
     }
   }
-  for (const [sign, names] of Object.entries({
-    [NAME]: NAMES,
-    [HOMOGRAPH]: HOMOGRAPHS,
-    [EXTENSION]: EXTENSIONS,
-    [TOPIC]: TOPICS,
-    [NUMERAL]: NUMERALS,
-  })) {
-    for (const [name, text] of Object.entries(names)) {
-      for (const pattern of split(text))
-        yield [pattern, packMeaning({ sign: Number(sign), language: -1, vote: 0, isLoan: true, name })];
-    }
-  }
-}
-
-/** The vote of a word for its language. Function words weigh most, English nouns least. A word votes once, and is then in `voted`. */
-function voteOf(language: number, sign: Sign, pattern: string, voted: Set<string>): number {
-  if (voted.has(pattern)) return 0;
-  voted.add(pattern);
-  const vote = sign === 'words' ? 1 : NOUNS.has(sign) ? (language === 0 ? 0.2 : 0.3) : 0.6;
-  return pattern.length === 1 && pattern < '\u0300' ? vote / 3 : vote;
+  for (const [sign, { lists }] of NAMED)
+    for (const [name, lines] of Object.entries(lists))
+      for (const pattern of patternsOf(lines))
+        yield [pattern, packMeaning({ sign, language: -1, vote: 0, isLoan: true, name })];
 }
 
 /** Finds the meanings of words and phrases. */

@@ -1,68 +1,29 @@
 import type { DecisionRecord } from '../../../core/decision-record.ts';
-import type { Estimate, ExplorationDraw } from '../../../core/estimate.ts';
-
-type EstimateFields = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
+import type { Estimate } from '../../../core/estimate.ts';
+import type { ExplorationDraw } from '../../../core/exploration.ts';
 
 /**
  * One BLOB, little endian: the version, a bit for each part that follows, two empty bytes, the number of models in
  * four; then the scalars and qualities as doubles, then the differences as floats. Omits what is derivable: qualities
- * that no preference changed, and lists of zeros.
+ * that no preference changed. Draws, trust and the last four parts are in records of versions that learned from outcomes.
  */
 const VERSION = 1;
 const HEAD = 8;
 /** In the order of writing. */
-const FLOATS = ['outcomes', 'text', 'counts'] as const;
 const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
+/** Parts of what was learned. */
+const LEARNED = PARTS.shadow | PARTS.outcomes | PARTS.text | PARTS.counts;
+const NO_TRUST = 0;
 
-/** Encodes an estimate and a draw, of which there is one at least. */
-export function encodeEstimate({ estimate, draw, quality }: EstimateFields): Uint8Array {
-  const doubles: ArrayLike<number>[] = [];
-  const floats: Float32Array[] = [];
-  let parts = 0;
-  if (draw !== null) {
-    parts |= PARTS.draw;
-    doubles.push([draw.probability, draw.among]);
-  }
-  if (estimate !== null) {
-    parts |= PARTS.estimate;
-    doubles.push([estimate.length, estimate.trust]);
-    if (quality === null || !isSame(estimate.quality, quality)) {
-      parts |= PARTS.quality;
-      doubles.push(estimate.quality);
-    }
-    if (estimate.shadow !== null) {
-      parts |= PARTS.shadow;
-      doubles.push(estimate.shadow);
-    }
-    for (const part of FLOATS) {
-      if (isZero(estimate[part])) continue;
-      parts |= PARTS[part];
-      floats.push(estimate[part]);
-    }
-  }
-  return writeBlob(parts, estimate?.quality.length ?? 0, doubles, floats);
-}
-
-function writeBlob(
-  parts: number,
-  models: number,
-  doubles: readonly ArrayLike<number>[],
-  floats: readonly Float32Array[],
-): Uint8Array {
-  let size = HEAD;
-  for (const { length } of doubles) size += 8 * length;
-  for (const { length } of floats) size += 4 * length;
-  const view = new DataView(new ArrayBuffer(size));
+/** Encodes an estimate of this version, in which nothing is learned. */
+export function encodeEstimate({ length, quality: own }: Estimate, quality: DecisionRecord['quality']): Uint8Array {
+  const isOwn = quality === null || !isSame(own, quality);
+  const doubles = isOwn ? [length, NO_TRUST, ...own] : [length, NO_TRUST];
+  const view = new DataView(new ArrayBuffer(HEAD + 8 * doubles.length));
   view.setUint8(0, VERSION);
-  view.setUint8(1, parts);
-  view.setUint32(4, models, true);
-  let at = HEAD;
-  for (const list of doubles) {
-    for (let i = 0; i < list.length; i++, at += 8) view.setFloat64(at, list[i]!, true);
-  }
-  for (const list of floats) {
-    for (let i = 0; i < list.length; i++, at += 4) view.setFloat32(at, list[i]!, true);
-  }
+  view.setUint8(1, PARTS.estimate | (isOwn ? PARTS.quality : 0));
+  view.setUint32(4, own.length, true);
+  for (let i = 0; i < doubles.length; i++) view.setFloat64(HEAD + 8 * i, doubles[i]!, true);
   return new Uint8Array(view.buffer);
 }
 
@@ -96,22 +57,19 @@ export function decodeEstimate(
   const draw = drawn && { probability: drawn[0]!, among: drawn[1]! };
   if (!has('estimate')) return { estimate: null, draw };
   const scalars = doubles(2);
+  const [length, trust] = [scalars[0]!, scalars[1]!];
   // In the order of writing.
   const own = has('quality') ? doubles(models) : quality?.slice();
   if (own === undefined) throw new Error('records: an estimate lacks its qualities');
+  const estimate = { quality: own, length };
+  if (trust === NO_TRUST && (parts & LEARNED) === 0) return { estimate, draw };
   const shadow = has('shadow') ? doubles(models) : null;
   const floatsFor = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
   const lists = { outcomes: floatsFor('outcomes'), text: floatsFor('text'), counts: floatsFor('counts') };
-  return { estimate: { quality: own, shadow, length: scalars[0]!, trust: scalars[1]!, ...lists }, draw };
+  return { estimate: { ...estimate, learned: { shadow, trust, ...lists } }, draw };
 }
 
-// Loops, because every request runs them.
-
-function isZero(list: Float32Array): boolean {
-  for (let i = 0; i < list.length; i++) if (!Object.is(list[i], 0)) return false;
-  return true;
-}
-
+// A loop, because every request runs it.
 function isSame(one: Float64Array, other: Float64Array): boolean {
   if (one === other) return true;
   if (one.length !== other.length) return false;

@@ -36,7 +36,7 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
   record.revision,
   record.readingsNumber,
   record.quality ?? NO_QUALITY,
-  record.estimate === null && record.draw === null ? null : encodeEstimate(record),
+  record.estimate && encodeEstimate(record.estimate, record.quality),
   bodyOf(record),
   record.session,
   record.team,

@@ -2,8 +2,8 @@ import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
 /**
- * `until` is milliseconds since 1970; IDs contain their time. `learnt` holds the parts of the estimators' memories,
- * `learnt_through` the last outcome and reset in each. `applied` is the last outcome when a server applied a reset.
+ * `outcomes` has the scores, `learning_resets` the times before which they are left out of the means, and `learnt` the lengths of
+ * questions (part `tasks` of `learned`). Versions that learned from outcomes used all tables; a server of one may share the database.
  */
 export const learningMigrations: Migrations = {
   room: 'learning',

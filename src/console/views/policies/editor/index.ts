@@ -1,4 +1,3 @@
 /** All that the editor needs, loaded when one opens: nothing else imports CodeMirror. */
 export { openComparison } from './compare.ts';
-export { joined } from './join.ts';
 export { openEditor } from './open.ts';

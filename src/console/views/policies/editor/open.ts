@@ -136,7 +136,7 @@ export const reading = ({
   keymap.of([...searchKeymap, ...defaultKeymap]),
 ];
 
-export const writing = (schema: () => unknown): Extension[] => [
+const writing = (schema: () => unknown): Extension[] => [
   history(),
   indentOnInput(),
   indentUnit.of('  '),

@@ -19,7 +19,6 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const NOTHING: Values = new Map();
-const DEPTH_MAX = 24;
 
 /**
  * The words that fit at a place, by the JSON Schema of policies.
@@ -27,15 +26,16 @@ const DEPTH_MAX = 24;
  */
 export function wordsAt(root: unknown, place: YamlPlace): readonly PolicyWord[] {
   const values = place.maps.at(-1) ?? NOTHING;
-  const schemas = schemasAt(root, place).flatMap((one) => parts(one, root, place.isValue ? NOTHING : values));
+  const schemas = schemasAt(root, place).flatMap((one) => parts(one, place.isValue ? NOTHING : values));
   const words = new Map<string, PolicyWord>();
   const add = (word: PolicyWord) => words.has(word.label) || words.set(word.label, word);
-  if (!place.isValue) for (const word of schemas.flatMap((one) => keysOf(one, root))) add(word);
+  if (!place.isValue) for (const word of schemas.flatMap(keysOf)) add(word);
   for (const word of schemas.flatMap(valuesOf)) add(word);
   const forbidden = new Set(
     schemas.flatMap(({ properties }) => entriesOf(properties).flatMap(([key, one]) => (one === false ? [key] : []))),
   );
-  const required = new Set(schemas.flatMap((one) => listOf(one.required)));
+  // Without properties it is one of several alternatives.
+  const required = new Set(schemas.flatMap((one) => (one.properties === undefined ? [] : listOf(one.required))));
   return [...words.values()]
     .filter(({ label, isKey }) => !isKey || !forbidden.has(label))
     .map((word) => (word.isKey && required.has(word.label) ? { ...word, detail: 'required' } : word));
@@ -44,8 +44,8 @@ export function wordsAt(root: unknown, place: YamlPlace): readonly PolicyWord[] 
 /** The description of a key, for the pointer; '' for an unknown one. */
 export function helpFor(root: unknown, place: YamlPlace, key: string): string {
   const values = place.maps.at(-1) ?? NOTHING;
-  const schemas = schemasAt(root, place).flatMap((one) => parts(one, root, values));
-  return schemas.flatMap((one) => keysOf(one, root)).find(({ label }) => label === key)?.info ?? '';
+  const schemas = schemasAt(root, place).flatMap((one) => parts(one, values));
+  return schemas.flatMap(keysOf).find(({ label }) => label === key)?.info ?? '';
 }
 
 /** The schemas of the map, the list's entry or the value at a place. */
@@ -54,7 +54,7 @@ function schemasAt(root: unknown, { path, maps }: YamlPlace): readonly Schema[] 
   let depth = 0;
   for (const step of path) {
     const values = maps[depth] ?? NOTHING;
-    schemas = schemas.flatMap((one) => parts(one, root, values)).flatMap((one) => below(one, step));
+    schemas = schemas.flatMap((one) => parts(one, values)).flatMap((one) => below(one, step));
     if (step !== null) depth += 1;
   }
   return schemas;
@@ -71,38 +71,26 @@ function below(
   return [...byPattern, additionalProperties].filter(isSchema);
 }
 
-/** A schema with all that it refers to or is made of, as far as its conditions hold. */
-function parts(schema: Schema, root: unknown, values: Values, depth = 0): readonly Schema[] {
-  if (depth > DEPTH_MAX) return [];
-  const named = textOf(schema.$ref).replace('#/definitions/', '');
-  const referred = isSchema(root) && isSchema(root.definitions) ? root.definitions[named] : undefined;
+/** A schema with all that it is made of, as far as its conditions hold. */
+function parts(schema: Schema, values: Values): readonly Schema[] {
   const more = [
-    referred,
-    ...[schema.allOf, schema.anyOf, schema.oneOf].flatMap(listOf),
+    ...[schema.allOf, schema.anyOf].flatMap(listOf),
     ...(schema.if !== undefined ? [holds(schema.if, values) ? schema.then : schema.else] : []),
+    ...entriesOf(schema.dependencies).flatMap(([key, one]) => (values.has(key) ? [one] : [])),
   ];
-  return [schema, ...more.filter(isSchema).flatMap((one) => parts(one, root, values, depth + 1))];
+  return [schema, ...more.filter(isSchema).flatMap((one) => parts(one, values))];
 }
 
 /** Whether a condition holds of a map, by its plain values. */
 function holds(condition: unknown, values: Values): boolean {
   if (!isSchema(condition)) return condition !== false;
-  const { required, properties, not, allOf, anyOf, const: fixed, maxProperties } = condition;
-  if (maxProperties === 0 && values.size > 0) return false;
-  if (fixed !== undefined) return false;
+  const { required, properties, not, anyOf } = condition;
   if (!listOf(required).every((key) => values.has(String(key)))) return false;
   if (not !== undefined && holds(not, values)) return false;
-  if (!listOf(allOf).every((one) => holds(one, values))) return false;
   if (anyOf !== undefined && !listOf(anyOf).some((one) => holds(one, values))) return false;
-  return entriesOf(properties).every(([key, one]) => !values.has(key) || fits(one, values.get(key) ?? null));
-}
-
-function fits(schema: unknown, value: string | null): boolean {
-  if (!isSchema(schema)) return schema !== false;
-  const { pattern, const: fixed, enum: words } = schema;
-  if (fixed !== undefined && String(fixed) !== value) return false;
-  if (words !== undefined && !listOf(words).some((word) => String(word) === value)) return false;
-  return typeof pattern !== 'string' || (value !== null && matches(pattern, value));
+  return entriesOf(properties).every(
+    ([key, one]) => !isSchema(one) || matches(textOf(one.pattern), values.get(key) ?? ''),
+  );
 }
 
 /** The patterns are those of our own schema. */
@@ -110,29 +98,15 @@ const matches = (pattern: string, text: string): boolean => new RegExp(pattern).
 
 const entriesOf = (map: unknown): readonly [string, unknown][] => (isSchema(map) ? Object.entries(map) : []);
 
-const keysOf = ({ properties }: Schema, root: unknown): readonly PolicyWord[] =>
+const keysOf = ({ properties }: Schema): readonly PolicyWord[] =>
   entriesOf(properties).flatMap(([label, one]) =>
-    isSchema(one) ? [{ label, isKey: true, detail: formOf(one), info: infoOf(one, root) }] : [],
+    isSchema(one) ? [{ label, isKey: true, detail: formOf(one), info: infoOf(one) }] : [],
   );
 
-function valuesOf({
-  enum: words,
-  enumDescriptions,
-  const: fixed,
-  type,
-  defaultSnippets,
-}: Schema): readonly PolicyWord[] {
-  const told = listOf(enumDescriptions);
-  const word = (value: unknown, info = '', detail = ''): PolicyWord => ({
-    label: String(value),
-    isKey: false,
-    detail,
-    info,
-  });
-  if (fixed !== undefined) return [word(fixed)];
-  if (Array.isArray(words)) return words.map((value, at) => word(value, textOf(told[at])));
-  if (type === 'boolean') return [word(true), word(false)];
-  return listOf(defaultSnippets).flatMap((one) => (isSchema(one) ? [word(one.label)] : []));
+function valuesOf({ enum: words, const: fixed, type, description }: Schema): readonly PolicyWord[] {
+  const values = fixed !== undefined ? [fixed] : type === 'boolean' ? [true, false] : listOf(words);
+  const info = fixed === undefined ? '' : textOf(description);
+  return values.map((value) => ({ label: String(value), isKey: false, detail: '', info }));
 }
 
 function formOf(schema: Schema): string {
@@ -141,8 +115,8 @@ function formOf(schema: Schema): string {
   return { object: 'map', array: 'list', integer: 'number', boolean: 'true or false', string: 'text' }[name] ?? name;
 }
 
-function infoOf(schema: Schema, root: unknown): string {
-  const described = parts(schema, root, NOTHING).find(({ description }) => textOf(description) !== '');
+function infoOf(schema: Schema): string {
+  const described = parts(schema, NOTHING).find(({ description }) => textOf(description) !== '');
   const example = listOf(schema.examples)[0];
   const shown =
     example === undefined ? '' : ` For example: ${typeof example === 'string' ? example : JSON.stringify(example)}`;

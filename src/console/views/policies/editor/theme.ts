@@ -72,13 +72,6 @@ const look = EditorView.theme({
   },
   '.cm-changedLineGutter': { background: 'var(--good) !important' },
   '&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter': { background: 'var(--bad) !important' },
-  '.cm-deletedChunk .cm-take': {
-    border: '1px solid var(--edge)',
-    borderRadius: '4px',
-    background: 'var(--paper)',
-    color: 'var(--ink)',
-    font: '12px var(--font)',
-  },
   '.cm-collapsedLines': {
     background: 'var(--sunk) !important',
     color: 'var(--dim)',

@@ -1,0 +1,257 @@
+import type { People } from '../access/people.ts';
+import type { UserDraft } from '../access/people-body.ts';
+import { INHERITED, NO_TERMS, USER_ROLES } from '../core/people.ts';
+import {
+  checkGrant,
+  checkKeysOf,
+  checkPerson,
+  foundTeam,
+  foundUser,
+  isReached,
+  membershipOf,
+  type Reaching,
+  removeUser,
+} from '../operate/people.ts';
+import type { User as UserRow } from '../store/people.ts';
+import * as f from './kit/fields.ts';
+import { type Call, operationsOn } from './kit/operation.ts';
+import { type PeopleServices, pageInput, pageOf, Removal, SHOWN } from './teams.ts';
+import * as terms from './terms.ts';
+
+const operation = operationsOn<PeopleServices>();
+const LEAD =
+  'A lead changes the members of its own team alone; only an owner changes users with the roles owner and admin.';
+const STATES = ['active', 'suspended'] as const;
+
+const user = {
+  id: f.text('Its ID.', 'user_0mtqg5k3w9c8d2f5a'),
+  name: f.text('Its name, for showing.', 'Ada Lovelace'),
+  email: f.orNull(f.text('Its address, for showing.', 'ada@example.com')),
+  issuer: f.orNull(
+    f.text('The issuer that signs it in; null for a user that cannot sign in.', 'https://id.example.com'),
+  ),
+  sub: f.orNull(f.text('Its subject at that issuer.', '248289761001')),
+  team: f.orNull(f.text('The ID of its team; null for none.', 'team_0mtqg5k3w4x1b7q2z')),
+  team_name: f.orNull(f.text('The name of its team.', 'search')),
+  role: f.word(USER_ROLES, 'Its role.', 'member'),
+  ...terms.userTerms,
+  state: f.word(STATES, 'Whether it and its keys are served.', 'active'),
+  created_at: f.moment('When it was made.'),
+  suspended_at: f.orNull(f.moment('When it was suspended; null if it is not.'), undefined, null),
+};
+export const User = f.named('User', 'A user, with its terms.', user);
+export const UserStatus = f.named('UserStatus', 'A user, with its money.', {
+  ...user,
+  in_force: f.shape('The terms that apply to it: its own, or else those of members.', {
+    ...terms.teamTerms,
+    budgets: f.list(terms.BudgetStatus, 'The current state of its budgets.'),
+  }),
+});
+export const UserList = f.page('UserList', 'Users.', User, 'In the order in which they were made.');
+
+const UserInput = f.body(
+  'A user. In a change, absent members stay and null removes.',
+  f.allOptional({
+    name: f.orNull(terms.keptText('Its name, for showing.', 'Ada Lovelace')),
+    email: f.orNull(
+      terms.keptText('Its address, for showing alone: it does not identify a person.', 'ada@example.com'),
+    ),
+    issuer: f.orNull(
+      terms.keptText('The issuer that signs it in. Stated together with `sub`.', 'https://id.example.com'),
+    ),
+    sub: f.orNull(terms.keptText('Its subject at that issuer.', '248289761001')),
+    team: f.orNull(f.text('The ID or the name of its team.', 'search')),
+    role: f.word(USER_ROLES, 'Its role. `lead` and `member` are of its team.', 'member'),
+    ...terms.userInput,
+  }),
+);
+type UserPatch = f.ValueOf<typeof UserInput>;
+
+const NEW_USER: UserDraft = {
+  ...{ name: '', email: null, issuer: null, sub: null, team: null, role: 'member' },
+  terms: INHERITED,
+};
+
+function patched(people: People, before: UserDraft, patch: UserPatch): UserDraft {
+  const { name = before.name, email = before.email, issuer = before.issuer, sub = before.sub } = patch;
+  const { role = before.role, team: stated } = patch;
+  const team = stated === undefined ? before.team : membershipOf(people, { team: stated }).team;
+  return { name: name ?? '', email, issuer, sub, role, team, terms: terms.patchedTerms(before.terms, patch) };
+}
+
+const shown = ({ people }: Pick<PeopleServices, 'people'>, { terms: own, ...row }: UserRow) => ({
+  ...row,
+  ...own,
+  teamName: row.team === null ? null : (people.team(row.team)?.name ?? null),
+  state: row.suspendedAt === null ? STATES[0] : STATES[1],
+  tag: people.tagOf(row.id),
+});
+
+const reachingOf = ({ by, reach }: Call & Pick<Reaching, 'reach'>): Reaching => ({ caller: by.caller, reach });
+
+const suspension = (isSuspended: boolean) => async (desk: PeopleServices, call: Call & Pick<Reaching, 'reach'>) => {
+  const row = foundUser(desk.people, call.id, reachingOf(call));
+  await checkKeysOf(reachingOf(call), desk.keys, row);
+  return shown(desk, await desk.people.suspendUser(row.id, isSuspended, call.by.actor));
+};
+
+/** `/admin/users` and `signalbox users`. */
+export const USER_OPERATIONS = [
+  operation({
+    name: 'users create',
+    http: 'POST /admin/users',
+    action: 'people.change',
+    summary: 'Make a user',
+    details: `Makes a user, for keys of its own. A sign-in makes its user by itself. ${LEAD}`,
+    input: UserInput,
+    output: User,
+    answer: 'The user.',
+    examples: {
+      member: {
+        summary: 'A member of a team',
+        value: { name: 'Ada Lovelace', email: 'ada@example.com', team: 'search' },
+      },
+    },
+    errorField: 'role',
+    errors: ['conflict'],
+    isTagged: true,
+    async run(desk, call, input) {
+      const { by, reach } = call;
+      const reaching = reachingOf(call);
+      checkPerson(reaching, input);
+      const team = input.team === undefined && reach === 'team' ? (by.caller.team ?? null) : input.team;
+      const draft = patched(desk.people, NEW_USER, { ...input, team });
+      checkGrant(reaching, draft);
+      const maker = reach === 'all' ? null : (by.caller.user ?? by.caller.keyId);
+      return shown(desk, await desk.people.createUser(draft, by.actor, maker));
+    },
+  }),
+  operation({
+    name: 'users list',
+    http: 'GET /admin/users',
+    action: 'people.read',
+    summary: 'List users',
+    details: `Lists the users that match all filters. ${SHOWN}`,
+    input: f.body('Which users.', {
+      team: f.optional(f.text('The ID or the name of their team.')),
+      role: f.optional(f.word(USER_ROLES, `One of ${USER_ROLES.join(', ')}.`)),
+      state: f.optional(f.word(STATES, '`active` or `suspended`.')),
+      search: f.optional(f.text('A part of the name or the address, in any case.')),
+      ...pageInput('user'),
+    }),
+    output: UserList,
+    answer: 'The page.',
+    errorField: 'limit',
+    errors: ['not_found'],
+    prints: { columns: ['id', 'name', 'email', 'team_name', 'role', 'state'] },
+    async run(desk, call, { team, role, state, search, ...page }) {
+      const { people } = desk;
+      const of = team === undefined ? null : foundTeam(people, team).id;
+      const part = search?.toLowerCase() ?? '';
+      const isWanted = (row: UserRow) =>
+        isReached(reachingOf(call), row) &&
+        (of === null || row.team === of) &&
+        (role ?? row.role) === row.role &&
+        (state === undefined || (state === 'suspended') === (row.suspendedAt !== null)) &&
+        [row.name, row.email ?? ''].some((text) => text.toLowerCase().includes(part));
+      const rows = people
+        .users()
+        .filter(isWanted)
+        .map((row) => shown(desk, row));
+      return pageOf(rows, page, User);
+    },
+  }),
+  operation({
+    name: 'users show',
+    http: 'GET /admin/users/:id',
+    action: 'people.read',
+    idForm: 'ID|ADDRESS',
+    summary: 'Show a user',
+    details:
+      'Finds a user by its ID, or by its address if no other user has the same, with the terms that apply to it, and what is spent of its budgets. The header `etag` has its version.',
+    output: UserStatus,
+    answer: 'The user.',
+    isTagged: true,
+    async run(desk, call) {
+      const row = foundUser(desk.people, call.id, reachingOf(call));
+      const levels = desk.people.termsOf({ user: row.id, ...(row.team !== null && { team: row.team }) });
+      const applying = levels.find(({ kind }) => kind === 'user') ?? NO_TERMS;
+      const uses = await desk.usesOf({ kind: 'user', id: row.id }, applying.budgets, call.now);
+      return { ...shown(desk, row), inForce: { ...applying, budgets: uses.map(terms.budgetStatus) } };
+    },
+  }),
+  operation({
+    name: 'users change',
+    http: 'PATCH /admin/users/:id',
+    action: 'people.change',
+    idForm: 'ID|ADDRESS',
+    summary: 'Change a user',
+    details: `Changes a user. Its keys go along to its new team. ${LEAD}`,
+    input: UserInput,
+    output: User,
+    answer: 'The user.',
+    examples: {
+      lead: { summary: 'A lead', value: { role: 'lead' } },
+      budget: { summary: 'A budget of its own', value: { budgets: [{ limit_credits: 20_000, window: 'month' }] } },
+    },
+    errorField: 'role',
+    errors: ['conflict'],
+    isTagged: true,
+    takesTags: true,
+    async run(desk, call, patch) {
+      const by = reachingOf(call);
+      const row = foundUser(desk.people, call.id, by);
+      checkPerson(by, patch);
+      // They apply to every key of the user.
+      const { models, limits, budgets } = patch;
+      if ([models, limits, budgets].some((one) => one !== undefined)) await checkKeysOf(by, desk.keys, row);
+      const alter = (before: UserRow) => {
+        checkGrant(by, before);
+        const draft = patched(desk.people, before, patch);
+        checkGrant(by, draft);
+        return draft;
+      };
+      return shown(desk, await desk.people.changeUser(row.id, alter, call.by.actor, call.tags));
+    },
+  }),
+  operation({
+    name: 'users suspend',
+    http: 'POST /admin/users/:id/suspend',
+    action: 'people.change',
+    idForm: 'ID|ADDRESS',
+    summary: 'Suspend a user',
+    details: 'Refuses the keys and logins of a user within a second, until it is resumed.',
+    output: User,
+    answer: 'The user.',
+    differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
+    run: suspension(true),
+  }),
+  operation({
+    name: 'users resume',
+    http: 'POST /admin/users/:id/resume',
+    action: 'people.change',
+    idForm: 'ID|ADDRESS',
+    summary: 'Resume a user',
+    details: 'Ends the suspension of a user.',
+    output: User,
+    answer: 'The user.',
+    run: suspension(false),
+  }),
+  operation({
+    name: 'users delete',
+    http: 'DELETE /admin/users/:id',
+    action: 'people.change',
+    idForm: 'ID|ADDRESS',
+    summary: 'Remove a user',
+    details: `Revokes the keys of a user and erases its name, address, issuer and sub. Earlier usage keeps its ID. If the issuer signs the person in again, a new user is made: to keep a person out, suspend the user.`,
+    output: Removal,
+    answer: 'Its ID.',
+    takesTags: true,
+    prints: ({ id, revoked_keys: revoked }: { readonly id: string; readonly revoked_keys: number }) =>
+      `Removed ${id}, and revoked ${revoked} ${revoked === 1 ? 'key' : 'keys'}.\n`,
+    async run(desk, { by, id, tags }) {
+      const { user: row, revoked } = await removeUser(by, desk, id, tags);
+      return { id: row.id, object: 'removed' as const, revokedKeys: revoked };
+    },
+  }),
+];

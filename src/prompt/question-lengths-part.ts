@@ -1,0 +1,78 @@
+/** The questions of one task. */
+export interface TaskLengths {
+  /** The use of the task by the clock of all. */
+  lastUsed: number;
+  requests: number;
+  /** The running mean of their lengths, in standard deviations. */
+  length: number;
+}
+
+/** All that is stored of questions' lengths. */
+interface StoredLengths {
+  /** By name, in the order in which they came. */
+  readonly tasks: Map<string, TaskLengths>;
+  readonly clock: number;
+  /** The installation's, by which versions that learned from outcomes know their own bytes. */
+  readonly mark: number;
+}
+
+/**
+ * The bytes, little endian, are those of versions that learned from outcomes, so that such a version can share the database: the head
+ * has `MAGIC`, the mark, the clock and four figures on words; each task its name, `lastUsed`, `requests`, `length` and five figures on
+ * words; then comes the number of models with words. The figures on words are skipped, and written as 0.
+ */
+const MAGIC = 0x4c424c31;
+const HEAD_BYTES = 8 + 8 * 5 + 4;
+const TASK_FIGURES = 8;
+
+/** Reads `lengthsPart`'s bytes; nothing is known from null, and from bytes that are damaged. */
+export function lengthsFrom(bytes: Uint8Array | null): StoredLengths {
+  if (bytes === null) return { tasks: new Map(), clock: 0, mark: 0 };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  try {
+    return read(view);
+  } catch (cause) {
+    if (cause instanceof RangeError) return lengthsFrom(null);
+    throw cause;
+  }
+}
+
+/** @throws RangeError for bytes that are cut, or that no version wrote */
+function read(view: DataView): StoredLengths {
+  const figure = (at: number): number => {
+    const value = view.getFloat64(at, true);
+    if (!Number.isFinite(value)) throw new RangeError('a figure is not finite');
+    return value;
+  };
+  if (view.getUint32(0, true) !== MAGIC) throw new RangeError('they are of another version');
+  const tasks = new Map<string, TaskLengths>();
+  let at = HEAD_BYTES;
+  for (let left = view.getUint32(HEAD_BYTES - 4, true); left > 0; left--) {
+    const units = view.getUint32(at, true);
+    let name = '';
+    at += 4;
+    for (const end = at + 2 * units; at < end; at += 2) name += String.fromCharCode(view.getUint16(at, true));
+    tasks.set(name, { lastUsed: figure(at), requests: figure(at + 8), length: figure(at + 16) });
+    at += 8 * TASK_FIGURES;
+  }
+  return { tasks, clock: figure(8), mark: view.getUint32(4, true) };
+}
+
+export function lengthsPart({ tasks, clock, mark }: StoredLengths): Uint8Array {
+  let size = HEAD_BYTES + 4;
+  for (const name of tasks.keys()) size += 4 + 2 * name.length + 8 * TASK_FIGURES;
+  const view = new DataView(new ArrayBuffer(size));
+  view.setUint32(0, MAGIC, true);
+  view.setUint32(4, mark, true);
+  view.setFloat64(8, clock, true);
+  view.setUint32(HEAD_BYTES - 4, tasks.size, true);
+  let at = HEAD_BYTES;
+  for (const [name, { lastUsed, requests, length }] of tasks) {
+    view.setUint32(at, name.length, true);
+    at += 4;
+    for (let unit = 0; unit < name.length; unit++, at += 2) view.setUint16(at, name.charCodeAt(unit), true);
+    [lastUsed, requests, length].forEach((value, of) => void view.setFloat64(at + 8 * of, value, true));
+    at += 8 * TASK_FIGURES;
+  }
+  return new Uint8Array(view.buffer);
+}

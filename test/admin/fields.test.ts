@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test';
+import type { TSchema } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import fc from 'fast-check';
+import * as f from '../../src/admin/kit/fields.ts';
+import { tries } from '../deep/effort.ts';
+
+/** A field with a value that the program may have in it. */
+interface Sample {
+  readonly field: TSchema;
+  readonly value: unknown;
+}
+
+const of = (field: TSchema, values: fc.Arbitrary<unknown>): fc.Arbitrary<Sample> =>
+  values.map((value) => ({ field, value }));
+
+const leaf = fc.oneof(
+  of(
+    f.credits('', 1),
+    fc.maxSafeInteger().filter((amount) => Math.abs(amount) <= 1e15),
+  ),
+  of(f.moment(''), fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) })),
+  of(f.text(''), fc.string()),
+  of(f.count(''), fc.nat()),
+  of(f.flag(''), fc.boolean()),
+  of(f.word(['day', 'month'], ''), fc.constantFrom('day', 'month')),
+  of(f.mapOf(f.text(''), ''), fc.dictionary(fc.stringMatching(/^[a-z]{1,3}$/), fc.string())),
+);
+
+/** Names on the wire and in the program; the last is one of `as`. */
+const NAMES = [
+  ['id', 'id'],
+  ['limit_credits', 'limitCredits'],
+  ['in_the_end', 'inTheEnd'],
+  ['wallets', 'holders'],
+] as const;
+
+function shapeOf(samples: readonly Sample[], isAbsent: readonly boolean[]): Sample {
+  const members = NAMES.slice(0, samples.length).map(([name, member], at) => {
+    const { field, value } = samples[at]!;
+    return { name, member, value, field: f.as(member, isAbsent[at] ? f.optional(field) : field) };
+  });
+  return {
+    field: f.shape('', Object.fromEntries(members.map(({ name, field }) => [name, field]))),
+    value: Object.fromEntries(members.flatMap(({ member, value }, at) => (isAbsent[at] ? [] : [[member, value]]))),
+  };
+}
+
+const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
+  sample: fc.oneof(
+    { maxDepth: 4 },
+    leaf,
+    fc.tuple(tie('sample'), fc.boolean()).map(([{ field, value }, isNull]) => ({
+      field: f.orNull(field),
+      value: isNull ? null : value,
+    })),
+    fc.tuple(tie('sample'), fc.nat(3)).map(([{ field, value }, length]) => ({
+      field: f.list(field, ''),
+      value: Array.from({ length }, () => value),
+    })),
+    fc
+      .tuple(
+        fc.array(tie('sample'), { maxLength: NAMES.length }),
+        fc.array(fc.boolean(), { minLength: NAMES.length, maxLength: NAMES.length }),
+      )
+      .map(([samples, isAbsent]) => shapeOf(samples, isAbsent)),
+  ),
+}));
+
+const WORTH = { usd: () => null };
+
+/** What is written satisfies the schema of its field, also as JSON, and is read as the same value. */
+const law = (encode: typeof f.encode) =>
+  fc.property(sample, ({ field, value }) => {
+    const written: unknown = JSON.parse(JSON.stringify(encode(field, value, WORTH)));
+    expect([...TypeCompiler.Compile(field).Errors(written)]).toEqual([]);
+    expect(f.decode(field, written)).toEqual(value);
+  });
+
+test('a value of any field satisfies its schema on the wire, and is read as it was written', () => {
+  fc.assert(law(f.encode), tries('fields', 300, 20_000));
+});
+
+/** Writes moments to the second. */
+const withoutMs: typeof f.encode = (field, value, worth) =>
+  JSON.parse(JSON.stringify(f.encode(field, value, worth)).replaceAll(/\.\d{3}Z"/g, 'Z"'));
+
+test('the law rejects a codec that writes moments to the second', () => {
+  expect(fc.check(law(withoutMs), tries('fields', 300, 20_000)).failed).toBe(true);
+});

@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TSchema } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import type { Operation } from '../../src/admin/kit/operation.ts';
+import { HELP } from '../../src/cli/help-texts.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import { compileCheck } from '../../src/core/validation.ts';
+import * as roles from '../../src/operate/roles.ts';
+import type { OpenStore } from '../../src/store/driver.ts';
+import { openStore } from '../../src/store/open.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { SUBJECT } from '../security/command-rows.ts';
+import { cellsOf, MATRIX, ROLES } from '../security/matrix-rows.ts';
+import { loginOf, MODEL, meBy } from '../sign-in/stage.ts';
+import { subject } from '../store/suites/subjects.ts';
+import { ANSWERS } from '../support/answer-schemas.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { strict } from '../support/strict-schema.ts';
+import { Visitor } from '../support/visitor.ts';
+import { documentedName, everyOperation } from './every-operation.ts';
+
+/** What holds for every operation of `src/admin`, by its definition. */
+
+const OPERATIONS = await everyOperation();
+const CHANGES = OPERATIONS.filter(({ method }) => method !== 'GET');
+
+/** Changes that write nothing to the store. */
+const WRITES_NOTHING = new Set(['ledger audit']);
+
+const folder = temporaryFolder();
+let store: OpenStore;
+/** Whether the disk has no room. */
+let isFull = false;
+let box: Signalbox;
+/** The secret of a key that makes child keys. */
+let parent = '';
+
+/** The product's store, whose commits a test may let fail. */
+const failing = (inner: OpenStore): OpenStore =>
+  new Proxy(inner, {
+    get(target, name) {
+      if (name === 'commit' && isFull) return () => Promise.reject(new StoreError('disk full', { reason: 'full' }));
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+
+beforeAll(async () => {
+  store = await openStore(join(folder, 'signalbox.db'), { mode: 'serve', program: 'test' });
+  box = await startSignalbox({ policy: MODEL, data: folder, openStore: async () => failing(store) });
+  await make('/admin/teams', { name: 'search' });
+  parent = (await make('/admin/keys', { scopes: ['chat', 'delegate'] })).key;
+});
+afterAll(async () => {
+  await box.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Made {
+  readonly id: string;
+  readonly key: string;
+}
+
+async function make(path: string, body: object, key = box.key): Promise<Made> {
+  const answer = await box.post(path, body, { headers: { authorization: `Bearer ${key}` } });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Made;
+}
+
+const newKey = async () => (await make('/admin/keys', { name: 'subject' })).id;
+
+async function newLogin(): Promise<string> {
+  const { key } = await make('/admin/keys', { scopes: ['admin'] });
+  const visitor = new Visitor();
+  await visitor.go(`${box.url}/console/sign-in/key`, {
+    method: 'POST',
+    body: JSON.stringify({ key }),
+    headers: { 'content-type': 'application/json', origin: box.url },
+  });
+  const me = await meBy(box, loginOf(visitor, box));
+  return ((await me.json()) as { login: Made }).login.id;
+}
+
+async function seenSubject(): Promise<string> {
+  await store.commit([store.subjects.see(subject(SUBJECT), Date.now())]);
+  return SUBJECT;
+}
+
+let made = 0;
+/** Teams have names of their own. */
+const newName = () => `subject ${made++}`;
+
+/** Makes what an operation is about, by the beginning of its path. @returns its ID */
+const SUBJECTS: Readonly<Record<string, () => Promise<string>>> = {
+  '/admin/keys/': newKey,
+  '/admin/logins/': newLogin,
+  '/admin/subjects/': seenSubject,
+  '/admin/teams/': async () => (await make('/admin/teams', { name: newName() })).id,
+  '/admin/users/': async () => (await make('/admin/users', { team: 'search' })).id,
+  '/v1/keys/': async () => (await make('/v1/keys', {}, parent)).id,
+};
+
+/** The operation that undoes another one, so that the second finds something to do. */
+const AFTER: Readonly<Record<string, string>> = {
+  'keys resume': 'suspend',
+  'subjects unblock': 'block',
+  'users resume': 'suspend',
+};
+
+/** Makes what an operation is about. @returns the path of its request */
+async function pathFor({ name, path }: Operation): Promise<string> {
+  if (!path.includes('/:id')) return path;
+  const [start = '', make] = Object.entries(SUBJECTS).find(([one]) => path.startsWith(one)) ?? [];
+  if (!make) throw new Error(`${name} needs a row in SUBJECTS`);
+  const id = await make();
+  const before = AFTER[name];
+  if (before) expect((await box.post(`${start}${id}/${before}`, {})).status).toBe(200);
+  return path.replace(':id', id);
+}
+
+/** Makes what the body of an operation names, which its examples only invent. */
+const BODIES: Readonly<Record<string, () => Promise<object>>> = {
+  'trail erase': async () => ({ subject: await newKey() }),
+};
+
+/** The bodies of the examples, each with a name of its own; an empty one where there are none. */
+async function bodiesOf({ name, examples = {} }: Operation): Promise<readonly object[]> {
+  const own = BODIES[name];
+  if (own) return [await own()];
+  const bodies = Object.values(examples).map(({ value }) => ('name' in value ? { ...value, name: newName() } : value));
+  return bodies.length > 0 ? bodies : [{}];
+}
+
+/** A body that an operation accepts. */
+const bodyOf = async (operation: Operation): Promise<object> => (await bodiesOf(operation))[0]!;
+
+function send(operation: Operation, path: string, { body, headers = {} }: Sending) {
+  const { method, path: pattern } = operation;
+  return fetch(box.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${pattern.startsWith('/v1/keys') ? parent : box.key}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    ...(method !== 'GET' && { body: JSON.stringify(body) }),
+  });
+}
+interface Sending {
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** All that operators can see of the state: the trail, and what the path names. */
+async function stateOf({ path }: Operation, at: string): Promise<unknown> {
+  const end = path.indexOf('/:id');
+  const about = path.startsWith('/v1/') || end < 0 ? path : at.split('/').slice(0, 4).join('/');
+  const read = async (one: string) => {
+    const key = one.startsWith('/v1/') ? parent : box.key;
+    const answer = await box.get(one, { headers: { authorization: `Bearer ${key}` } });
+    // A read is a use of the key, and has a time.
+    return [answer.status, (await answer.text()).replaceAll(/"(?:last_used_at|counted_until)":"[^"]*"/g, '')];
+  };
+  return Promise.all(['/admin/trail?limit=5', about].map(read));
+}
+
+const codeOf = async (answer: Response) => ((await answer.json()) as { error?: { code: string } }).error?.code;
+
+test('there are operations, each with a name and an address of its own', () => {
+  expect(OPERATIONS.length).toBeGreaterThan(20);
+  expect(new Set(OPERATIONS.map(({ name }) => name)).size).toBe(OPERATIONS.length);
+  // A second name of one operation does the same.
+  const performers = Map.groupBy(OPERATIONS, documentedName);
+  for (const same of performers.values()) expect(new Set(same.map(({ perform }) => perform)).size).toBe(1);
+});
+
+test('each is served, as its definition says, and has a row in the matrix of roles', async () => {
+  const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as {
+    paths: Record<string, Record<string, { summary: string }>>;
+  };
+  for (const { name, method, path, summary } of OPERATIONS) {
+    const documented = paths[path.replace(':id', '{id}')]?.[method.toLowerCase()];
+    expect([name, documented?.summary]).toEqual([name, summary]);
+  }
+  expect(OPERATIONS.map(documentedName).filter((one) => !(one in MATRIX))).toEqual([]);
+});
+
+test('each that has a command is in the help', () => {
+  const commands = OPERATIONS.filter(({ command }) => command !== false).map(({ name }) => name);
+  expect(commands.filter((name) => !(name in HELP))).toEqual([]);
+});
+
+describe('the action of each is for the roles of its row:', () => {
+  for (const operation of OPERATIONS) {
+    test(operation.name, () => {
+      for (const [at, role] of ROLES.entries()) {
+        const isRefused = cellsOf(MATRIX[documentedName(operation)]!, 'own')[at] === 403;
+        const isAllowed = roles.mayTake(role, operation.action);
+        // At other routes no login counts, and a scope decides besides the role.
+        if (operation.path.startsWith('/admin/')) expect([role, isRefused]).toEqual([role, !isAllowed]);
+      }
+    });
+  }
+});
+
+describe('each checks its action itself, where its route did not, before it changes anything:', () => {
+  for (const operation of OPERATIONS) {
+    test(operation.name, async () => {
+      const path = await pathFor(operation);
+      const body = await bodyOf(operation);
+      const state = await stateOf(operation, path);
+      const answer = await refusedBehindTheEdge(operation, path, body);
+      expect([answer.status, await codeOf(answer)]).toEqual([403, 'insufficient_permissions']);
+      expect(await stateOf(operation, path)).toEqual(state);
+    });
+  }
+});
+
+/** Sends a request whose caller is let into the route, and may not take the action. */
+async function refusedBehindTheEdge(operation: Operation, path: string, body: object): Promise<Response> {
+  const { checkAction } = roles;
+  let isBehind = false;
+  using _ = spyOn(roles, 'checkAction').mockImplementation((caller, action) => {
+    const isFirst = !isBehind;
+    isBehind = true;
+    if (isFirst || action !== operation.action) return checkAction(caller, action);
+    throw new SignalboxError('insufficient_permissions', 'The role was taken away.');
+  });
+  return await send(operation, path, { body });
+}
+
+describe('each accepts its own examples, and its answer is as its definition says:', () => {
+  for (const operation of OPERATIONS) {
+    const { name, input, output, examples = {} } = operation;
+    test(name, async () => {
+      for (const { value } of Object.values(examples)) compileCheck(input!)(value);
+      const bodies = await bodiesOf(operation);
+      const check = TypeCompiler.Compile(strict(output));
+      const title = output.title ?? '';
+      expect([title, new Map<string, TSchema>(Object.entries(ANSWERS)).get(title) === output]).toEqual([title, true]);
+      for (const body of bodies) {
+        const answer = await send(operation, await pathFor(operation), { body });
+        const value: unknown = await answer.json();
+        expect([answer.status, value]).toEqual([200, expect.anything()]);
+        expect([...check.Errors(value)]).toEqual([]);
+        expect(answer.headers.has('etag')).toBe(operation.isTagged === true);
+      }
+    });
+  }
+});
+
+describe('a change that is repeated with its Idempotency-Key gets the same answer, and is made once:', () => {
+  for (const operation of CHANGES) {
+    test(operation.name, async () => {
+      const path = await pathFor(operation);
+      const repeated = { body: await bodyOf(operation), headers: { 'idempotency-key': `once ${operation.name}` } };
+      const first = await send(operation, path, repeated);
+      expect(first.status).toBe(200);
+      const answer = await first.text();
+      const state = await stateOf(operation, path);
+      const again = await send(operation, path, repeated);
+      expect([again.status, again.headers.get('x-signalbox-replayed')]).toEqual([200, 'true']);
+      expect(await again.text()).toBe(answer);
+      expect(await stateOf(operation, path)).toEqual(state);
+    });
+  }
+});
+
+describe('a change whose If-Match is of another version is refused, and nothing is changed:', () => {
+  for (const operation of CHANGES.filter(({ takesTags }) => takesTags)) {
+    test(operation.name, async () => {
+      const path = await pathFor(operation);
+      const body = await bodyOf(operation);
+      const state = await stateOf(operation, path);
+      const stale = await send(operation, path, { body, headers: { 'if-match': '"stale"' } });
+      expect([stale.status, await codeOf(stale)]).toEqual([412, 'precondition_failed']);
+      expect(await stateOf(operation, path)).toEqual(state);
+      const etag = stale.headers.get('etag')!;
+      expect((await send(operation, path, { body, headers: { 'if-match': etag } })).status).toBe(200);
+    });
+  }
+});
+
+describe('a change is refused and not made while the store cannot be written:', () => {
+  for (const operation of CHANGES.filter(({ name }) => !WRITES_NOTHING.has(name))) {
+    test(operation.name, async () => {
+      const path = await pathFor(operation);
+      const body = await bodyOf(operation);
+      const state = await stateOf(operation, path);
+      isFull = true;
+      const refused = await send(operation, path, { body }).finally(() => {
+        isFull = false;
+      });
+      expect([refused.status, await codeOf(refused)]).toEqual([503, 'overloaded']);
+      expect(await stateOf(operation, path)).toEqual(state);
+      expect((await send(operation, path, { body })).status).toBe(200);
+    });
+  }
+});

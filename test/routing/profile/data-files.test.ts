@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TSchema } from '@sinclair/typebox';
+import { isCodeLanguage } from '../../../src/core/languages.ts';
+import { SchemaCheck } from '../../../src/core/schema-check.ts';
+import { FEATURE_NAMES } from '../../../src/routing/profile/features.ts';
+import {
+  ExpressionFile,
+  FeatureFile,
+  LetterFile,
+  SignFile,
+  WeightTable,
+  WordLists,
+} from '../../../src/routing/profile/lexicon/data-shapes.ts';
+import { LANGUAGES } from '../../../src/routing/profile/lexicon/lexicon.ts';
+import { SIGNS } from '../../../src/routing/profile/lexicon/signs.ts';
+import { TASKS } from '../../../src/routing/profile/tasks.ts';
+
+const FOLDER = join(import.meta.dir, '../../../src/routing/profile');
+const filesIn = (folder: string) =>
+  readdirSync(join(FOLDER, folder))
+    .flatMap((name) => (name.endsWith('.json') ? join(folder, name) : []))
+    .sort();
+const read = (file: string) => JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
+
+/** The shapes, by a member that only files of this shape have. */
+const SHAPES: Readonly<Record<string, TSchema>> = {
+  features: FeatureFile,
+  signs: SignFile,
+  scripts: LetterFile,
+  expressions: ExpressionFile,
+  rows: WeightTable,
+  lists: WordLists,
+};
+const shapeOf = (file: string): TSchema => SHAPES[Object.keys(SHAPES).find((name) => name in read(file)) ?? '']!;
+
+describe('a data file of the prompt reader', () => {
+  const files = ['.', 'lexicon', 'lexicon/languages'].flatMap(filesIn);
+
+  test.each(files)('%s has its shape, and nothing else', (file) => {
+    expect(new SchemaCheck(shapeOf(file)).errorOf(read(file))).toBeUndefined();
+  });
+
+  test('of words with an empty line, a lone star or an unknown member is found', () => {
+    const check = new SchemaCheck(WordLists);
+    const file = (line: string) => ({ about: 'French', lists: { say: [line] } });
+    expect(check.accepts(file('dit signifi*'))).toBe(true);
+    for (const line of ['', ' dit', 'dit  signifi*', '*', 'si*gn']) expect(check.accepts(file(line))).toBe(false);
+    expect(check.accepts({ ...file('dit'), note: '' })).toBe(false);
+  });
+});
+
+test('every language has words, a verb for each task that needs one, and no sign that does not exist', () => {
+  expect(filesIn('lexicon/languages').map((file) => file.slice(-7, -5))).toEqual([...LANGUAGES].sort());
+  for (const language of LANGUAGES) {
+    const signs = Object.keys(read(`lexicon/languages/${language}.json`).lists);
+    expect([language, signs.filter((sign) => !SIGNS.some((known) => known === sign))]).toEqual([language, []]);
+    expect(signs).toContainValues(['words', 'translate', 'summarize', 'extract', 'classify', 'edit']);
+  }
+});
+
+test('every row of weights is of a feature or a stem, and has a figure for each task', () => {
+  for (const file of ['weights.json', 'stems.json']) {
+    const { tasks, rows } = read(file);
+    expect(tasks).toEqual([...TASKS]);
+    for (const name in rows) expect([name, rows[name].length]).toEqual([name, TASKS.length]);
+  }
+  expect(Object.keys(read('weights.json').rows).filter((name) => !FEATURE_NAMES.includes(name))).toEqual([]);
+});
+
+test('lines of code are of programming languages that exist', () => {
+  const languages = Object.keys(read('lexicon/code-lines.json').expressions).filter(Boolean);
+  expect(languages.filter((name) => !isCodeLanguage(name))).toEqual([]);
+});

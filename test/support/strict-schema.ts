@@ -1,0 +1,19 @@
+import { CloneType, type TSchema } from '@sinclair/typebox';
+
+/** Calls `visit` on a schema and on all within it. */
+export function walk(schema: TSchema, visit: (schema: TSchema, path: string) => void, path = ''): void {
+  visit(schema, path);
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  for (const [name, inner] of Object.entries(properties)) walk(inner, visit, `${path}.${name}`);
+  if (schema.items) walk(schema.items, visit, `${path}[]`);
+  for (const inner of schema.anyOf ?? []) walk(inner, visit, path);
+}
+
+/** A schema that refuses what it does not name. */
+export function strict(schema: TSchema): TSchema {
+  const copy = CloneType(schema);
+  walk(copy, (inner) => {
+    if (inner.properties) inner.additionalProperties = false;
+  });
+  return copy;
+}
