@@ -56,6 +56,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   },
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
+  wallets: async () => (await import('./admin/wallets.ts')).WALLET_OPERATIONS,
   teams: async () => (await import('./admin/teams.ts')).TEAM_OPERATIONS,
   users: async () => (await import('./admin/users.ts')).USER_OPERATIONS,
   traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],

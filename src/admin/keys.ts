@@ -4,14 +4,7 @@ import { KEY_STATES, keyStateOf } from '../access/key-entry.ts';
 import { keyTag } from '../access/key-patch.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
-import {
-  BUDGET_CREDITS_MAX,
-  EXPIRY_MAX_MS,
-  type KeyGrant,
-  OVERLAP_MAX_MS,
-  OVERLAP_MS,
-  statedLimits,
-} from '../access/terms.ts';
+import { EXPIRY_MAX_MS, type KeyGrant, OVERLAP_MAX_MS, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { isOperator, SCOPES, type Scope } from '../core/caller.ts';
 import { ADDRESS_PATTERN } from '../core/holder-address.ts';
 import { changeKey, notThere, suspendKey } from '../operate/key-change.ts';
@@ -524,15 +517,7 @@ export const grantCredits = operation({
   details:
     'Adds to the balance of a key, or takes back from it. The first grant makes a key prepaid: once its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',
   input: f.body('What to grant.', {
-    credits: f.inCommand(
-      f.credits('The amount to add, which is not 0. A negative amount takes Credits back.', 25, {
-        minimum: -BUDGET_CREDITS_MAX,
-        maximum: BUDGET_CREDITS_MAX,
-        // For the document: the operation refuses 0.
-        not: { const: 0 },
-      }),
-      { isPositional: true, form: 'CREDITS' },
-    ),
+    credits: terms.addedCredits,
     note: f.optional(terms.keptText('A note, stored with the entry.', 'invoice 1042')),
   }),
   output: ApiKeyStatus,
@@ -546,9 +531,9 @@ export const grantCredits = operation({
   },
   async run(services, call, { credits, note = '' }) {
     const { keys, store, checkLedger, refresh } = services;
-    if (credits === 0) f.refuse('credits', '`credits` must not be 0.');
+    const grant = terms.grantOf(credits, note);
     await checkLedger();
-    if (!(await grantToKey(call.by, keys, store, call.id, { amount: credits, note }, call.now))) notValid();
+    if (!(await grantToKey(call.by, keys, store, call.id, grant, call.now))) notValid();
     // The grant is stored, so that a failure to refresh must not make it look undone.
     await refresh().catch(() => {});
     return status(call, services);

@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
 import type { BudgetUse, KeyBudget, KeyLimits } from '../core/caller.ts';
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { HolderTerms, MemberTerms } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import * as f from './kit/fields.ts';
@@ -207,3 +207,18 @@ export function patchedGroup(before: HolderTerms, patch: TermsPatch): HolderTerm
   const { budgets, ...terms } = patchedTerms(before, patch);
   return { ...terms, budgets: budgets ?? [] };
 }
+
+/** Credits that a grant adds to a balance. */
+export const addedCredits = f.inCommand(
+  f.credits('The amount to add, which is not 0. A negative amount takes Credits back.', 25, {
+    minimum: -BUDGET_CREDITS_MAX,
+    maximum: BUDGET_CREDITS_MAX,
+    // For the document: `grantOf` refuses 0.
+    not: { const: 0 },
+  }),
+  { isPositional: true, form: 'CREDITS' },
+);
+
+/** A grant by a body. @param amount microcredits @throws SignalboxError for 0 */
+export const grantOf = (amount: Microcredits, note = '') =>
+  amount === 0 ? f.refuse('credits', '`credits` must not be 0.') : { amount, note };

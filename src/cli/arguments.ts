@@ -1,5 +1,4 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { creditsIn } from '../admin/kit/texts.ts';
 import { commandName } from '../core/command-name.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -96,14 +95,6 @@ export function parseCreditArguments(args: readonly string[], usage: string) {
   if (at >= 0) credits.push(args[at]!);
   if (!holder || credits.length > 1) throw new UsageError(usage);
   return { holder, credits: credits[0] ?? null, note: values.note ?? '' };
-}
-
-/** Reads what a grant takes: an ID, an amount to give, or to take back where negative, and a note. Throws UsageError. */
-export function parseGrant(args: readonly string[], usage: string) {
-  const { holder, credits, note } = parseCreditArguments(args, usage);
-  const text = needed(credits, usage);
-  const wrong = `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`;
-  return { holder, amount: needed(creditsIn(text) || null, wrong), note };
 }
 
 /** Reads a whole number of a flag. Throws UsageError. */

@@ -1,12 +1,14 @@
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
+import { showCluster } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { TEAM_OPERATIONS } from '../admin/teams.ts';
 import { showTraffic } from '../admin/traffic.ts';
 import { eraseEntries, KEYS_LOG, listEntries } from '../admin/trail.ts';
 import { reportUsage } from '../admin/usage.ts';
 import { USER_OPERATIONS } from '../admin/users.ts';
+import { WALLET_OPERATIONS } from '../admin/wallets.ts';
 import type { CommandHelp } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
@@ -27,9 +29,10 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   ...Object.fromEntries(
-    [...[...KEY_OPERATIONS, KEYS_LOG, showLedger, reportUsage], ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS]].map(
-      (operation) => [operation.name, helpOf(operation)],
-    ),
+    [
+      ...[...KEY_OPERATIONS, KEYS_LOG, showLedger, reportUsage],
+      ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS, ...WALLET_OPERATIONS],
+    ].map((operation) => [operation.name, helpOf(operation)]),
   ),
   ...Object.fromEntries(
     [...TEAM_OPERATIONS, ...USER_OPERATIONS].map((operation) => [operation.name, helpOf(operation)]),
@@ -80,12 +83,7 @@ Exit code: 2 when something is wrong.`,
     details: 'T is as for ledger export.',
   },
   [eraseEntries.name]: helpOf(eraseEntries),
-  instances: {
-    usage: '[--json] [--data DIR]',
-    summary: 'List the servers at the database, with the policy, version and clock of each.',
-    details: `GET /admin/cluster answers the same.
-Exit code: 2 when they run different policies.`,
-  },
+  instances: helpOf(showCluster),
   'alerts list': {
     usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
     summary: 'List the alerts that people were sent, newest first, and the webhooks that fail.',
@@ -148,20 +146,6 @@ GET /admin/decisions answers the same.`,
   'learn reset': {
     usage: '[--model ID] --yes [--data DIR]',
     summary: 'Leave the scores so far out of the means, of all models or of one.',
-  },
-  'wallets list': {
-    usage: '[--json] [--data DIR]',
-    summary: 'List the wallets of agents that pay, with their balances.',
-  },
-  'wallets show': {
-    usage: 'ADDRESS [--json] [--data DIR]',
-    summary: "Show a wallet's balance, keys and last payments.",
-  },
-  'wallets credit': {
-    usage: 'ADDRESS CREDITS [--note TEXT] [--data DIR]',
-    summary: "Add to a wallet's balance; a negative amount takes back.",
-    details: `To block a wallet, use POST /admin/wallets/{address}/block.
-${DATA}`,
   },
   'plugin new': {
     usage: 'strategy|provider NAME [--dir DIR]',

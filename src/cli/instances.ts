@@ -1,17 +1,16 @@
-import { iso } from '../core/clock.ts';
-import { clusterBody, clusterStatus } from '../operate/cluster.ts';
+import { showCluster } from '../admin/status.ts';
+import { objectOf } from '../core/object.ts';
+import { clusterStatus } from '../operate/cluster.ts';
 import type { ReportSource } from '../store/instance-reports.ts';
-import { parseFlags, SWITCH } from './arguments.ts';
+import { NO_WORTH, runOperation } from './operations.ts';
 import type { CommandResult } from './result.ts';
-import { table } from './terminal.ts';
-import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
 /** Code of a command that found servers with different policies. */
 const SPLIT = 2;
 
 /**
- * `signalbox instances`: the servers at a database, with the policy that each has in force.
+ * `signalbox instances`: the servers at a database, with the active policy of each.
  * @param isServed whether a server holds the store; without one, the last report is of a server that has ended
  */
 export async function runInstances(
@@ -19,26 +18,19 @@ export async function runInstances(
   store: ReportSource,
   isServed: boolean,
 ): Promise<CommandResult> {
-  const { json } = parseFlags(args, { json: SWITCH });
-  const found = await clusterStatus(operator(), store);
-  const status = isServed ? found : { instances: [], isSplit: false };
-  const code = status.isSplit ? SPLIT : 0;
-  if (json) return { text: jsonText(clusterBody(status)), code };
-  if (status.instances.length === 0) return { text: 'No server runs at this database.\n', code };
-  const rows = status.instances.map((one) => [
-    `${one.slot}`,
-    one.name,
-    one.version,
-    one.revision,
-    `${one.rank}`,
-    one.follows,
-    `${iso(one.since).slice(0, 16).replace('T', ' ')}`,
-    `${one.clockOffsetMs} ms`,
-    one.error ?? '-',
-  ]);
-  const head = ['SLOT', 'NAME', 'VERSION', 'POLICY', 'RANK', 'FROM', 'SINCE', 'CLOCK', 'REFUSED'];
-  const isOnePush = new Set(status.instances.map(({ pushed }) => pushed)).size === 1 && status.instances[0]?.pushed;
-  const why = isOnePush ? 'run one push with different variables set: providers differ' : 'run different policies';
-  const note = status.isSplit ? `The servers ${why}.\n` : '';
-  return { text: `${table([head, ...rows])}${note}`, code };
+  const call = { by: operator(), now: 0, id: '', credentials: null, tags: null };
+  const services = {
+    ...NO_WORTH,
+    cluster: async (by: typeof call.by) => {
+      const status = await clusterStatus(by, store);
+      return isServed ? status : { instances: [], isSplit: false };
+    },
+  };
+  let code: CommandResult['code'] = 0;
+  const text = await runOperation(showCluster, args, async () => {
+    const { body } = await showCluster.perform(services, call, {});
+    if (objectOf(body).is_split === true) code = SPLIT;
+    return body;
+  });
+  return { text, code };
 }

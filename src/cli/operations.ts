@@ -7,7 +7,7 @@ import { isObject, objectOf, objectsIn } from '../core/object.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
-import { printed } from './printed.ts';
+import { listIn, printed } from './printed.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
@@ -155,12 +155,17 @@ async function performed(
   const body = await perform(id, input);
   const cursor = cursorOf(operation);
   if (cursor === null || !isObject(body) || body.has_more !== true) return body;
-  const data = objectsIn(body.data);
-  const left = Number(input.limit ?? operation.commandLimit ?? Number.POSITIVE_INFINITY) - data.length;
+  const [name = 'data'] = listIn(operation.output) ?? [];
+  const rows = objectsIn(body[name]);
+  const left = Number(input.limit ?? operation.commandLimit ?? Number.POSITIVE_INFINITY) - rows.length;
   if (left <= 0) return body;
-  const more = { ...input, [cursor]: data.at(-1)?.id, ...(Number.isFinite(left) && { limit: left }) };
-  const rest = await performed(operation, id, more, perform);
-  return { ...objectOf(rest), data: [...data, ...objectsIn(objectOf(rest).data)] };
+  const more = {
+    ...input,
+    [cursor]: body.next_after ?? rows.at(-1)?.id,
+    ...(Number.isFinite(left) && { limit: left }),
+  };
+  const rest = objectOf(await performed(operation, id, more, perform));
+  return { ...rest, [name]: [...rows, ...objectsIn(rest[name])] };
 }
 
 /** A refusal that names the flag in place of the member. */

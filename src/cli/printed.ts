@@ -38,9 +38,12 @@ function linesOf(name: string, whole: TSchema, value: unknown): [name: string, t
   return value.map((one) => [title.replace(/s$/, ''), textOf(field.items, one)]);
 }
 
+/** The member of an answer that is its list, and the schema of this member. */
+export const listIn = ({ properties }: TSchema): [name: string, field: TSchema] | undefined =>
+  Object.entries(properties as Record<string, TSchema>).find(([, field]) => field.items?.properties);
+
 function tableOf({ columns, rows: rowsOf, sum }: Columns, output: TSchema, body: unknown): string {
-  const fields = Object.entries(output.properties as Record<string, TSchema>);
-  const [name = '', list] = fields.find(([, field]) => field.items?.properties) ?? [];
+  const [name = '', list] = listIn(output) ?? [];
   const rows = objectsIn(rowsOf ? rowsOf(body as never) : objectOf(body)[name]);
   const cells = columns.flatMap((column) => columnsOf(column.split('.'), list!.items, rows));
   // A column that no row has anything in tells nothing.

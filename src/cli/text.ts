@@ -1,6 +1,4 @@
 import { relative } from 'node:path';
-import type { Microcredits } from '../core/credits.ts';
-import { creditsText } from '../core/text.ts';
 
 /** A path as a command typed here names it. */
 export function pathText(path: string): string {
@@ -28,9 +26,3 @@ export const fieldLines = (fields: readonly (readonly [name: string, value: stri
 /** `team=search` for each label. */
 export const labelTexts = (labels: Readonly<Record<string, string>>): string[] =>
   Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-
-/** The change that a grant made: `Granted 25 Credits to k7…: 50 Credits in all.` */
-export const grantText = (done: string, amount: Microcredits, owner: string, all: Microcredits): string => {
-  const change = amount > 0 ? `${done} ${creditsText(amount)} to` : `Took ${creditsText(-amount)} back from`;
-  return `${change} ${owner}: ${creditsText(all)} in all.\n`;
-};

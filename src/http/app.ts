@@ -14,6 +14,7 @@ import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
+import { STATUS_OPERATIONS } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
 import { showTraffic } from '../admin/traffic.ts';
@@ -259,6 +260,7 @@ const otherRoutes = (
     .use(alertRoutes({ ...services, alerts }))
     .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
     .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
+    .use(operationRoutes('status', STATUS_OPERATIONS, { ...services, ...status }))
     .use(statusRoutes(services, status))
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))

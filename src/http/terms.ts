@@ -1,19 +1,7 @@
 import type { Caller } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
-import { exactMillionths } from '../core/exact-millionths.ts';
 import type { Principal } from '../operate/principal.ts';
 import type { RequestContext } from '../request/request-context.ts';
-
-/**
- * Reads the Credits of a grant.
- * @returns microcredits, not 0; negative to take back.
- * @throws SignalboxError
- */
-export function grantedAmount(credits: number): Microcredits {
-  const amount = exactMillionths(credits, 'credits');
-  return amount !== 0 ? amount : refuseValue('credits', '`credits` must not be 0.');
-}
 
 /**
  * The principal of a request. The trail names its key, user or subject, the login, the ID of the request and the caller's address.

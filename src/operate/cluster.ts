@@ -1,4 +1,3 @@
-import { iso } from '../core/clock.ts';
 import { type LiveInstance, liveInstances, type ReportSource, revisionsIn } from '../store/instance-reports.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
@@ -16,23 +15,3 @@ export async function clusterStatus(by: Principal, store: ReportSource): Promise
   const instances = await liveInstances(store);
   return { instances, isSplit: revisionsIn(instances).length > 1 };
 }
-
-/** The status as the admin API shows it. */
-export const clusterBody = ({ instances, isSplit }: ClusterStatus) => ({
-  object: 'cluster' as const,
-  is_split: isSplit,
-  data: instances.map((one) => ({
-    slot: one.slot,
-    epoch: one.epoch,
-    name: one.name,
-    version: one.version,
-    policy_revision: one.revision,
-    policy_since: iso(one.since),
-    policy_rank: one.rank,
-    policy_error: one.error,
-    policies_from: one.follows,
-    pushed: one.pushed,
-    clock_offset_ms: one.clockOffsetMs,
-    renewed: one.renewed === null ? null : iso(one.renewed),
-  })),
-});

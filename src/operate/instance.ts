@@ -2,7 +2,6 @@ import type { OpenStore } from '../store/driver.ts';
 import { NEWS_SUBJECTS, type NewsSubject } from '../store/news.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
-import { snakeKeys } from './snake-keys.ts';
 
 /** The place of this server among those of its store, and how old its copies are. */
 export interface InstanceStatus {
@@ -38,9 +37,3 @@ export function instanceStatus(
 }
 
 const wholeOf = (ageMs: number): number | null => (Number.isFinite(ageMs) ? Math.round(ageMs) : null);
-
-/** The status as the admin API shows it. */
-export const instanceBody = ({ copies, ...own }: InstanceStatus) => ({
-  ...snakeKeys(own),
-  copies: copies.map(snakeKeys),
-});

@@ -11,12 +11,12 @@ import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
 
 /** Returns a page of the payments, the newest first. @param bodyOf how the answer shows a payment. Rejects with StoreError. */
-export async function listPayments(
+export async function listPayments<Body>(
   by: Principal,
   payments: Pick<Payments, 'list'>,
   query: PaymentQuery,
-  bodyOf: (payment: Payment) => object,
-): Promise<Page<Payment, object>> {
+  bodyOf: (payment: Payment) => Body,
+): Promise<Page<Payment, Body>> {
   checkAction(by.caller, 'payments.read');
   const all = inBatches<Payment>((last, limit) => payments.list({ ...query, ...(last && { before: last.id }), limit }));
   return await pageOf(all, query.limit, bodyOf);

@@ -1,64 +1,125 @@
 import type { Keys } from '../access/keys.ts';
 import { checkText } from '../access/terms.ts';
+import type { FundStanding } from '../accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isAddress } from '../core/holder-address.ts';
+import { foldJournal } from '../ledger/audit/run.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Blocklist } from '../payments/blocklist.ts';
-import type { OpenStore } from '../store/driver.ts';
+import type { StoreReader } from '../store/driver.ts';
+import type { StoredBalance } from '../store/ledger-table.ts';
 import { readStore } from '../store/open.ts';
+import type { PaymentTable } from '../store/payments.ts';
 import { requestOf, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type CreditGrant, type GrantStore, grantDetails } from './keys.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** The balance of a wallet. */
+/** The balance of a wallet, in microcredits. */
 export interface WalletBalance {
-  /** The address, in lower case. */
-  readonly wallet: string;
-  /** Paid in or granted. */
+  /** Paid in or granted, less fees. */
   readonly granted: Microcredits;
-  readonly spent: Microcredits;
-  readonly isBlocked: boolean;
+  readonly held: Microcredits;
+  /** What a new request may hold. */
+  readonly free: Microcredits;
 }
 
-/** A database to read wallets from, opened beside a server. */
-export interface WalletSource {
-  readonly store: OpenStore;
+/** Where wallets are read and changed: a running server, or a database. */
+export interface WalletSource extends BlockingSource {
+  readonly blocklist: Pick<Blocklist, 'blocked' | 'add' | 'remove'>;
+  readonly store: GrantStore;
   readonly keys: Pick<Keys, 'ofHolder'>;
-  /** The path of the database. */
-  readonly file: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly payments: Pick<PaymentTable, 'list'>;
+  /** All balances, by their holders: wallets and keys. */
+  balances(): Promise<ReadonlyMap<string, WalletBalance>>;
+  /** Null for a holder that was never granted anything and never paid anything in. */
+  balanceOf(holder: string): Promise<WalletBalance | null>;
+  /** Applies at once what was granted. */
+  refresh(): Promise<void>;
 }
+
+/** The balances of a running server. */
+export const servedBalances = (
+  ledger: Pick<Ledger, 'status' | 'balanceOf' | 'refresh'>,
+): Pick<WalletSource, 'balances' | 'balanceOf' | 'refresh'> => {
+  const shown = ({ limit, held, free }: FundStanding) => ({ granted: limit, held, free });
+  return {
+    balances: async () => {
+      const balances = (await ledger.status()).funds.filter(({ title }) => title.kind === 'balance');
+      return new Map(balances.map((fund) => [fund.title.name, shown(fund)]));
+    },
+    balanceOf: async (holder) => {
+      const fund = ledger.balanceOf(holder);
+      return fund && shown(fund);
+    },
+    refresh: () => ledger.refresh(),
+  };
+};
+
+/** The balances of a database. Its journal is read whole for what is held of them. */
+export const storedBalances = (file: string): ReturnType<typeof servedBalances> => {
+  const reading = async <T>(
+    read: (reader: StoreReader, shown: (holder: string, balance: StoredBalance) => WalletBalance) => Promise<T>,
+  ) => {
+    using reader = await readStore(file, ['ledger']);
+    const funds = (await foldJournal(reader.journal)).fundsAt(0).filter(({ kind }) => kind === 'balance');
+    const heldOf = new Map(funds.map(({ name, held }) => [name, held]));
+    return await read(reader, (holder, { granted, spent }) => {
+      const held = heldOf.get(holder) ?? 0;
+      return { granted, held, free: granted - spent - held };
+    });
+  };
+  return {
+    balances: () =>
+      reading(async ({ ledger }, shown) => {
+        const balances = await ledger.balances();
+        return new Map([...balances].map(([holder, balance]) => [holder, shown(holder, balance)]));
+      }),
+    balanceOf: (holder) =>
+      reading(async ({ ledger }, shown) => {
+        const balance = await ledger.balance(holder);
+        return balance && shown(holder, balance);
+      }),
+    // A running server reads what was granted by itself.
+    refresh: async () => {},
+  };
+};
 
 const PAYMENTS_SHOWN = 20;
+const NOTHING: WalletBalance = { granted: 0, held: 0, free: 0 };
 
 /** Returns every wallet with a balance, by its address. Rejects with StoreError. */
-export async function listWallets(by: Principal, { store, file }: WalletSource): Promise<WalletBalance[]> {
+export async function listWallets(by: Principal, { blocklist: { blocked }, balances }: WalletSource) {
   checkAction(by.caller, 'wallets.read');
-  const blocked = new Set(await store.blocklist.all());
-  using reader = await readStore(file, ['ledger']);
-  const balances = await reader.ledger.balances();
-  return [...balances]
+  return [...(await balances())]
     .filter(([holder]) => isAddress(holder))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([wallet, { granted, spent }]) => ({ wallet, granted, spent, isBlocked: blocked.has(wallet) }));
+    .map(([wallet, balance]) => ({ wallet, ...balance, isBlocked: blocked.has(wallet) }));
 }
 
-/**
- * Returns a wallet with its valid keys, oldest first, and its last payments, newest first; null for one that never paid, was granted
- * nothing, has no key and is not blocked. Rejects with StoreError.
- */
-export async function findWallet(by: Principal, { store, keys, file }: WalletSource, wallet: string) {
+/** Returns the figures of a wallet, whether anything is known of it or not. Rejects with StoreError. */
+export async function findWallet(by: Principal, source: WalletSource, wallet: string) {
   checkAction(by.caller, 'wallets.read');
-  using reader = await readStore(file, ['ledger']);
-  const balance = await reader.ledger.balance(wallet);
-  const { granted, spent } = balance ?? { granted: 0, spent: 0 };
-  const isBlocked = (await store.blocklist.all()).includes(wallet);
-  const valid = await keys.ofHolder(wallet);
-  const payments = await store.payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
-  const isUnknown = granted === 0 && spent === 0 && payments.length === 0 && valid.length === 0 && !isBlocked;
-  return isUnknown ? null : { wallet, granted, spent, isBlocked, keys: valid, payments };
+  return await walletOf(source, wallet);
+}
+
+/** A wallet with its balance, its valid keys, oldest first, and its last payments, newest first. */
+export type WalletMoney = Awaited<ReturnType<typeof walletOf>>;
+
+/**
+ * Returns the figures of a wallet, for itself. Rejects with StoreError.
+ * @returns `isKnown`: it has paid, has a key, was granted something or is blocked
+ */
+export async function walletOf({ keys, payments, blocklist, balanceOf }: WalletSource, wallet: string) {
+  const [valid, last, balance] = await Promise.all([
+    keys.ofHolder(wallet),
+    payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null }),
+    balanceOf(wallet),
+  ]);
+  const isBlocked = blocklist.blocked.has(wallet);
+  const isKnown = balance !== null || valid.length > 0 || last.length > 0 || isBlocked;
+  return { wallet, ...(balance ?? NOTHING), isBlocked, isKnown, keys: valid, payments: last };
 }
 
 /**
@@ -67,7 +128,7 @@ export async function findWallet(by: Principal, { store, keys, file }: WalletSou
  */
 export async function creditWallet(
   by: Principal,
-  store: GrantStore,
+  { store, refresh }: Pick<WalletSource, 'store' | 'refresh'>,
   wallet: string,
   grant: CreditGrant,
   now: number,
@@ -76,6 +137,8 @@ export async function creditWallet(
   checkText('note', grant.note);
   const line = lineOf(by, store, 'grant', wallet, grantDetails(grant), now);
   await store.commit([line, store.ledger.grant(wallet, grant.amount, grant.note, now)]);
+  // The grant is stored, so that a failure to refresh must not make it look undone.
+  await refresh().catch(() => {});
 }
 
 /** What wallets are blocked with. */

@@ -1,9 +1,7 @@
 import { MICROCREDITS } from '../core/credits.ts';
-import type { Payment, PaymentPurpose } from '../store/payments.ts';
+import { PAYMENT_PURPOSES, type Payment, type PaymentPurpose } from '../store/payments.ts';
 import { counter } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
-
-const PURPOSES: readonly PaymentPurpose[] = ['chat', 'topup', 'keys'];
 
 /** Counts of quotes and of captured and failed payments since the process started. State: payment counts. */
 export class PaymentCounts {
@@ -30,7 +28,7 @@ export class PaymentCounts {
 
   /** Makes the counters of these networks show 0, so that their first increase is visible. */
   expect(networks: readonly string[]): void {
-    if (networks.length > 0) for (const purpose of PURPOSES) this.#quotes.at(purpose);
+    if (networks.length > 0) for (const purpose of PAYMENT_PURPOSES) this.#quotes.at(purpose);
     for (const network of networks) {
       this.#payments.at(network, 'captured');
       this.#payments.at(network, 'failed');

@@ -13,7 +13,8 @@ export const PAYMENT_STATES = ['settling', 'captured', 'settled', 'unknown', 'fa
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
 /** The purpose of a payment. A quote for one purpose cannot pay for another. */
-export type PaymentPurpose = 'chat' | 'topup' | 'keys';
+export const PAYMENT_PURPOSES = ['chat', 'topup', 'keys'] as const;
+export type PaymentPurpose = (typeof PAYMENT_PURPOSES)[number];
 
 /** A stored payment. Amounts are microcredits except `amount`; times are ms since 1970. */
 export interface Payment {

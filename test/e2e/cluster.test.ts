@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
+import { ClusterStatus } from '../../src/admin/status.ts';
 import type { Timers } from '../../src/core/timers.ts';
-import { ClusterStatus } from '../../src/http/schemas/status.ts';
 import { REPORT_EVERY_MS } from '../../src/server/instance-report.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { World } from '../store/hostile/world.ts';

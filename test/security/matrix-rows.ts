@@ -179,6 +179,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /admin/trail/erase': [403, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/payments': [200, 200, 200, 403, 403, 200, 403, 403],
   'POST /admin/payments/{id}/reconcile': [404, 403, 403, 403, 403, 404, 403, 403],
+  'GET /admin/wallets': [200, 200, 200, 403, 403, 200, 403, 403],
   'GET /admin/wallets/{id}': [404, 404, 404, 403, 403, 404, 403, 403],
   'POST /admin/wallets/{id}/block': [404, 403, 403, 403, 403, 404, 403, 403],
   'POST /admin/wallets/{id}/unblock': [404, 403, 403, 403, 403, 404, 403, 403],

@@ -2,11 +2,14 @@ import { ChildKeyList } from '../../src/admin/child-keys.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/keys.ts';
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
+import { Payment, PaymentList } from '../../src/admin/payments.ts';
+import { ClusterStatus, EndpointList, InstanceStatus } from '../../src/admin/status.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { Removal, Team, TeamList } from '../../src/admin/teams.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { User, UserList } from '../../src/admin/users.ts';
+import { Wallet, WalletList, WalletStatus } from '../../src/admin/wallets.ts';
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
@@ -15,23 +18,8 @@ import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
-import {
-  ClusterStatus,
-  EndpointList,
-  Health,
-  InstanceStatus,
-  LearningStatus,
-  Readiness,
-} from '../../src/http/schemas/status.ts';
-import {
-  Payment,
-  PaymentList,
-  PaymentTerms,
-  Wallet,
-  WalletKey,
-  WalletStatus,
-  WalletTopUp,
-} from '../../src/http/x402/schemas.ts';
+import { Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {
   ChatCompletion,
   ChatCompletionChunk,
@@ -95,6 +83,7 @@ export const ANSWERS = {
   UserList,
   Wallet,
   WalletKey,
+  WalletList,
   WalletStatus,
   WalletTopUp,
 } as const;

@@ -2,12 +2,15 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import type * as keys from '../../admin/keys.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
+import type { PaymentList } from '../../admin/payments.ts';
+import type * as servers from '../../admin/status.ts';
 import type * as subjects from '../../admin/subjects.ts';
 import type * as teams from '../../admin/teams.ts';
 import type * as traffic from '../../admin/traffic.ts';
 import type * as trail from '../../admin/trail.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
 import type * as users from '../../admin/users.ts';
+import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
 import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
@@ -15,15 +18,14 @@ import type * as models from '../../http/schemas/models.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
-import type * as x402 from '../../http/x402/schemas.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
   '/admin/alerts': typeof alerts.AlertList;
-  '/admin/cluster': typeof status.ClusterStatus;
+  '/admin/cluster': typeof servers.ClusterStatus;
   '/admin/decisions': typeof decisions.DecisionList;
-  '/admin/endpoints': typeof status.EndpointList;
-  '/admin/status': typeof status.InstanceStatus;
+  '/admin/endpoints': typeof servers.EndpointList;
+  '/admin/status': typeof servers.InstanceStatus;
   '/admin/keys': typeof keys.ApiKeyList;
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
   '/admin/learning': typeof status.LearningStatus;
@@ -31,7 +33,7 @@ interface ReadSchemas {
   '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
-  '/admin/payments': typeof x402.PaymentList;
+  '/admin/payments': typeof PaymentList;
   '/admin/models': typeof models.DetailedModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/policy/files': typeof tools.PolicyFiles;
@@ -48,7 +50,7 @@ interface ReadSchemas {
   '/admin/usage': typeof AdminUsage;
   '/admin/users': typeof users.UserList;
   [user: `/admin/users/${string}`]: typeof users.UserStatus;
-  [wallet: `/admin/wallets/${string}`]: typeof x402.WalletStatus;
+  [wallet: `/admin/wallets/${string}`]: typeof WalletStatus;
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }
 

@@ -3,7 +3,7 @@ import { BODY_ERRORS, routeDocs } from '../docs/route-docs.ts';
 import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 
-/** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
+/** The documentation of the routes that a signature pays for, and of `/.well-known/x402`. */
 const tag = 'Payments';
 export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and their payments by x402' };
 /** The meanings of IDs in paths, by a part of the path. */
@@ -61,24 +61,6 @@ export const WALLET_KEY = publicDocs({
   errors: SIGNED,
 });
 
-export const WALLET = publicDocs({
-  access: 'wallets.own',
-  summary: 'Your own wallet',
-  description:
-    'Returns the balance, the keys and the last payments of the wallet. It needs a key of a wallet; other keys get 403.',
-  answer: { schema: schemas.Wallet, description: 'The wallet.' },
-  errors: ['insufficient_permissions'],
-});
-
-export const PAYMENT = publicDocs({
-  access: 'payments.own',
-  summary: 'Look up a payment',
-  description:
-    'Available to keys of the wallet that paid, to the API key sent with the payment, and to operators. Other keys get 404.',
-  answer: { schema: schemas.Payment, description: 'The payment.' },
-  errors: ['insufficient_permissions', 'not_found'],
-});
-
 export const WELL_KNOWN = publicDocs({
   access: 'open',
   summary: 'How payments are taken',
@@ -86,62 +68,4 @@ export const WELL_KNOWN = publicDocs({
     'Returns networks, prices and limits, for agents that want to know them in advance. The answer is 404 while payments are off.',
   answer: { schema: schemas.PaymentTerms, description: 'The terms.' },
   errors: ['not_found', 'rate_limit_exceeded'],
-});
-
-export const PAYMENTS = routeDocs({
-  access: 'payments.read',
-  summary: 'List payments',
-  description: 'The payments of agents, newest first.',
-  answer: { schema: schemas.PaymentList, description: 'The payments.' },
-  errorField: 'limit',
-  errors: ['invalid_value', 'out_of_range'],
-});
-
-export const RECONCILE = routeDocs({
-  access: 'payments.change',
-  body: 'none',
-  summary: 'Check a payment on the chain',
-  description:
-    'Checks a payment on the chain now. The server also does so every few seconds while the outcome of a payment is unknown. The body is ignored.',
-  answer: { schema: schemas.Payment, description: 'The current state of the payment.' },
-  errors: ['not_found', 'payment_unavailable'],
-});
-
-export const WALLET_STATUS = routeDocs({
-  access: 'wallets.read',
-  summary: 'Show a wallet',
-  description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
-  errors: ['not_found'],
-});
-
-export const BLOCK = routeDocs({
-  access: 'wallets.change',
-  summary: 'Block a wallet',
-  description:
-    'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.', differs: { is_blocked: true } },
-  requests: examples.BLOCK_REQUESTS,
-  errorField: 'note',
-  errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
-});
-
-export const UNBLOCK = routeDocs({
-  access: 'wallets.change',
-  body: 'none',
-  summary: 'Unblock a wallet',
-  description: 'Unblocking it again changes nothing. The body is ignored.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
-  errors: ['not_found', 'overloaded'],
-});
-
-export const CREDIT = routeDocs({
-  access: 'wallets.change',
-  summary: 'Credit a wallet',
-  description:
-    'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',
-  answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
-  requests: examples.CREDIT_REQUESTS,
-  errorField: 'credits',
-  errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
 });

@@ -16,11 +16,10 @@ import * as docs from './route-docs.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
 import type { X402Services } from './services.ts';
 import { onceSigned, type WalletCall } from './signed-once.ts';
-import { walletBody } from './wallet-body.ts';
 
-/** `/v1/wallets`: payment in advance, keys of a wallet, and its figures. */
+/** `/v1/wallets`: payment in advance, and keys of a wallet. */
 export const walletRoutes = (services: X402Services) =>
-  new Elysia({ name: 'wallets' })
+  new Elysia({ name: 'signed wallets' })
     .post(
       '/v1/wallets/topup',
       // A chain takes its time.
@@ -44,8 +43,7 @@ export const walletRoutes = (services: X402Services) =>
         return newKey(services, { wanted, request, headers: set.headers }, body);
       },
       { ...bodyIn(WalletKeyRequest), ...docs.WALLET_KEY },
-    )
-    .get('/v1/wallets/me', ({ request }) => ownWallet(services, request), docs.WALLET);
+    );
 
 async function topUpRequest({ gateway }: X402Services, body: TopUpRequest, url: string): Promise<WalletRequest> {
   const { payments } = gateway.lease().snapshot;
@@ -92,15 +90,6 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
     const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, terms));
     return { object: 'wallet.key', wallet: signed.payer, id: made.info.id, name, key: made.key, revoked };
   });
-}
-
-async function ownWallet({ gateway, callerOf }: X402Services, request: Request): Promise<object> {
-  const { keyId } = callerOf(request);
-  if (!isAddress(keyId)) {
-    const message = 'This API key does not belong to a wallet. A top-up at /v1/wallets/topup returns a key that does.';
-    throw new SignalboxError('insufficient_permissions', message);
-  }
-  return (await walletBody(gateway, keyId)).body;
 }
 
 const checkName = (name = '') => withinTerms(() => checkText('name', name));

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
-import { InstanceStatus } from '../../../src/http/schemas/status.ts';
+import { InstanceStatus } from '../../../src/admin/status.ts';
 import { commitOf } from '../../../src/server/version.ts';
 import { MAIN, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
 import { instructionsOf, textOf, yamlOf } from './manifests.ts';

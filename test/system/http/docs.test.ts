@@ -7,7 +7,7 @@ import { RouteRequest } from '../../../src/api/route-query.ts';
 import { FeedbackRequest } from '../../../src/core/feedback.ts';
 import * as examples from '../../../src/http/docs/request-examples.ts';
 import * as payments from '../../../src/http/x402/examples.ts';
-import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../../src/http/x402/schemas.ts';
+import { TopUpRequest, WalletKeyRequest } from '../../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../../src/surface/openai-chat/examples.ts';
 import { SURFACES } from '../../../src/surface/surfaces.ts';
 import { everyOperation, operationAnswers } from '../../admin/every-operation.ts';
@@ -129,8 +129,6 @@ describe('the OpenAPI document', () => {
       ...Object.values(examples.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),
       ...Object.values(payments.WALLET_KEY_REQUESTS).map(({ value }) => [WalletKeyRequest, value] as const),
-      ...Object.values(payments.BLOCK_REQUESTS).map(({ value }) => [BlockRequest, value] as const),
-      ...Object.values(payments.CREDIT_REQUESTS).map(({ value }) => [CreditRequest, value] as const),
       ...SURFACES.flatMap(({ docs: { answer, events } }) => [
         [answer.schema, answer.example] as const,
         ...dataIn(events?.example ?? '').map((event) => [events!.schema, event] as const),

@@ -1,0 +1,162 @@
+import { Type } from '@sinclair/typebox';
+import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
+import { idText, parseId } from '../core/id.ts';
+import { findPayment, listPayments, type ReconcilingSource, reconcilePayment } from '../operate/payments.ts';
+import type { Payments } from '../payments/service.ts';
+import { PAYMENT_PURPOSES, PAYMENT_STATES, type Payment as StoredPayment } from '../store/payments.ts';
+import * as f from './kit/fields.ts';
+import { notFound, operationsOn } from './kit/operation.ts';
+
+/** What operations on payments work with. */
+export interface PaymentServices extends ReconcilingSource {
+  readonly payments: Pick<Payments, 'get' | 'list' | 'reconcile'>;
+}
+const operation = operationsOn<PaymentServices>();
+
+const LIMIT = 100;
+const LIMIT_MAX = 1_000;
+
+const WALLET = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b';
+export const walletAddress = f.text('Address of the wallet, in lower case.', WALLET);
+export const tokenAddress = f.text('Contract of the token.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e');
+export const payeeAddress = (description: string) => f.text(description, '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c');
+
+export const Payment = f.named('Payment', 'A payment by x402, with its state.', {
+  object: f.always('payment'),
+  id: f.text('Names the payment.', 'pay_0a4x1wm3zk0'),
+  state: f.word(
+    PAYMENT_STATES,
+    '`settling`: it is being settled. `captured`: it has arrived, and its request runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.',
+    'settled',
+  ),
+  purpose: f.word(PAYMENT_PURPOSES, 'Its purpose: a completion, or a top-up.'),
+  network: f.text('CAIP-2.', 'eip155:84532'),
+  asset: tokenAddress,
+  payer: walletAddress,
+  pay_to: payeeAddress('Whom it was paid to.'),
+  amount_atomic: f.as('amount', f.text('The amount paid, in atomic units of the asset.', '3250')),
+  paid_credits: f.as('paid', f.credits('The value of that amount.', 3.25)),
+  fee_credits: f.as(
+    'fee',
+    f.credits('The cost of its settlement; 0 once waived, as for a request that was charged nothing.', 1),
+  ),
+  charged_credits: f.as(
+    'charged',
+    f.orNull(
+      f.credits(
+        'The charge of its request: 0 where none ran on it. Null before that is known, and where the chain has told later that it had arrived.',
+        1.09,
+      ),
+    ),
+  ),
+  balance_added_credits: f.as(
+    'balanceAdded',
+    f.orNull(
+      f.credits(
+        'The part that became balance of the wallet: paid less fee and charge. Null before it is settled.',
+        1.16,
+      ),
+    ),
+  ),
+  decision_id: f.as('decision', f.orNull(f.text('The decision that it paid for; null for none.', 'dec_0a4x1wm3zk0'))),
+  transaction: f.orNull(f.text('Hash of the transaction; null while none is known.')),
+  error: f.orNull(f.text('Why it failed or is unknown; null otherwise.')),
+  created_at: f.as('created', f.moment('When it was offered.')),
+  updated_at: f.as('updated', f.moment('When it last changed.')),
+});
+
+export const PaymentList = f.named('PaymentList', 'Payments.', {
+  object: f.always('list'),
+  data: f.list(Payment, 'Newest first. For the next page send the last `id` as `before`.'),
+  has_more: f.flag('Whether older payments match, too.', false),
+});
+
+/** A payment as answers show it. */
+export const shownPayment = (payment: StoredPayment): f.ValueOf<typeof Payment> => {
+  const { id, state, amount, paid, fee, charged, decision } = payment;
+  return {
+    ...payment,
+    object: 'payment',
+    id: idText('pay_', id),
+    amount: String(amount),
+    balanceAdded: state === 'settled' ? paid - fee - (charged ?? 0) : null,
+    decision: decision === null ? null : idText('dec_', decision),
+  };
+};
+
+// The answer must not reveal that the payment of another caller exists.
+const unknown = () => notFound('No payment has this ID, or this key may not see it.');
+
+/** `/admin/payments`: the payments of agents. */
+export const PAYMENT_OPERATIONS = [
+  operation({
+    name: 'payments list',
+    http: 'GET /admin/payments',
+    action: 'payments.read',
+    command: false,
+    summary: 'List payments',
+    details: 'The payments of agents, newest first.',
+    input: f.body('Which payments.', {
+      state: f.optional(f.word(PAYMENT_STATES, 'Only those in this state.')),
+      wallet: f.optional(f.formed('Only those of this wallet.', { pattern: ADDRESS_PATTERN })),
+      limit: f.optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: LIMIT_MAX,
+          description: `How many at most; ${LIMIT} unless given. A page also ends at 1 MiB.`,
+        }),
+      ),
+      before: f.optional(f.formed('Only those made before the payment with this ID.', { pattern: '^pay_' })),
+    }),
+    output: PaymentList,
+    answer: 'The payments.',
+    errorField: 'limit',
+    async run({ payments }, { by }, { state = null, wallet, limit = LIMIT, before }) {
+      const query = {
+        state,
+        payer: wallet === undefined ? null : payerIn(wallet),
+        limit,
+        before: before === undefined ? null : placeOf(before),
+      };
+      const { data, hasMore } = await listPayments(by, payments, query, shownPayment);
+      return { object: 'list' as const, data, hasMore };
+    },
+  }),
+  operation({
+    name: 'payments reconcile',
+    http: 'POST /admin/payments/:id/reconcile',
+    action: 'payments.change',
+    command: false,
+    // A chain takes its time.
+    isLong: true,
+    summary: 'Check a payment on the chain',
+    details:
+      'Checks a payment on the chain now. The server also does so every few seconds while the outcome of a payment is unknown. The body is ignored.',
+    output: Payment,
+    answer: 'The current state of the payment.',
+    errors: ['payment_unavailable'],
+    run: async (source, { by, id }) => shownPayment((await reconcilePayment(by, source, id)) ?? unknown()),
+  }),
+];
+
+/** `GET /v1/payments/{id}`: a payment, for its payer. */
+export const showPayment = operation({
+  name: 'payment',
+  http: 'GET /v1/payments/:id',
+  action: 'payments.own',
+  tag: 'Payments',
+  command: false,
+  summary: 'Look up a payment',
+  details:
+    'Available to keys of the wallet that paid, to the API key sent with the payment, and to operators. Other keys get 404.',
+  output: Payment,
+  answer: 'The payment.',
+  errors: ['insufficient_permissions'],
+  run: async ({ payments }, { by, id }) => shownPayment((await findPayment(by, payments, id)) ?? unknown()),
+});
+
+const payerIn = (text: string): string =>
+  addressOf(text) ?? f.refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
+
+const placeOf = (text: string): number =>
+  parseId('pay_', text) ?? f.refuse('before', '`before` must be the ID of a payment.');

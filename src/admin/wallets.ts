@@ -1,0 +1,209 @@
+import { Type } from '@sinclair/typebox';
+import { SignalboxError } from '../core/errors.ts';
+import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/holder-address.ts';
+import {
+  blockWallet,
+  creditWallet,
+  findWallet,
+  listWallets,
+  unblockWallet,
+  type WalletMoney,
+  type WalletSource,
+  walletOf,
+} from '../operate/wallets.ts';
+import * as f from './kit/fields.ts';
+import { type Call, notFound, operationsOn } from './kit/operation.ts';
+import { Payment, shownPayment, walletAddress } from './payments.ts';
+import * as terms from './terms.ts';
+
+/** What operations on wallets work with. */
+export interface WalletServices {
+  readonly wallets: WalletSource;
+}
+const operation = operationsOn<WalletServices>();
+
+const LIMIT_MAX = 1_000;
+
+export const walletBalance = f.as(
+  'free',
+  f.credits('The amount it may still spend, less the holds of running requests.', 996.75),
+);
+const balance = {
+  balance_credits: walletBalance,
+  held_credits: f.as('held', f.credits('The holds of running requests.', 0)),
+  granted_credits: f.as(
+    'granted',
+    f.credits('All that was paid in or credited, less the fees of settlements and amounts taken back.', 1_000),
+  ),
+};
+const WalletKey = f.inCommand(
+  f.shape('A key.', {
+    id: f.text('Names the key; no secret.', 'k7mw2pq9x4ta'),
+    name: f.text('As it was asked for.', 'agent-7'),
+    created_at: f.moment('When it was made.'),
+    last_used_at: f.orNull(f.moment('When it was last let in; null for never.')),
+  }),
+  { text: ({ id, name }: Readonly<Record<'id' | 'name', string>>) => (name === '' ? id : `${id} (${name})`) },
+);
+const PaymentLine = f.inCommand(Payment, {
+  text: ({ id, created_at, state, purpose, network, paid_credits, transaction }: Record<string, string | null>) =>
+    [id, created_at, state, purpose, network, `${paid_credits} Credits`, transaction].filter(Boolean).join(', '),
+});
+const wallet = {
+  object: f.always('wallet'),
+  wallet: walletAddress,
+  ...balance,
+  keys: f.list(WalletKey, 'Those that work.'),
+  payments: f.list(PaymentLine, 'The last 20, newest first.'),
+};
+const is_blocked = f.flag('Whether the wallet is blocked.');
+
+export const Wallet = f.named('Wallet', 'A wallet with its balance, keys and payments.', wallet);
+export const WalletStatus = f.named('WalletStatus', 'A wallet, as the operator sees it.', { ...wallet, is_blocked });
+export const WalletList = f.named('WalletList', 'The balances of wallets.', {
+  object: f.always('list'),
+  data: f.list(f.shape('A wallet.', { wallet: walletAddress, ...balance, is_blocked }), 'By address.'),
+  has_more: f.flag('Whether more follow.', false),
+  next_after: f.orNull(f.text('The value of `after` for the next page; null on the last.')),
+});
+
+const shown = ({ keys, payments, ...money }: WalletMoney) => ({
+  object: 'wallet' as const,
+  ...money,
+  keys,
+  payments: payments.map(shownPayment),
+});
+
+/** @param isKnown whether the wallet was blocked before */
+async function status({ by }: Call, source: WalletSource, address: string, isKnown = false) {
+  const found = await findWallet(by, source, address);
+  if (!found.isKnown && !isKnown) notFound('This wallet has never paid here.');
+  return shown(found);
+}
+
+/** The text is not repeated: somebody may have put a key in its place. */
+const addressIn = ({ id }: Call): string => addressOf(id) ?? notFound(`The address of a wallet is ${ADDRESS_FORM}.`);
+
+const ANSWER = { output: WalletStatus, answer: 'The wallet.' } as const;
+
+/** `/admin/wallets` and `signalbox wallets`: the wallets of agents that pay. */
+export const WALLET_OPERATIONS = [
+  operation({
+    name: 'wallets list',
+    http: 'GET /admin/wallets',
+    action: 'wallets.read',
+    summary: 'List the wallets',
+    details: 'Lists the wallets of agents that have a balance, by address, with what is left of it.',
+    input: f.body('Which wallets.', {
+      after: f.optional(f.formed('`next_after` of the page before.', { pattern: ADDRESS_PATTERN })),
+      limit: f.optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: LIMIT_MAX,
+          description: `How many at most; ${LIMIT_MAX} unless given.`,
+        }),
+      ),
+    }),
+    output: WalletList,
+    answer: 'The wallets.',
+    errorField: 'limit',
+    prints: { columns: ['wallet', 'granted_credits', 'held_credits', 'balance_credits', 'is_blocked'] },
+    async run({ wallets }, { by }, { after, limit = LIMIT_MAX }) {
+      const last = after === undefined ? '' : addressOf(after);
+      if (last === null) f.refuse('after', '`after` must be `next_after` of the page before.');
+      const following = (await listWallets(by, wallets)).filter(({ wallet: address }) => address > last);
+      const data = following.slice(0, limit);
+      const hasMore = data.length < following.length;
+      return { object: 'list' as const, data, hasMore, nextAfter: hasMore ? data.at(-1)!.wallet : null };
+    },
+  }),
+  operation({
+    name: 'wallets show',
+    http: 'GET /admin/wallets/:id',
+    action: 'wallets.read',
+    summary: 'Show a wallet',
+    details: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
+    ...ANSWER,
+    run: ({ wallets }, call) => status(call, wallets, addressIn(call)),
+  }),
+  operation({
+    name: 'wallets block',
+    http: 'POST /admin/wallets/:id/block',
+    action: 'wallets.change',
+    summary: 'Block a wallet',
+    details:
+      'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
+    input: f.body('Why.', { note: f.optional(terms.keptText('A note, stored with it.', 'abuse, ticket 88')) }),
+    ...ANSWER,
+    differs: { is_blocked: true },
+    examples: { plain: { summary: 'With the reason', value: { note: 'abuse, ticket 88' } } },
+    errorField: 'note',
+    prints: (_, id) => `Blocked ${id}. Its keys and signatures are refused until you unblock it.\n`,
+    async run({ wallets }, call, { note = '' }) {
+      const address = addressIn(call);
+      await blockWallet(call.by, wallets, address, note);
+      return status(call, wallets, address);
+    },
+  }),
+  operation({
+    name: 'wallets unblock',
+    http: 'POST /admin/wallets/:id/unblock',
+    action: 'wallets.change',
+    summary: 'Unblock a wallet',
+    details: 'Unblocking it again changes nothing. The body is ignored.',
+    ...ANSWER,
+    errors: ['overloaded'],
+    prints: (_, id) => `Unblocked ${id}.\n`,
+    async run({ wallets }, call) {
+      const address = addressIn(call);
+      await unblockWallet(call.by, wallets, address);
+      return status(call, wallets, address, true);
+    },
+  }),
+  operation({
+    name: 'wallets credit',
+    http: 'POST /admin/wallets/:id/credit',
+    action: 'wallets.change',
+    summary: 'Credit a wallet',
+    details:
+      'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',
+    input: f.body('A change of the balance.', {
+      credits: terms.addedCredits,
+      note: f.optional(terms.keptText('A note, stored with it.', 'abuse, ticket 88')),
+    }),
+    ...ANSWER,
+    examples: {
+      add: { summary: 'Add', value: { credits: 25, note: 'goodwill' } },
+      back: { summary: 'Take back', value: { credits: -5 } },
+    },
+    errorField: 'credits',
+    async run({ wallets }, call, { credits, note }) {
+      const address = addressIn(call);
+      await creditWallet(call.by, wallets, address, terms.grantOf(credits, note), call.now);
+      return status(call, wallets, address);
+    },
+  }),
+];
+
+/** `GET /v1/wallets/me`: the wallet of the key that the request bears. */
+export const showOwnWallet = operation({
+  name: 'wallet',
+  http: 'GET /v1/wallets/me',
+  action: 'wallets.own',
+  tag: 'Payments',
+  command: false,
+  summary: 'Your own wallet',
+  details:
+    'Returns the balance, the keys and the last payments of the wallet. It needs a key of a wallet; other keys get 403.',
+  output: Wallet,
+  answer: 'The wallet.',
+  errors: ['insufficient_permissions'],
+  async run({ wallets }, { by }) {
+    const { keyId } = by.caller;
+    if (isAddress(keyId)) return shown(await walletOf(wallets, keyId));
+    throw new SignalboxError(
+      'insufficient_permissions',
+      'This API key does not belong to a wallet. A top-up at /v1/wallets/topup returns a key that does.',
+    );
+  },
+});
