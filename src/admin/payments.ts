@@ -1,15 +1,20 @@
 import { Type } from '@sinclair/typebox';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
 import { idText, parseId } from '../core/id.ts';
-import { findPayment, listPayments, type ReconcilingSource, reconcilePayment } from '../operate/payments.ts';
-import type { Payments } from '../payments/service.ts';
+import {
+  findPayment,
+  listPayments,
+  type PaymentSource,
+  type ReconcilingSource,
+  reconcilePayment,
+} from '../operate/payments.ts';
 import { PAYMENT_PURPOSES, PAYMENT_STATES, type Payment as StoredPayment } from '../store/payments.ts';
 import * as f from './kit/fields.ts';
 import { notFound, operationsOn } from './kit/operation.ts';
 
 /** What operations on payments work with. */
 export interface PaymentServices extends ReconcilingSource {
-  readonly payments: Pick<Payments, 'get' | 'list' | 'reconcile'>;
+  readonly payments: PaymentSource;
 }
 const operation = operationsOn<PaymentServices>();
 

@@ -1,8 +1,7 @@
 import { roleOf } from '../core/caller.ts';
 import { parseId } from '../core/id.ts';
-import type { Payments } from '../payments/service.ts';
 import { inBatches } from '../store/batches.ts';
-import type { Payment, PaymentQuery } from '../store/payments.ts';
+import type { Payment, PaymentQuery, PaymentTable } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -10,10 +9,16 @@ import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
 
+/** The stored payments, and the chain that knows how each ended. */
+export interface PaymentSource extends Pick<PaymentTable, 'get' | 'list'> {
+  /** Asks the chain about a payment now. Null for an unknown ID. Rejects with SignalboxError `payment_unavailable`. */
+  reconcile(id: number): Promise<Payment | null>;
+}
+
 /** Returns a page of the payments, the newest first. @param bodyOf how the answer shows a payment. Rejects with StoreError. */
 export async function listPayments<Body>(
   by: Principal,
-  payments: Pick<Payments, 'list'>,
+  payments: Pick<PaymentSource, 'list'>,
   query: PaymentQuery,
   bodyOf: (payment: Payment) => Body,
 ): Promise<Page<Payment, Body>> {
@@ -29,7 +34,7 @@ export async function listPayments<Body>(
  */
 export async function findPayment(
   { caller }: Principal,
-  payments: Pick<Payments, 'get'>,
+  payments: Pick<PaymentSource, 'get'>,
   id: string,
 ): Promise<Payment | null> {
   checkAction(caller, 'payments.own');
@@ -41,7 +46,7 @@ export async function findPayment(
 
 /** What the state of a payment is asked with. */
 export interface ReconcilingSource {
-  readonly payments: Pick<Payments, 'get' | 'reconcile'>;
+  readonly payments: Pick<PaymentSource, 'get' | 'reconcile'>;
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
   readonly log: Pick<Log, 'info'>;
   /** Milliseconds since 1970. */
