@@ -12,9 +12,6 @@ const SELECT_EPOCH = sql(
   'SELECT coalesce(max(epoch), 0) AS epoch, coalesce(max(ids_through), 0) AS ids FROM instances',
 );
 const SELECT_TERMS = sql('SELECT usd_per_credit, budgets, rank FROM terms');
-const SELECT_FUNDS =
-  sql(`SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq
-    FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund ORDER BY r.id`);
 const SELECT_DONE = sql('SELECT name, amount, time FROM done_once ORDER BY name');
 const SELECT_REQUESTED = sql(
   `SELECT kind, key_id, reservation, amount, note, time FROM adjustments WHERE adopted = 0 ORDER BY id`,
@@ -103,8 +100,12 @@ const CHANGES: Readonly<Record<string, TableChange>> = {
 };
 
 async function copyBooks(from: SqlReader, to: SqliteTarget): Promise<void> {
-  await to.insert('funds', await from.query<CopiedRow>(SELECT_FUNDS));
   const journal = postgresJournal(from, null);
+  for await (const rows of journal.funds())
+    await to.insert(
+      'funds',
+      rows.map(({ afterSeq: after_seq, ...row }) => ({ ...row, after_seq })),
+    );
   for await (const rows of journal.spend()) await to.insert('spend', rows.map(spendOf));
   const balances = await journal.balances();
   await to.insert(
