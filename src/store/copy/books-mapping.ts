@@ -1,26 +1,12 @@
-import type { OpenReservation } from '../journal-reader.ts';
+import type { FundRow, OpenReservation } from '../journal-reader.ts';
 import { balanceText, digestOf } from '../postgres/books/names.ts';
 import { first, type SqlReader, sql } from '../sql/statement.ts';
+import { sqliteJournal } from '../sqlite/books/journal-reader.ts';
 import { type Balance, recover } from '../sqlite/books/recover.ts';
 import { SELECT_STATE, type StateRow } from '../sqlite/books/tables.ts';
 import { type CopiedRow, idsIn } from './tables.ts';
 
-const SELECT_FUNDS = sql(`SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq
-    FROM funds ORDER BY id`);
 const SELECT_OPENED = sql('SELECT max(funds, 1) AS number FROM news');
-
-interface FundRow {
-  readonly id: number;
-  readonly kind: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly definition: string;
-  readonly starts: number;
-  readonly ends: number | null;
-  readonly most: number;
-  readonly opening: number;
-  readonly afterSeq: number;
-}
 
 /** A fund of which SQLite has a row for each time that it was named anew. */
 interface MappedFund {
@@ -86,7 +72,7 @@ export class BooksMapping {
     const state = await first<StateRow>(from, SELECT_STATE);
     const found = await recover(from, state ?? { through: 0, open: '[]' });
     const opened = await first<{ number: number }>(from, SELECT_OPENED);
-    const rows = await from.query<FundRow>(SELECT_FUNDS);
+    const rows = (await Array.fromAsync(sqliteJournal(from).funds())).flat();
     return new BooksMapping(rows, [...found.open.values()], found.balances, opened?.number ?? 1);
   }
 
@@ -122,8 +108,8 @@ export class BooksMapping {
   }
 
   #addBalance(holder: string): void {
-    const row = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: null };
-    const none = { ...row, id: 0, most: 0, opening: 0, afterSeq: 0 };
+    const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: null } as const;
+    const none = { ...title, id: 0, most: 0, opening: 0, afterSeq: 0 };
     this.#funds.getOrInsertComputed(keyOf(none), () => ({ id: this.#funds.size + 1, last: none, spent: 0, held: 0 }));
   }
 

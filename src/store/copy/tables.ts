@@ -20,6 +20,14 @@ export interface CopyTarget {
 /** Rows that are in memory at once: some have long texts. */
 const PAGE_ROWS = 500;
 
+/** What a copy makes of the rows of a table. */
+export interface TableChange {
+  /** Columns that it leaves out. */
+  readonly without?: readonly string[];
+  /** @returns null for a row that it leaves out */
+  readonly rowOf?: (row: CopiedRow) => CopiedRow | null;
+}
+
 /** Tables that the two databases have each in its own way, or that are of servers which run. All others are copied as they are. */
 const APART: ReadonlySet<string> = new Set([
   ...['accounts', 'adjustments', 'balances', 'budgets', 'checkpoint', 'funds', 'journal', 'spend', 'tariffs'],
@@ -45,10 +53,7 @@ export async function tablesOf(sqlite: SqlReader): Promise<ReadonlyMap<string, C
 }
 
 /** Reads a table in pages, in the order of its key. */
-export async function* rowsOf(
-  db: SqlReader,
-  { name, columns, key }: CopiedTable,
-): AsyncGenerator<readonly CopiedRow[], void> {
+async function* rowsOf(db: SqlReader, { name, columns, key }: CopiedTable): AsyncGenerator<readonly CopiedRow[], void> {
   const keys = key.map(quoted).join(', ');
   const select = `SELECT ${columns.map(quoted).join(', ')} FROM ${name}`;
   const end = `ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
@@ -65,27 +70,24 @@ export async function* rowsOf(
   }
 }
 
-/** Copies the tables that both databases have alike. */
-export async function copyAlike(
+/** Copies the tables that both databases have, as they are or with the change that is stated. */
+export async function copyTables(
   tables: ReadonlyMap<string, CopiedTable>,
   from: SqlReader,
   to: CopyTarget,
+  changes: Readonly<Record<string, TableChange>>,
 ): Promise<void> {
   for (const table of tables.values()) {
-    if (APART.has(table.name)) continue;
-    for await (const rows of rowsOf(from, table)) await to.insert(table.name, rows);
+    const change = changes[table.name];
+    if (!change && APART.has(table.name)) continue;
+    const { without = [], rowOf = (row: CopiedRow) => row } = change ?? {};
+    const columns = table.columns.filter((column) => !without.includes(column));
+    for await (const rows of rowsOf(from, { ...table, columns }))
+      await to.insert(
+        table.name,
+        rows.map(rowOf).filter((row) => row !== null),
+      );
   }
-}
-
-/** A table with some columns left out, or with others. @throws RangeError where there is none */
-export function tableWithout(
-  tables: ReadonlyMap<string, CopiedTable>,
-  name: string,
-  without: readonly string[] = [],
-): CopiedTable {
-  const table = tables.get(name);
-  if (!table) throw new RangeError(`there is no table ${name}`);
-  return { ...table, columns: table.columns.filter((column) => !without.includes(column)) };
 }
 
 export const idsIn = (funds: unknown): readonly number[] =>

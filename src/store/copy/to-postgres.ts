@@ -11,19 +11,10 @@ import { boundsFrom } from '../postgres/partitions.ts';
 import { first, type SqlReader, sql } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import { BooksMapping } from './books-mapping.ts';
-import {
-  type CopiedRow,
-  type CopiedTable,
-  type CopyTarget,
-  copyAlike,
-  rowsOf,
-  tablesOf,
-  tableWithout,
-} from './tables.ts';
+import { type CopiedRow, type CopyTarget, copyTables, type TableChange, tablesOf } from './tables.ts';
 
 const SELECT_INSTANCE = sql('SELECT ids_through AS ids FROM instances');
 const SELECT_FENCE = sql('SELECT epoch FROM fence');
-const SELECT_BUDGETS = sql('SELECT generation, name, definition FROM budgets WHERE retired = 0 ORDER BY generation');
 const SELECT_CHECKPOINT = sql('SELECT through, charged, usd_per_credit, budgets, rank FROM checkpoint');
 /** Numbers of adjustments that programs make of the time are far above. */
 const COUNTED_IDS = 1_000_000_000;
@@ -109,18 +100,14 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
     const to = new PostgresTarget(connection);
     await to.begin();
     const tables = await tablesOf(from);
-    await copyAlike(tables, from, to);
-    await copyRecords(tables, from, to);
-    await copyBooks(tables, from, to);
+    const mapping = await BooksMapping.of(from);
+    await copyTables(tables, from, to, changesFor(mapping));
+    await to.run(INDEX_RECORDS);
+    await copyBooks(from, to, mapping);
     const fence = tables.has('fence') ? await first<{ epoch: number }>(from, SELECT_FENCE) : null;
     const instance = await first<{ ids: number }>(from, SELECT_INSTANCE);
     const last = { slot: 0, epoch: fence?.epoch ?? 0, until: 0, ids_through: instance?.ids ?? 0, is_released: 1 };
     await to.insert('instances', [last]);
-    for await (const rows of rowsOf(from, tableWithout(tables, 'traffic_counting')))
-      await to.insert(
-        'traffic_counting',
-        rows.map((row) => ({ ...row, old_before: 0 })),
-      );
     await to.finish((await first<{ id: number }>(from, SELECT_LAST_REQUEST))?.id ?? 0);
   } catch (cause) {
     throw cause instanceof StoreError ? cause : failureOf('Cannot copy to the database', cause);
@@ -130,49 +117,39 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
 }
 
 /** The index of SQLite may be behind its records, and has those of version 0.1, which are left out. */
-async function copyRecords(
-  tables: ReadonlyMap<string, CopiedTable>,
-  from: SqlReader,
-  to: PostgresTarget,
-): Promise<void> {
-  for await (const rows of rowsOf(from, tableWithout(tables, 'record_index'))) {
-    const kept = rows.filter(({ seq }) => seq !== null);
-    await to.insert(
-      'record_index',
-      kept.map(({ seq: _, ...row }) => row),
-    );
-  }
-  await to.run(`DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
+const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
     WITH missing AS (
       INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id)
         SELECT id, key_id, operation, status, model, task, session, team_id, user_id FROM records ON CONFLICT DO NOTHING RETURNING id
     )
     INSERT INTO record_labels (name, value, id)
       SELECT l.key, l.value, r.id FROM records AS r JOIN missing AS m ON m.id = r.id, json_each_text(r.labels::json) AS l
-      ON CONFLICT DO NOTHING`);
-}
+      ON CONFLICT DO NOTHING`;
 
-async function copyBooks(tables: ReadonlyMap<string, CopiedTable>, from: SqlReader, to: PostgresTarget): Promise<void> {
-  await copyNamed(from, to, tableWithout(tables, 'accounts', ['agent_wallet']), (row) => {
-    const { key_id: keyId, team_id: team, user_id: user, ...rest } = row;
-    // A row of `accounts` as the books wrote it.
-    return accountText(dimensionsOf({ ...rest, keyId, team, user } as unknown as AccountRow));
-  });
-  // As the books wrote it, too.
-  await copyNamed(from, to, tableWithout(tables, 'tariffs'), (row) => tariffText(row as unknown as Tariff));
-  const budgets = await from.query<CopiedRow & Pick<Budget, 'name' | 'definition'>>(SELECT_BUDGETS);
-  const named = budgets.map((row) => ({ ...row, digest: bytesOf(budgetText(row)) }));
-  await to.insert('budgets', named);
-  const mapping = await BooksMapping.of(from);
-  for await (const rows of rowsOf(from, tableWithout(tables, 'journal')))
-    await to.insert(
-      'journal',
-      rows.map((row) => mapping.entry(row)),
-    );
+const changesFor = (mapping: BooksMapping): Readonly<Record<string, TableChange>> => ({
+  // Rows as the books wrote them.
+  accounts: {
+    without: ['agent_wallet'],
+    rowOf: named(({ key_id: keyId, team_id: team, user_id: user, ...row }) =>
+      accountText(dimensionsOf({ ...row, keyId, team, user } as unknown as AccountRow)),
+    ),
+  },
+  tariffs: { rowOf: named((row) => tariffText(row as unknown as Tariff)) },
+  budgets: {
+    rowOf: ({ retired, ...row }) =>
+      retired === 1 ? null : { ...row, digest: bytesOf(budgetText(row as unknown as Budget)) },
+  },
+  journal: { rowOf: (row) => mapping.entry(row) },
+  record_index: { rowOf: ({ seq, ...row }) => (seq === null ? null : row) },
+  spend: {},
+  traffic_counting: { rowOf: (row) => ({ ...row, old_before: 0 }) },
+});
+
+/** What stands beside the entries, once all of them have come. */
+async function copyBooks(from: SqlReader, to: PostgresTarget, mapping: BooksMapping): Promise<void> {
   for (const [table, rows] of mapping.rest()) {
     for (let at = 0; at < rows.length; at += 500) await to.insert(table, rows.slice(at, at + 500));
   }
-  for await (const rows of rowsOf(from, tableWithout(tables, 'spend'))) await to.insert('spend', rows);
   const [{ through, charged, ...terms } = {}] = await from.query<CopiedRow>(SELECT_CHECKPOINT);
   await to.insert('folded', [{ id: 1, through: through ?? 0, charged: charged ?? 0, at: 0 }]);
   await to.insert('terms', [{ id: 1, ...terms }]);
@@ -180,23 +157,15 @@ async function copyBooks(tables: ReadonlyMap<string, CopiedTable>, from: SqlRead
   await to.insert('done_once', await from.query<CopiedRow>(SELECT_DONE));
 }
 
-/** Rows with the digest of their text. SQLite may have the same twice: then the later ones are found by their number alone. */
-async function copyNamed(
-  from: SqlReader,
-  to: CopyTarget,
-  table: CopiedTable,
-  textOf: (row: CopiedRow) => string,
-): Promise<void> {
+/** Adds the digest of its text to a row. SQLite may have the same twice: then the later ones are found by their number alone. */
+function named(textOf: (row: CopiedRow) => string): (row: CopiedRow) => CopiedRow {
   const seen = new Set<string>();
-  for await (const rows of rowsOf(from, table)) {
-    const named = rows.map((row) => {
-      const text = textOf(row);
-      const digest = bytesOf(seen.has(text) ? `${text} ${row.id}` : text);
-      seen.add(text);
-      return { ...row, digest };
-    });
-    await to.insert(table.name, named);
-  }
+  return (row) => {
+    const text = textOf(row);
+    const digest = bytesOf(seen.has(text) ? `${text} ${row.id}` : text);
+    seen.add(text);
+    return { ...row, digest };
+  };
 }
 
 const bytesOf = (text: string): Uint8Array => Uint8Array.fromHex(digestOf(text));

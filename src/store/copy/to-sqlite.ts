@@ -6,29 +6,16 @@ import { openSqlite } from '../sqlite/database.ts';
 import { failureOf } from '../sqlite/fault.ts';
 import { FENCE_TABLE } from '../sqlite/fence.ts';
 import { ALL_TABLES } from '../sqlite/open.ts';
-import {
-  type CopiedRow,
-  type CopiedTable,
-  type CopyTarget,
-  copyAlike,
-  rowsOf,
-  tablesOf,
-  tableWithout,
-} from './tables.ts';
+import { type CopiedRow, type CopyTarget, copyTables, type TableChange, tablesOf } from './tables.ts';
 
 const SELECT_EPOCH = sql(
   'SELECT coalesce(max(epoch), 0) AS epoch, coalesce(max(ids_through), 0) AS ids FROM instances',
 );
 const SELECT_TERMS = sql('SELECT usd_per_credit, budgets, rank FROM terms');
-const SELECT_FUNDS =
-  sql(`SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq
-    FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund ORDER BY r.id`);
-const SELECT_BUDGETS = sql('SELECT generation, name, definition FROM budgets ORDER BY generation');
 const SELECT_DONE = sql('SELECT name, amount, time FROM done_once ORDER BY name');
 const SELECT_REQUESTED = sql(
   `SELECT kind, key_id, reservation, amount, note, time FROM adjustments WHERE adopted = 0 ORDER BY id`,
 );
-const SELECT_COUNTING = sql('SELECT * FROM traffic_counting');
 
 /** A database that is being made: its triggers come when all rows are there. */
 class SqliteTarget implements CopyTarget {
@@ -78,15 +65,12 @@ export async function copyToSqlite(from: SqlReader, path: string): Promise<void>
   await (await openSqlite(path, [...ALL_TABLES, FENCE_TABLE])).close();
   const to = new SqliteTarget(path);
   try {
-    const tables = await tablesOf(readerOf(to.db));
-    await copyAlike(tables, from, to);
-    await copyRecords(tables, from, to);
-    await copyBooks(tables, from, to);
+    await copyTables(await tablesOf(readerOf(to.db)), from, to, CHANGES);
+    to.db.run(INDEX_RECORDS);
+    await copyBooks(from, to);
     const last = await first<{ epoch: number; ids: number }>(from, SELECT_EPOCH);
     await to.insert('instances', [{ slot: 0, ids_through: last?.ids ?? 0 }]);
     await to.insert('fence', [{ id: 1, epoch: last?.epoch ?? 0 }]);
-    const [counting] = await from.query<CopiedRow>(SELECT_COUNTING);
-    await to.insert('traffic_counting', [{ ...counting, old_before: Number.MAX_SAFE_INTEGER }]);
     to.finish();
   } finally {
     to.db.close();
@@ -99,31 +83,29 @@ const readerOf = (db: Database): SqlReader => ({
 });
 
 /** The index of SQLite stands behind its records, and names them by their places. */
-async function copyRecords(tables: ReadonlyMap<string, CopiedTable>, from: SqlReader, to: SqliteTarget): Promise<void> {
-  for await (const rows of rowsOf(from, tableWithout(tables, 'record_index', ['seq'])))
-    await to.insert('record_index', rows);
-  to.db.run('CREATE TEMP TABLE places AS SELECT id, seq FROM records');
-  to.db.run('CREATE INDEX temp.places_id ON places (id)');
-  to.db.run('UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id)');
-  to.db.run('DROP TABLE places');
-  to.db.run(`INSERT INTO record_indexing (id, through, older, summed_from) SELECT 1, (SELECT coalesce(max(seq), 0) FROM records),
-    ${Number.MAX_SAFE_INTEGER}, (SELECT coalesce(max(id) + 1, 0) FROM record_index WHERE summary IS NULL)`);
-}
+const INDEX_RECORDS = `CREATE TEMP TABLE places AS SELECT id, seq FROM records;
+  CREATE INDEX temp.places_id ON places (id);
+  UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id);
+  DROP TABLE places;
+  INSERT INTO record_indexing (id, through, older, summed_from) SELECT 1, (SELECT coalesce(max(seq), 0) FROM records),
+    ${Number.MAX_SAFE_INTEGER}, (SELECT coalesce(max(id) + 1, 0) FROM record_index WHERE summary IS NULL)`;
 
-async function copyBooks(tables: ReadonlyMap<string, CopiedTable>, from: SqlReader, to: SqliteTarget): Promise<void> {
-  for (const [name, left] of [
-    ['accounts', 'agent_wallet'],
-    ['tariffs', ''],
-  ] as const)
-    for await (const rows of rowsOf(from, tableWithout(tables, name, [left]))) await to.insert(name, rows);
-  for await (const rows of rowsOf(from, tableWithout(tables, 'journal')))
-    await to.insert(
-      'journal',
-      rows.map((row) => ({ ...row, funds: namesOf(row.funds) })),
-    );
-  await to.insert('funds', await from.query<CopiedRow>(SELECT_FUNDS));
-  await to.insert('budgets', await from.query<CopiedRow>(SELECT_BUDGETS));
+const CHANGES: Readonly<Record<string, TableChange>> = {
+  accounts: { without: ['agent_wallet'] },
+  budgets: { without: ['retired'] },
+  journal: { rowOf: (row) => ({ ...row, funds: namesOf(row.funds) }) },
+  record_index: { without: ['seq'] },
+  tariffs: {},
+  traffic_counting: { rowOf: (row) => ({ ...row, old_before: Number.MAX_SAFE_INTEGER }) },
+};
+
+async function copyBooks(from: SqlReader, to: SqliteTarget): Promise<void> {
   const journal = postgresJournal(from, null);
+  for await (const rows of journal.funds())
+    await to.insert(
+      'funds',
+      rows.map(({ afterSeq: after_seq, ...row }) => ({ ...row, after_seq })),
+    );
   for await (const rows of journal.spend()) await to.insert('spend', rows.map(spendOf));
   const balances = await journal.balances();
   await to.insert(

@@ -5,7 +5,8 @@ import { faultOf } from './fault.ts';
 
 /** One version of the tables. It is never edited. */
 export interface SchemaVersion {
-  readonly sql: string;
+  /** Its statements, or how to load them. */
+  readonly sql: string | (() => Promise<string>);
   /**
    * The least version whose programs it serves: they go on beside those of this one. A version that takes something away serves
    * only programs that have ceased to use it, so it comes a release later.
@@ -96,7 +97,7 @@ export async function migrate(
       // Another was faster.
       if (!next) return null;
       try {
-        await connection.script(next.sql);
+        await connection.script(typeof next.sql === 'string' ? next.sql : await next.sql());
       } catch (cause) {
         const why = `version ${version + 1} of the tables cannot be made: ${messageOf(cause)}`;
         throw new StoreError(why, { reason: faultOf(cause), cause });

@@ -1,9 +1,66 @@
 import { idAt } from '../../core/id.ts';
-import type { MoneyEntry, MoneyFilter, PaymentRow, PricedRow, RowPages } from '../journal-reader.ts';
-import { type SqlReader, type SqlValue, type Statement, sql } from './statement.ts';
+import type {
+  AuditRow,
+  FundRow,
+  JournalReader,
+  MoneyEntry,
+  MoneyFilter,
+  PaymentRow,
+  PricedRow,
+  ReservationEntry,
+  RowPages,
+  SpendRow,
+} from '../journal-reader.ts';
+import { first, type SqlReader, type SqlValue, type Statement, sql } from './statement.ts';
 
 /** The parts of a journal whose statements SQLite and PostgreSQL share. In both, an overrun has the number behind its charge. */
 
+const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint', {
+  inPostgres: 'SELECT usd_per_credit AS usdPerCredit FROM terms',
+});
+/** In the order in which the journal comes to name them. */
+const SELECT_FUNDS = sql(
+  `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
+    WHERE (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?`,
+  {
+    inPostgres: `SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq AS afterSeq
+      FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund WHERE (r.after_seq, r.id) > (?, ?) ORDER BY r.after_seq, r.id LIMIT ?`,
+  },
+);
+const selectRows = (
+  funds: string,
+) => `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, ${funds} AS funds, j.tariff, j.input_tokens AS input,
+      j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
+    FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
+    WHERE j.seq > ? ORDER BY j.seq LIMIT ?`;
+const SELECT_ROWS = sql(selectRows('j.funds'), {
+  inPostgres: selectRows(`nullif(array_to_string(j.funds, ' '), '')`),
+});
+/** In PostgreSQL the sums, with the rest of the journal. As many of each suffice for a page. */
+const SELECT_SPEND = sql(
+  `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
+    FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`,
+  {
+    inPostgres: `SELECT quarter, account, tariff, sum(charges) AS charges, sum(microcredits) AS microcredits,
+      sum(input_tokens) AS input, sum(output_tokens) AS output
+    FROM (
+      (SELECT * FROM spend WHERE (quarter, account, tariff) > (?1, ?2, ?3) ORDER BY quarter, account, tariff LIMIT ?4)
+      UNION ALL
+      (SELECT quarter, account, tariff, count(*), sum(microcredits), sum(input_tokens), sum(output_tokens) FROM unfolded
+        WHERE (quarter, account, tariff) > (?1, ?2, ?3) GROUP BY quarter, account, tariff ORDER BY quarter, account, tariff LIMIT ?4)
+    ) AS parts
+    GROUP BY quarter, account, tariff ORDER BY quarter, account, tariff LIMIT ?4`,
+  },
+);
+const selectEntries = (place: string) =>
+  sql(`SELECT j.kind, j.amount, j.time, t.model, t.provider, t.upstream, t.price,
+      coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached, coalesce(j.cache_write_tokens, 0) AS written,
+      coalesce(j.output_tokens, 0) AS output, coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated,
+      CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
+    FROM journal AS j LEFT JOIN tariffs AS t ON t.id = j.tariff
+    WHERE ${place} j.reservation = ? AND j.kind <> 'correct' ORDER BY j.seq`);
+const SELECT_ENTRIES = selectEntries('');
+const SELECT_ENTRIES_BETWEEN = selectEntries('j.seq >= ? AND j.seq <= ? AND');
 const SELECT_PRICED =
   sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
       j.cache_write_tokens AS written, j.output_tokens AS output, t.price,
@@ -62,7 +119,7 @@ export async function* pages<Row>(
 }
 
 /** The entries that move money, as a filter asks for them. */
-export async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
+async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
   const end = Math.min(to, Number.MAX_SAFE_INTEGER);
   const lastId = Math.min(idAt(to), Number.MAX_SAFE_INTEGER);
   const filter = [from, end, idAt(from), lastId, keyId, model];
@@ -77,8 +134,38 @@ const entryOf = ({ seq: _, labels, estimated, ...row }: MoneyRow): MoneyEntry =>
   estimated: estimated === 1,
 });
 
-/** The rows that name a tariff, with its price. */
-export const pricedPages = (db: SqlReader): RowPages<PricedRow> => pages<PricedRow>(db, SELECT_PRICED, [FIRST], seqOf);
+/** The rows of a reservation. @param between the first and the last number that they may have, where no index finds them */
+export async function reservationEntries(
+  db: SqlReader,
+  id: number,
+  between: readonly [number, number] | null = null,
+): Promise<readonly ReservationEntry[]> {
+  type Row = Omit<ReservationEntry, 'estimated'> & { readonly estimated: number | null };
+  const rows = await (between
+    ? db.query<Row>(SELECT_ENTRIES_BETWEEN, [...between, id])
+    : db.query<Row>(SELECT_ENTRIES, [id]));
+  return rows.map((row) => ({ ...row, estimated: row.estimated === 1 }));
+}
 
-export const paymentPages = (db: SqlReader): RowPages<PaymentRow> =>
-  pages<PaymentRow>(db, SELECT_PAYMENTS, [FIRST], ({ id }) => [id]);
+type OwnJournal = Pick<JournalReader, 'lagMs' | 'horizon' | 'checkpoint' | 'damages' | 'balances' | 'reservation'>;
+
+/**
+ * The journal of a database.
+ * @param own what each database has in its own way
+ * @param least no number of a row is less: damaged ones of SQLite may be negative
+ */
+export const sqlJournal = (db: SqlReader, own: OwnJournal, least: number): JournalReader => ({
+  funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, least], ({ afterSeq, id }) => [afterSeq, id]),
+  rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
+  priced: () => pages<PricedRow>(db, SELECT_PRICED, [FIRST], seqOf),
+  spend: () =>
+    pages<SpendRow>(db, SELECT_SPEND, [least, least, least], ({ quarter, account, tariff }) => [
+      quarter,
+      account,
+      tariff,
+    ]),
+  payments: async () => pages<PaymentRow>(db, SELECT_PAYMENTS, [FIRST], ({ id }) => [id]),
+  money: (filter) => moneyPages(db, filter),
+  usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
+  ...own,
+});

@@ -9,14 +9,11 @@ const NEWS = raisedBy(
       UPDATE logins SET changed = (SELECT logins FROM news) WHERE id = NEW.id;`,
 );
 
-/** `hash` is the SHA-256 of the cookie's value. `token` is a refresh token that only that value opens; `renewing` the end of an instance's claim to use it. */
-export const loginMigrations: Migrations = {
-  room: 'logins',
-  versions: [
-    `CREATE TABLE logins (
+/** @param owners the columns that name the owner of a login */
+const loginsTable = (owners: string, check = '') => `CREATE TABLE logins (
       id TEXT PRIMARY KEY,
       hash BLOB NOT NULL CHECK (length(hash) = 32),
-      user TEXT NOT NULL,
+      ${owners},
       created_at INTEGER NOT NULL,
       used_at INTEGER NOT NULL,
       confirmed_at INTEGER NOT NULL,
@@ -26,10 +23,17 @@ export const loginMigrations: Migrations = {
       address TEXT,
       token BLOB,
       renewing INTEGER NOT NULL DEFAULT 0,
-      changed INTEGER NOT NULL DEFAULT 0
-    ) STRICT;
-    CREATE INDEX logins_changed ON logins (changed);
-    CREATE INDEX logins_expires ON logins (expires_at);
+      changed INTEGER NOT NULL DEFAULT 0${check}
+    ) STRICT;`;
+const INDEXES = `CREATE INDEX logins_changed ON logins (changed);
+    CREATE INDEX logins_expires ON logins (expires_at);`;
+
+/** `hash` is the SHA-256 of the cookie's value. `token` is a refresh token that only that value opens; `renewing` the end of an instance's claim to use it. */
+export const loginMigrations: Migrations = {
+  room: 'logins',
+  versions: [
+    `${loginsTable('user TEXT NOT NULL')}
+    ${INDEXES}
     ${NEWS}`,
     // A column cannot become nullable in place. A login is of a user, or of a key with the hash of its secret.
     `ALTER TABLE logins RENAME TO logins_of_users;
@@ -37,29 +41,15 @@ export const loginMigrations: Migrations = {
     DROP TRIGGER logins_are_news_update;
     DROP INDEX logins_changed;
     DROP INDEX logins_expires;
-    CREATE TABLE logins (
-      id TEXT PRIMARY KEY,
-      hash BLOB NOT NULL CHECK (length(hash) = 32),
-      user TEXT,
-      key TEXT,
-      key_hash BLOB CHECK (length(key_hash) = 32),
-      created_at INTEGER NOT NULL,
-      used_at INTEGER NOT NULL,
-      confirmed_at INTEGER NOT NULL,
-      expires_at INTEGER NOT NULL,
-      ended_at INTEGER,
-      browser TEXT NOT NULL,
-      address TEXT,
-      token BLOB,
-      renewing INTEGER NOT NULL DEFAULT 0,
-      changed INTEGER NOT NULL DEFAULT 0,
-      CHECK ((user IS NULL) <> (key IS NULL) AND (key IS NULL) = (key_hash IS NULL))
-    ) STRICT;
+    ${loginsTable(
+      'user TEXT, key TEXT, key_hash BLOB CHECK (length(key_hash) = 32)',
+      `,
+      CHECK ((user IS NULL) <> (key IS NULL) AND (key IS NULL) = (key_hash IS NULL))`,
+    )}
     INSERT INTO logins (id, hash, user, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token, renewing, changed)
       SELECT id, hash, user, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token, renewing, changed FROM logins_of_users;
     DROP TABLE logins_of_users;
-    CREATE INDEX logins_changed ON logins (changed);
-    CREATE INDEX logins_expires ON logins (expires_at);
+    ${INDEXES}
     ${NEWS}`,
   ],
 };

@@ -3,7 +3,7 @@ import { addressOf } from '../../../src/store/postgres/address.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
 import { postgresNews } from '../../../src/store/postgres/news.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
-import { COUNTING_BEGINS } from '../../../src/store/postgres/schema/traffic.ts';
+import { COUNTING_BEGINS } from '../../../src/store/postgres/schema/versions.ts';
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/store.ts';
 import type { SqlTables } from '../../../src/store/sql/statement.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,32 +1,6 @@
 -- The ledger. Amounts are microcredits, times milliseconds since 1970. Texts that repeat from row to row (who spends, which model at
 -- which price) stand in tables of their own and are named by number.
 
-CREATE TABLE accounts (
-  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  -- The SHA-256 of all that follows: labels may be longer than an index takes.
-  digest bytea NOT NULL UNIQUE,
-  key_id TEXT NOT NULL,
-  labels TEXT NOT NULL,
-  selector TEXT NOT NULL,
-  payer TEXT,
-  session TEXT,
-  agent TEXT,
-  team_id TEXT,
-  user_id TEXT
-);
-CREATE INDEX accounts_key ON accounts (key_id);
-CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
-CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
-
-CREATE TABLE tariffs (
-  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  digest bytea NOT NULL UNIQUE,
-  model TEXT NOT NULL,
-  provider TEXT NOT NULL,
-  upstream TEXT NOT NULL,
-  price TEXT NOT NULL
-);
-
 -- The windows of budgets, and balances, with their figures. A group of operations updates each once: room for that is left on its page.
 CREATE TABLE funds (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -136,18 +110,7 @@ CREATE TABLE journal (
 -- Entries of one hold stand near each other: a few bytes for a stretch of pages.
 CREATE INDEX journal_reservation ON journal USING brin (reservation) WITH (pages_per_range = 8, autosummarize = on);
 
--- Charges, less refunds, of all entries up to `folded.through`: by the quarter of an hour of their holds. The tariff is 0 where none is known.
-CREATE TABLE spend (
-  quarter integer NOT NULL,
-  account integer NOT NULL,
-  tariff integer NOT NULL,
-  charges bigint NOT NULL,
-  microcredits bigint NOT NULL,
-  input_tokens bigint NOT NULL,
-  output_tokens bigint NOT NULL,
-  PRIMARY KEY (quarter, account, tariff)
-);
-CREATE INDEX spend_account ON spend (account, quarter);
+-- How far `spend` goes: charges, less refunds, of all entries up to `through`, by the quarter of an hour of their holds. The tariff is 0 where none is known.
 CREATE TABLE folded (
   id integer PRIMARY KEY CHECK (id = 1),
   through bigint NOT NULL DEFAULT 0,

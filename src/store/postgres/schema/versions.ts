@@ -1,24 +1,78 @@
+import DECIDE from '../books/decide.sql' with { type: 'text' };
+import NAMES from '../books/names.sql' with { type: 'text' };
+import RECALL from '../books/recall.sql' with { type: 'text' };
+import LEDGER from '../books/tables.sql' with { type: 'text' };
 import type { SchemaVersion } from '../migrate.ts';
-import { ACCESS_TABLES, KEY_LIMITS, LINE_OWNERS } from './access.ts';
-import { LEDGER_FUNCTIONS, LEDGER_TABLES } from './ledger.ts';
-import { RATE_FUNCTIONS, RATE_TABLES } from './rates.ts';
-import { RECORD_FUNCTIONS, RECORD_TABLES } from './records.ts';
-import { REQUEST_TABLES } from './requests.ts';
-import { TRAFFIC_TABLES } from './traffic.ts';
+import PARTITION from '../partitions.sql' with { type: 'text' };
+import TAKE from '../rates.sql' with { type: 'text' };
+import { ACCESS_TRIGGERS, INSTANCE_TABLES, LINE_OWNERS, raisedBy } from './access.ts';
+
+/** The counting of traffic begins with the first row. */
+export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
+
+/** The numbers of records, by their arrival, for what follows them: see `horizon.ts`. */
+const RECORD_NUMBERS = 'CREATE SEQUENCE records_seq;';
+
+/** Additions to the tables of records, whose partitions are dropped (see `partitions.sql`): each table begins as one. */
+const RECORDS = `CREATE INDEX records_arrival ON records (seq);
+CREATE INDEX record_labels_id ON record_labels (id);
+${['records', 'record_index', 'record_labels']
+  .map((table) => `CREATE TABLE ${table}_last PARTITION OF ${table} FOR VALUES FROM (MINVALUE) TO (MAXVALUE);`)
+  .join('\n')}`;
+
+/** Additions to the tables of traffic. Some series of a long time are read by the index. */
+const TRAFFIC = `CREATE INDEX traffic_series_times ON traffic (width, kind, series, bucket);
+${COUNTING_BEGINS};`;
+
+const LEDGER_NEWS = [
+  raisedBy('policy', 'terms', 'UPDATE OF rank'),
+  raisedBy('budgets', 'budgets', 'INSERT'),
+  raisedBy('funds', 'adjustments', 'INSERT'),
+  raisedBy('funds', 'funds', 'UPDATE OF is_opened', true, 'WHEN (NEW.is_opened AND NOT OLD.is_opened)'),
+];
+
+/** Limits that instances share: their buckets, and the streams of each instance. */
+const RATES = `CREATE TABLE rates (
+  name TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  unit TEXT NOT NULL CHECK (unit IN ('requests', 'tokens', 'streams')),
+  most BIGINT NOT NULL CHECK (most > 0),
+  -- In 1/60,000; negative where more was used than expected.
+  units_left BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  -- What was taken ahead in a second, and in the one before it.
+  second BIGINT NOT NULL,
+  ahead BIGINT NOT NULL,
+  before BIGINT NOT NULL,
+  PRIMARY KEY (name, subject, unit)
+) WITH (fillfactor = 70);
+CREATE TABLE rate_streams (
+  name TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  slot BIGINT NOT NULL,
+  epoch BIGINT NOT NULL,
+  streams BIGINT NOT NULL CHECK (streams > 0),
+  PRIMARY KEY (name, subject, slot, epoch)
+);`;
+
+/** What decides. It takes no texts whose order matters. */
+const FUNCTIONS = NAMES + RECALL + DECIDE + TAKE + PARTITION;
 
 /** Texts are compared by their bytes, as in SQLite, whatever the language of the database. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
 
+/** What both databases have alike comes from SQLite's versions. They are loaded for a migration alone. */
+const alike = () => import('./alike.ts');
+
 /** The tables, in versions that are never edited once a server may use them. */
 export const SCHEMA: readonly SchemaVersion[] = [
   {
-    sql:
-      byBytes(ACCESS_TABLES + REQUEST_TABLES + RECORD_TABLES + LEDGER_TABLES + TRAFFIC_TABLES + RATE_TABLES) +
-      LEDGER_FUNCTIONS +
-      RATE_FUNCTIONS +
-      RECORD_FUNCTIONS,
+    async sql() {
+      const tables = [INSTANCE_TABLES, RECORD_NUMBERS, (await alike()).tablesAlike(), ACCESS_TRIGGERS, RECORDS];
+      return byBytes([...tables, LEDGER, ...LEDGER_NEWS, TRAFFIC, RATES].join('\n')) + FUNCTIONS;
+    },
     serves: 1,
   },
-  { sql: byBytes(KEY_LIMITS), serves: 1 },
+  { sql: async () => byBytes((await alike()).versionAlike('access', 9)), serves: 1 },
   { sql: byBytes(LINE_OWNERS), serves: 1 },
 ];

@@ -1,61 +1,38 @@
 import { isObject, parseJson } from '../../../core/object.ts';
-import type {
-  AuditRow,
-  BalanceRow,
-  FundRow,
-  JournalCheckpoint,
-  JournalReader,
-  OpenReservation,
-  SpendRow,
-} from '../../journal-reader.ts';
-import { FIRST, moneyPages, pages, paymentPages, pricedPages, seqOf } from '../../sql/journal.ts';
+import type { BalanceRow, JournalCheckpoint, JournalReader, OpenReservation } from '../../journal-reader.ts';
+import { FIRST, reservationEntries, sqlJournal } from '../../sql/journal.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';
-import { reservationEntries } from './reservation-entries.ts';
+import { findSteps } from './adjust.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
 const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
 const SELECT_CHECKPOINT = sql('SELECT through, open, charged FROM checkpoint');
-const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint');
-const SELECT_FUNDS =
-  sql(`SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
-    WHERE (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?`);
-const SELECT_ROWS =
-  sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
-      j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
-    FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
-    WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
-const SELECT_SPEND =
-  sql(`SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
-    FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`);
 const SELECT_HAS_PAYMENTS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'payments'`);
 const CHECK_INTEGRITY = sql('PRAGMA integrity_check');
 const CHECK_FOREIGN_KEYS = sql('PRAGMA foreign_key_check');
 
-export const sqliteJournal = (db: SqlReader): JournalReader => ({
-  lagMs: 0,
-  // Rows are written in the order of their numbers.
-  horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
-  checkpoint: () => checkpointOf(db),
-  damages: () => damagesOf(db),
-  funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, FIRST], ({ afterSeq, id }) => [afterSeq, id]),
-  rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
-  priced: () => pricedPages(db),
-  spend: () =>
-    pages<SpendRow>(db, SELECT_SPEND, [FIRST, FIRST, FIRST], ({ quarter, account, tariff }) => [
-      quarter,
-      account,
-      tariff,
-    ]),
-  async payments() {
-    // A ledger does without.
-    if ((await db.query(SELECT_HAS_PAYMENTS)).length === 0) return null;
-    return paymentPages(db);
-  },
-  balances: () => db.query<BalanceRow>(SELECT_BALANCES),
-  reservation: (id) => reservationEntries(db, id),
-  money: (filter) => moneyPages(db, filter),
-  usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
-});
+export function sqliteJournal(db: SqlReader): JournalReader {
+  const journal = sqlJournal(
+    db,
+    {
+      lagMs: 0,
+      // Rows are written in the order of their numbers.
+      horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
+      checkpoint: () => checkpointOf(db),
+      damages: () => damagesOf(db),
+      balances: () => db.query<BalanceRow>(SELECT_BALANCES),
+      async reservation(id) {
+        // The journal has no index on it: see `findSteps`. What was billed beyond a charge stands right behind it.
+        const steps = await findSteps(db, id);
+        return steps ? reservationEntries(db, id, [steps[0].seq, (steps.at(-1) ?? steps[0]).seq + 1]) : [];
+      },
+    },
+    FIRST,
+  );
+  // A ledger does without payments.
+  const hasPayments = async () => (await db.query(SELECT_HAS_PAYMENTS)).length > 0;
+  return { ...journal, payments: async () => ((await hasPayments()) ? journal.payments() : null) };
+}
 
 async function damagesOf(db: SqlReader): Promise<readonly string[]> {
   const integrity = await db.query<{ integrity_check: string }>(CHECK_INTEGRITY);

@@ -9,8 +9,10 @@ import {
   schemaOf,
 } from '../../../../src/store/postgres/migrate.ts';
 import { requireSafety, requireSession } from '../../../../src/store/postgres/safety.ts';
+import { SCHEMA } from '../../../../src/store/postgres/schema/versions.ts';
+import { FOLDER_637098BD, restoreFixture } from '../../../fixtures/folder.ts';
 import { startPostgres } from '../../../support/postgres.ts';
-import { freshDatabase } from '../../../support/shared-postgres.ts';
+import { freshDatabase, laidDatabase, type TestDatabase } from '../../../support/shared-postgres.ts';
 
 const FIRST: SchemaVersion = { sql: 'CREATE TABLE one (n BIGINT); INSERT INTO one VALUES (1)', serves: 1 };
 const SECOND: SchemaVersion = { sql: 'ALTER TABLE one ADD COLUMN m BIGINT; UPDATE one SET n = n + 1', serves: 1 };
@@ -168,4 +170,35 @@ describe('A server', () => {
     );
     await connection.close();
   });
+});
+
+/** Each column, index, constraint, trigger and function, as PostgreSQL describes it. */
+const TABLES = `WITH tables AS (SELECT oid, relname, reloptions FROM pg_class
+    WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace AND relname <> 'signalbox_schema')
+  SELECT relname AS table, concat_ws(' ', attname, format_type(atttypid, atttypmod), attcollation::regcollation,
+      attnotnull, attidentity, pg_get_expr(adbin, adrelid)) AS part
+    FROM tables JOIN pg_attribute ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
+      LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+  UNION ALL SELECT relname, pg_get_indexdef(indexrelid) FROM tables JOIN pg_index ON indrelid = tables.oid
+  UNION ALL SELECT relname, concat_ws(' ', conname, pg_get_constraintdef(pg_constraint.oid)) FROM tables JOIN pg_constraint ON conrelid = tables.oid
+  UNION ALL SELECT relname, pg_get_triggerdef(pg_trigger.oid) FROM tables JOIN pg_trigger ON tgrelid = tables.oid AND NOT tgisinternal
+  UNION ALL SELECT relname, reloptions::text FROM tables WHERE reloptions IS NOT NULL
+  UNION ALL SELECT 'functions', pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+  ORDER BY 1, 2`;
+
+test('a new database has the tables, indexes, triggers and functions of one that an earlier version made and this one migrated', async () => {
+  await using earlier = await freshDatabase();
+  await restoreFixture(FOLDER_637098BD, earlier.url);
+  const connection = await Connection.open(addressOf(earlier.url), MIGRATION_BOUNDS);
+  await migrate(connection, SCHEMA, 'test');
+  await connection.close();
+  await using fresh = await laidDatabase();
+  const partsOf = async (database: TestDatabase) => {
+    const rows = await database.run(TABLES);
+    // The same condition, which the two state by `IN` and by `OR`.
+    return rows.filter(({ part }) => !`${part}`.startsWith('idempotency_state_check '));
+  };
+  const found = await partsOf(fresh);
+  expect(found.length).toBeGreaterThan(400);
+  expect(found).toEqual(await partsOf(earlier));
 });
