@@ -3,7 +3,8 @@ import { figure, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { Below, Loaded, Partial } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
-import { creditsText, When } from '../../design/written.tsx';
+import { creditsText } from '../../design/written.tsx';
+import { columnsOf } from '../../kit/columns.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import {
   budgetsSentence,
@@ -87,28 +88,17 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
           hrefOf={fundHref}
           columns={[
             ...fundColumns(now),
-            {
-              id: 'held',
-              head: 'Held',
-              term: 'held',
-              isFigure: true,
-              figures: (fund) => [fundFigures(fund).held],
-              sort: (fund) => fund.held_credits,
-            },
-            {
-              id: 'left',
-              head: 'Left',
-              isFigure: true,
-              figures: (fund) => [fundFigures(fund).left],
-              sort: (fund) => fund.left_credits,
-            },
-            {
-              id: 'renews',
-              head: 'Renews',
-              isFigure: true,
-              cell: (fund) => (fund.renews_at === null ? <span class="dim">never</span> : <When at={fund.renews_at} />),
-              sort: (fund) => fund.renews_at,
-            },
+            ...columnsOf<FundUsage>([
+              {
+                ...{ head: 'Held', term: 'held', isFigure: true, figures: (fund) => [fundFigures(fund).held] },
+                sort: (fund) => fund.held_credits,
+              },
+              {
+                ...{ head: 'Left', isFigure: true, figures: (fund) => [fundFigures(fund).left] },
+                sort: (fund) => fund.left_credits,
+              },
+              { head: 'Renews', of: 'renews_at', none: 'never', isFigure: true },
+            ]),
           ]}
         />
       )}

@@ -5,7 +5,7 @@ import { Lines } from '../../charts/lines.tsx';
 import { usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { moneyFigure } from '../../design/written.tsx';
+import { type Column, columnsOf } from '../../kit/columns.tsx';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 import { DimensionField } from './dimension-field.tsx';
@@ -157,26 +157,15 @@ function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
   );
 }
 
-const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly TableColumn<MonthRow>[] => [
-  {
-    id: 'name',
-    head: nounOf(by),
-    cell: ({ id, name }) => (
-      <span class={id === null || id === '' ? 'table-name dim' : 'table-name'} title={id ?? undefined}>
-        {name || noneOf(by)}
-      </span>
-    ),
-    sort: ({ name }) => name,
-  },
-  ...starts.map((start, at): TableColumn<MonthRow> => {
-    const isLast = at === starts.length - 1;
-    return {
-      id: dayOf(start),
-      head: isLast ? `${monthName.format(start)}, so far` : monthName.format(start),
-      isFigure: true,
-      ...(isLast ? { phone: 'fact' as const } : at === starts.length - 2 ? { phone: 'second' as const } : {}),
-      figures: ({ amounts }) => [moneyFigure(amounts[at] ?? NO_AMOUNT)],
-      sort: ({ amounts }) => amounts[at]?.credits ?? 0,
-    };
-  }),
-];
+const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly TableColumn<MonthRow>[] =>
+  columnsOf([
+    { head: nounOf(by), name: ({ name }) => name || noneOf(by) },
+    ...starts.map((start, at): Column<MonthRow> => {
+      const phone = ({ 1: 'fact', 2: 'second' } as const)[starts.length - at];
+      return {
+        head: at === starts.length - 1 ? `${monthName.format(start)}, so far` : monthName.format(start),
+        money: ({ amounts }) => amounts[at] ?? NO_AMOUNT,
+        ...(phone && { phone }),
+      };
+    }),
+  ]);

@@ -1,6 +1,7 @@
 import { figure, NONE, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { moneyFigure, Written } from '../../design/written.tsx';
+import { Written } from '../../design/written.tsx';
+import { type Column, columnsOf } from '../../kit/columns.tsx';
 import { timesText } from '../../shell/compared.ts';
 import { nounOf, riseOf, type SpendDimension, type SpenderRow } from './spend.ts';
 
@@ -20,82 +21,41 @@ export const SpendTable = ({ label, by, rows, hrefOf, current, isNarrow = false 
     label={label}
     rows={rows}
     keyOf={({ id }) => id ?? '~others'}
-    columns={columnsOf(by, rows, isNarrow)}
+    columns={columnsBy(by, rows, isNarrow)}
     current={current}
-    order={{ id: 'change', isDown: true }}
+    order={{ id: CHANGE, isDown: true }}
     {...(hrefOf && { hrefOf })}
   />
 );
 
-function columnsOf(
+function columnsBy(
   by: SpendDimension,
   rows: readonly SpenderRow[],
   isNarrow: boolean,
 ): readonly TableColumn<SpenderRow>[] {
-  const columns: readonly (TableColumn<SpenderRow> | false)[] = [
+  const more: readonly Column<SpenderRow>[] = [
+    ...(rows.some(({ saved }) => saved !== null)
+      ? [{ head: 'Saved', term: 'saved' as const, money: ({ saved }: SpenderRow) => saved }]
+      : []),
+    { head: 'Requests', count: ({ requests }) => requests },
+    { head: 'Tokens', count: ({ inputTokens, outputTokens }) => inputTokens + outputTokens },
+  ];
+  return columnsOf([
+    { head: nounOf(by), name: ({ name }) => name },
+    { head: 'Spend', money: ({ now }) => now, phone: 'fact' },
+    { head: 'Before', money: ({ before }) => before },
     {
-      id: 'name',
-      head: nounOf(by),
-      cell: ({ id, name }) => (
-        <span class={id === null || id === '' ? 'table-name dim' : 'table-name'} title={id ?? undefined}>
-          {name}
-        </span>
-      ),
-      sort: ({ name }) => name,
-    },
-    {
-      id: 'spend',
-      head: 'Spend',
-      isFigure: true,
-      phone: 'fact',
-      figures: ({ now }) => [moneyFigure(now)],
-      sort: ({ now }) => now.credits,
-    },
-    {
-      id: 'before',
-      head: 'Before',
-      isFigure: true,
-      figures: ({ before }) => [moneyFigure(before ?? NO_MONEY)],
-      sort: ({ before }) => before?.credits ?? null,
-    },
-    {
-      id: 'change',
-      head: 'Change',
-      isFigure: true,
-      phone: 'second',
+      ...{ head: CHANGE, isFigure: true, phone: 'second' },
       figures: (row) => [row.before ? usd(Number(row.now.usd) - Number(row.before.usd)) : NONE],
       cell: (row, [rise = NONE]) => <Change row={row} rise={rise} />,
       // All others are no one's rise: they stay at the end.
       sort: (row) => (row.id === null ? null : riseOf(row)),
     },
-    !isNarrow &&
-      rows.some(({ saved }) => saved !== null) && {
-        id: 'saved',
-        head: 'Saved',
-        term: 'saved',
-        isFigure: true,
-        figures: ({ saved }) => [moneyFigure(saved ?? NO_MONEY)],
-        sort: ({ saved }) => saved?.credits ?? null,
-      },
-    !isNarrow && {
-      id: 'requests',
-      head: 'Requests',
-      isFigure: true,
-      figures: ({ requests }) => [figure(requests)],
-      sort: ({ requests }) => requests,
-    },
-    !isNarrow && {
-      id: 'tokens',
-      head: 'Tokens',
-      isFigure: true,
-      figures: ({ inputTokens, outputTokens }) => [figure(inputTokens + outputTokens)],
-      sort: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
-    },
-  ];
-  return columns.filter((column) => column !== false);
+    ...(isNarrow ? [] : more),
+  ]);
 }
 
-const NO_MONEY = { usd: null, credits: null };
+const CHANGE = 'Change';
 
 function Change({ row, rise }: { readonly row: SpenderRow; readonly rise: WrittenFigure }) {
   if (!row.before) return <Written value={rise} />;

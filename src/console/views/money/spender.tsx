@@ -8,6 +8,7 @@ import { figure, usd } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { creditsText, Written } from '../../design/written.tsx';
+import { Facts } from '../../kit/show.tsx';
 import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
@@ -121,32 +122,16 @@ function Sums({ name, id, sums }: { readonly name: string; readonly id: string; 
         </b>
         {change === '' ? '' : ` That is ${change}.`}
       </p>
-      <dl class="facts">
-        <dt>Spend</dt>
-        <dd>{bothText(now)}</dd>
-        <dt>Before</dt>
-        <dd>{before === null ? '–' : bothText(before)}</dd>
-        {saved && (
-          <>
-            <dt>
-              <Explained term="saved" />
-            </dt>
-            <dd>{bothText(saved)}</dd>
-          </>
-        )}
-        <dt>Requests</dt>
-        <dd>
-          <Written value={figure(requests)} />
-        </dd>
-        {id !== '' && id !== name && (
-          <>
-            <dt>ID</dt>
-            <dd>
-              <Copy text={id} label="ID" />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={sums}
+        facts={[
+          ['Spend', () => bothText(now)],
+          ['Before', () => before && bothText(before), '–'],
+          [<Explained key="saved" term="saved" />, () => saved && bothText(saved)],
+          ['Requests', () => <Written value={figure(requests)} />],
+          ['ID', () => id !== '' && id !== name && <Copy text={id} label="ID" />],
+        ]}
+      />
     </>
   );
 }

@@ -1,0 +1,71 @@
+import type { ComponentChildren } from 'preact';
+import { Copy } from '../design/copy.tsx';
+import { figure } from '../design/format.ts';
+import { Tag } from '../design/tag.tsx';
+import { When } from '../design/written.tsx';
+
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+/**
+ * A member of an answer as people read it: a moment relative to now, a number with three digits, a list with commas, labels as tags.
+ * @param member its name, which says whether it is a moment @param none the word for an empty value
+ */
+export function show(member: string, value: unknown, none = 'None'): ComponentChildren {
+  if (isEmpty(value)) return <span class="dim">{none}</span>;
+  if (typeof value === 'string') return /_at$|^time$/.test(member) ? <When at={value} /> : value;
+  if (typeof value === 'number') return figure(value).short;
+  if (Array.isArray(value)) return value.join(', ');
+  if (typeof value !== 'object' || value === null) return String(value);
+  return (
+    <span class="row">
+      {Object.entries(value).map(([name, one]) => (
+        <Tag key={name}>
+          {name}={String(one)}
+        </Tag>
+      ))}
+    </span>
+  );
+}
+
+/**
+ * A fact: its name, then the member that has it or a function that draws it. The last part is the word for an empty member; without the
+ * word, a fact that is empty or null is left out.
+ */
+export type Fact<Of> = readonly [
+  name: ComponentChildren,
+  of: (keyof Of & string) | ((of: Of) => ComponentChildren),
+  none?: string | undefined,
+];
+
+/**
+ * What something is, with a line for each fact.
+ * @example
+ * <Facts
+ *   of={workload}
+ *   facts={[
+ *     ['ID', 'id'],
+ *     ['Issuer', ({ name, issuer }) => `${name}, ${issuer}`],
+ *     ['Last seen', 'last_seen_at', 'Never'],
+ *   ]}
+ * />
+ */
+export function Facts<Of extends object>({ of, facts }: { readonly of: Of; readonly facts: readonly Fact<Of>[] }) {
+  const shown = ([, part, none]: Fact<Of>): ComponentChildren => {
+    if (typeof part === 'function') return part(of) || (none !== undefined && show('', null, none));
+    const value = of[part];
+    if (none === undefined && isEmpty(value)) return null;
+    return part === 'id' ? <Copy text={String(value)} label="the ID" /> : show(part, value, none);
+  };
+  return (
+    <dl class="facts">
+      {facts.map((fact, at) => {
+        const content = shown(fact);
+        return !content ? null : [<dt key={at}>{fact[0]}</dt>, <dd key={`${at} shown`}>{content}</dd>];
+      })}
+    </dl>
+  );
+}
