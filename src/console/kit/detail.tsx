@@ -31,8 +31,20 @@ interface DetailProps<Path extends ReadPath> {
 /**
  * Something beside its list: shown and kept up to date, changed where the address says `edit`, or created where its ID is `new`.
  * @example
- * <Detail place={place} noun="workload" path={`/admin/subjects/${place.id}`} title={({ sub }) => sub}>
- *   {(found) => <Facts of={found} facts={[['ID', 'id'], ['Last seen', 'last_seen_at']]} />}
+ * <Detail
+ *   place={place}
+ *   noun="member"
+ *   path={`/admin/users/${place.id}`}
+ *   title={({ name }) => name}
+ *   form={{
+ *     path: '/admin/users',
+ *     parts: () => [
+ *       { of: 'name', label: 'Name' },
+ *       [{ of: 'role', label: 'Role', options: optionsOf(ROLE_WORDS), usual: 'member' }, TEAM],
+ *     ],
+ *   }}
+ * >
+ *   {(found) => <Facts of={found} facts={[['ID', 'id'], ['Made', 'created_at']]} />}
  * </Detail>
  */
 export function Detail<Path extends ReadPath>({ place, noun, path, title, form, children }: DetailProps<Path>) {

@@ -145,7 +145,17 @@ interface MakeProps extends Pick<FormProps, 'parts' | 'path' | 'action' | 'onDon
   readonly stated?: Draft;
 }
 
-/** Creates something: what was typed, what the address states and what is usual are sent. */
+/**
+ * Creates something: what was typed, what the address states and what is usual are sent.
+ * @example
+ * <MakeForm
+ *   path="/admin/teams"
+ *   action="Make team"
+ *   parts={[{ of: 'name', label: 'Name' }, 'Each member', { of: 'member_defaults.models', label: 'Models', kind: MODELS }]}
+ *   onDone={close}
+ *   onClose={close}
+ * />
+ */
 export function MakeForm({ stated, ...props }: MakeProps) {
   const [first] = useState({ ...newDraft(props.parts), ...stated });
   return <Form {...props} method="POST" first={first} before={draftOf(props.parts, null)} />;
@@ -171,6 +181,8 @@ interface Version {
 /**
  * Changes something that exists, on condition that it is what the form began with (`If-Match`). Where another change came first, the form
  * shows it, keeps what was typed, and sends nothing until it is saved again.
+ * @example
+ * <ChangeForm what="This team" path={`/admin/teams/${id}`} parts={PARTS} onDone={close} onClose={close} />
  */
 export function ChangeForm<Path extends ReadPath>({ what, path, parts, onDone, onClose }: ChangeProps<Path>) {
   const [version, setVersion] = useState<Version | null>(null);

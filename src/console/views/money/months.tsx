@@ -8,9 +8,8 @@ import { Table, type TableColumn } from '../../design/table.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
-import { DimensionField } from './dimension-field.tsx';
-import { ExportLink } from './export-link.tsx';
-import { type Amount, dayOf, holderOf, isCounted, noneOf, nounOf, type SpendDimension } from './spend.ts';
+import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
+import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
 
 /** Months that are shown, this one the last. */
 const MONTHS = 6;
@@ -44,8 +43,6 @@ const plus = (one: Amount, other: Amount): Amount => ({
   usd: String(Math.round((Number(one.usd) + Number(other.usd)) * 1e12) / 1e12),
   credits: one.credits + other.credits,
 });
-const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
-
 /** A row for each key, team, model …: the one that spends most this month first. @param months as `YYYY-MM` */
 export function monthRows(
   groups: ReadOf<'/admin/usage'>['groups'],
@@ -100,9 +97,7 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
         <DimensionField by={by} reach={reach} />
       </div>
       {by === 'label:' ? (
-        <Empty title="Name a label">
-          Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
-        </Empty>
+        <NoLabel />
       ) : isTraffic ? (
         <Loaded what="Charges" of={traffic}>
           {(report) => <MonthSpend by={by} period={period} rows={trafficRows(report)} starts={shown} />}

@@ -1,9 +1,9 @@
+import { useState } from 'preact/hooks';
 import type { Action, Reach } from '../../../operate/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
-import { useAsked } from './booked.tsx';
 
 const DAY_MS = 86_400_000;
 
@@ -59,7 +59,7 @@ export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `La
 export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
 
 /** The rows of counted traffic; with a last one for the rest. */
-export function rowsOfTraffic({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
+function rowsOfTraffic({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
   const rowOf = (id: string | null, name: string, { whole, before }: Omit<TrafficReport['total'], 'buckets'>) => ({
     id,
     name,
@@ -80,36 +80,37 @@ export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimensio
   return { id, name: group[`${by}_name`] || id || noneOf(by) };
 }
 
-const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
+export const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
 
 /** The rows of usage in two periods, also of what has spent in one of them alone. */
-export function rowsOfUsage(
+function rowsOfUsage(
   now: readonly UsageGroup[],
   before: readonly UsageGroup[],
   by: SpendDimension,
 ): readonly SpenderRow[] {
   const rows = new Map<string, SpenderRow>();
-  for (const group of now) {
+  const put = (group: UsageGroup, part: Partial<SpenderRow>) => {
     const { id, name } = holderOf(group, by);
-    rows.set(id, {
+    const none = {
       id,
       name,
-      now: { usd: group.usd, credits: group.credits },
+      now: NO_AMOUNT,
       before: NO_AMOUNT,
       saved: null,
-      requests: group.charges,
-      inputTokens: group.input_tokens,
-      outputTokens: group.output_tokens,
+      requests: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+    };
+    rows.set(id, { ...(rows.get(id) ?? none), ...part });
+  };
+  for (const group of now) {
+    const { usd, credits, charges, input_tokens, output_tokens } = group;
+    put(group, {
+      now: { usd, credits },
+      ...{ requests: charges, inputTokens: input_tokens, outputTokens: output_tokens },
     });
   }
-  for (const group of before) {
-    const { id, name } = holderOf(group, by);
-    const row = rows.get(id) ?? {
-      ...{ id, name, now: NO_AMOUNT, saved: null },
-      ...{ requests: 0, inputTokens: 0, outputTokens: 0 },
-    };
-    rows.set(id, { ...row, before: { usd: group.usd, credits: group.credits } });
-  }
+  for (const group of before) put(group, { before: { usd: group.usd, credits: group.credits } });
   return [...rows.values()];
 }
 
@@ -117,7 +118,7 @@ export function rowsOfUsage(
 export const riseOf = ({ now, before }: SpenderRow): number | null => before && now.credits - before.credits;
 
 /** The greatest rise first; all others last. */
-export const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
+const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
   rows.toSorted(
     (one, other) =>
       Number(one.id === null) - Number(other.id === null) ||
@@ -175,6 +176,12 @@ const isCountedOf = ({ by: holder, id }: Holder, by: SpendDimension, reach: Reac
 /** Holders whose charges the books find at once: without reading those of all others, of a team for a day. */
 const isSmall = ({ by, id }: Holder, { ms }: TimeRange): boolean =>
   id !== '' && (by === 'key' || by === 'user' || (by === 'team' && ms <= DAY_MS));
+
+/** Whether the viewer has asked for an answer. @param what names it; another one is not asked for yet */
+function useAsked(what: string): { readonly isAsked: boolean; ask(): void } {
+  const [asked, setAsked] = useState('');
+  return { isAsked: asked === what, ask: () => setAsked(what) };
+}
 
 /**
  * Spend in the range of the page and before, by a dimension, of all or of one holder: by traffic where that counts it, else by the books.

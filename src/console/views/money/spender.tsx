@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Reach } from '../../../operate/roles.ts';
 import type { TrafficDimension } from '../../../store/traffic.ts';
+import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { Explained } from '../../design/explained.tsx';
 import { Select } from '../../design/field.tsx';
@@ -14,7 +15,6 @@ import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
-import { Uncounted } from './booked.tsx';
 import { Course, wholeDays } from './course.tsx';
 import { isReportKey } from './dimension-field.tsx';
 import {
@@ -178,6 +178,15 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
     </section>
   );
 }
+
+/** In the place of an answer of the books: they are asked at a click. */
+const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount: () => void }) => (
+  <div class="state">
+    <p class="state-title">Charges by {noun} are counted when you ask</p>
+    <p>The books add them up, which takes seconds with millions of requests.</p>
+    <Button onClick={onCount}>Count by {noun}</Button>
+  </div>
+);
 
 /** "Mostly on claude-mirror-4, 4.2 × what it was." */
 function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): string {
