@@ -2,10 +2,12 @@ import type { ComponentChildren } from 'preact';
 import { figure, NONE } from '../design/format.ts';
 import type { TableColumn } from '../design/table.tsx';
 import { type MoneyProps, moneyFigure } from '../design/written.tsx';
-import { show } from './show.tsx';
+import { nameOfMember, show } from './show.tsx';
 
 /** A column of a table. One of `of`, `name`, `count`, `money`, `figures` or `cell` says what it shows. */
-export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'cell' | 'sort'> {
+export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
+  /** A noun; that of the member unless stated. */
+  readonly head?: string;
   /** The member that it shows and sorts by. */
   readonly of?: keyof Row & string;
   /** The word for an empty member. */
@@ -32,12 +34,12 @@ export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'cell' | 'sor
  *   columns={columnsOf<Workload>([
  *     { head: 'Workload', name: ({ sub }) => sub },
  *     { head: 'Requests', count: ({ requests }) => requests, phone: 'fact' },
- *     { head: 'Last seen', of: 'last_seen_at', none: 'Never', phone: 'second' },
+ *     { of: 'last_seen_at', none: 'Never', phone: 'second' },
  *   ])}
  * />
  */
 export const columnsOf = <Row extends object>(columns: readonly Column<Row>[]): readonly TableColumn<Row>[] =>
-  columns.map(({ of, none, name, count, money, sort, ...column }) => {
+  columns.map(({ of, head = nameOfMember(of ?? ''), none, name, count, money, sort, ...column }) => {
     const implied = of
       ? shownMember(of, none)
       : name
@@ -49,7 +51,7 @@ export const columnsOf = <Row extends object>(columns: readonly Column<Row>[]): 
             : {};
     const order = sort === false ? undefined : (sort ?? implied.sort);
     const { sort: _, ...parts } = implied;
-    return { ...parts, id: column.head, ...column, ...(order && { sort: order }) };
+    return { ...parts, id: head, head, ...column, ...(order && { sort: order }) };
   });
 
 type Implied<Row> = Partial<TableColumn<Row>>;

@@ -44,7 +44,7 @@ interface DetailProps<Path extends ReadPath> {
  *     ],
  *   }}
  * >
- *   {(found) => <Facts of={found} facts={[['ID', 'id'], ['Made', 'created_at']]} />}
+ *   {(found) => <Facts of={found} facts={['id', ['Made', 'created_at']]} />}
  * </Detail>
  */
 export function Detail<Path extends ReadPath>({ place, noun, path, title, form, children }: DetailProps<Path>) {

@@ -78,7 +78,7 @@ interface ListingProps<Path extends ListPath> extends PagesOptions {
  *   what="Workloads"
  *   noun="workload"
  *   cursor="before"
- *   columns={[{ head: 'Subject', name: ({ sub }) => sub }, { head: 'Last seen', of: 'last_seen_at' }]}
+ *   columns={[{ head: 'Subject', name: ({ sub }) => sub }, { of: 'last_seen_at' }]}
  *   empty={['No workload has sent a token', 'State an issuer in the policy.']}
  *   at={below('/people/subjects')}
  *   id={id}

@@ -31,15 +31,20 @@ export function show(member: string, value: unknown, none = 'None'): ComponentCh
   );
 }
 
+/** The name of a member as people read it: `Last used` of `last_used_at`. */
+export function nameOfMember(member: string): string {
+  const words = member === 'id' ? 'ID' : member.replace(/_at$/, '').replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /**
- * A fact: its name, then the member that has it or a function that draws it. The last part is the word for an empty member; without the
- * word, a fact that is empty or null is left out.
+ * A fact: a member, which gives it its name, or a name with the member or a function that draws it. The last part is the word for an empty
+ * fact; without the word, it is left out.
  */
-export type Fact<Of> = readonly [
-  name: ComponentChildren,
-  of: (keyof Of & string) | ((of: Of) => ComponentChildren),
-  none?: string | undefined,
-];
+export type Fact<Of> = (keyof Of & string) | NamedFact<Of>;
+
+type FactContent<Of> = (keyof Of & string) | ((of: Of) => ComponentChildren);
+type NamedFact<Of> = readonly [name: ComponentChildren, of: FactContent<Of>, none?: string | undefined];
 
 /**
  * What something is, with a line for each fact.
@@ -47,14 +52,14 @@ export type Fact<Of> = readonly [
  * <Facts
  *   of={workload}
  *   facts={[
- *     ['ID', 'id'],
+ *     'id',
  *     ['Issuer', ({ name, issuer }) => `${name}, ${issuer}`],
- *     ['Last seen', 'last_seen_at', 'Never'],
+ *     ['Seen', 'last_seen_at', 'Never'],
  *   ]}
  * />
  */
 export function Facts<Of extends object>({ of, facts }: { readonly of: Of; readonly facts: readonly Fact<Of>[] }) {
-  const shown = ([, part, none]: Fact<Of>): ComponentChildren => {
+  const shown = (part: FactContent<Of>, none?: string): ComponentChildren => {
     if (typeof part === 'function') return part(of) || (none !== undefined && show('', null, none));
     const value = of[part];
     if (none === undefined && isEmpty(value)) return null;
@@ -63,8 +68,9 @@ export function Facts<Of extends object>({ of, facts }: { readonly of: Of; reado
   return (
     <dl class="facts">
       {facts.map((fact, at) => {
-        const content = shown(fact);
-        return !content ? null : [<dt key={at}>{fact[0]}</dt>, <dd key={`${at} shown`}>{content}</dd>];
+        const [name, part, none]: NamedFact<Of> = typeof fact === 'string' ? [nameOfMember(fact), fact] : fact;
+        const content = shown(part, none);
+        return content && [<dt key={at}>{name}</dt>, <dd key={`${at} shown`}>{content}</dd>];
       })}
     </dl>
   );

@@ -92,7 +92,7 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
                 ...{ head: 'Left', isFigure: true, figures: (fund) => [fundFigures(fund).left] },
                 sort: (fund) => fund.left_credits,
               },
-              { head: 'Renews', of: 'renews_at', none: 'never', isFigure: true },
+              { of: 'renews_at', none: 'never', isFigure: true },
             ]),
           ]}
         />

@@ -72,7 +72,7 @@ export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPa
             // A payment that was found on the chain later ran no request, and has no charge for ever.
             ['Charged', amount(state === 'settled' ? (charged ?? 0) : charged), unknown],
             ['Became balance', amount(payment.balance_added_credits), unknown],
-            ['Network', 'network'],
+            'network',
             [
               'Transaction',
               ({ transaction }) =>

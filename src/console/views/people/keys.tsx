@@ -56,14 +56,14 @@ export function KeysTab({ id }: { readonly id: string | null }) {
       mayMake={reachOfViewer('keys.change') !== null}
       columns={[
         { head: 'Key', cell: (key) => <KeyTitle of={key} />, sort: keyName },
-        { head: 'State', of: 'state', cell: ({ state }) => <KeyState state={state} />, phone: 'fact' },
+        { of: 'state', cell: ({ state }) => <KeyState state={state} />, phone: 'fact' },
         {
           head: 'Belongs to',
           cell: (key) => ownerText(key, nameOf.team, nameOf.user) || <span class="dim">Nobody</span>,
         },
-        { head: 'Scopes', of: 'scopes', sort: false },
-        { head: 'Last used', of: 'last_used_at', none: 'Never', phone: 'second' },
-        { head: 'Expires', of: 'expires_at', none: 'Never' },
+        { of: 'scopes', sort: false },
+        { of: 'last_used_at', none: 'Never', phone: 'second' },
+        { of: 'expires_at', none: 'Never' },
       ]}
       empty={['No key yet', 'An application needs one to send requests. Make the first.']}
       at={below('/people/keys')}
@@ -146,7 +146,7 @@ const keyFacts = (
   userName: (id: string | null) => string,
 ): readonly Fact<KeyMoney>[] => [
   ['State', ({ state }) => <KeyState state={state} />],
-  ['ID', 'id'],
+  'id',
   [
     'Belongs to',
     ({ user, team, wallet }) =>
@@ -161,18 +161,18 @@ const keyFacts = (
     'Nobody',
   ],
   ['Made by', ({ parent }) => parent && <a href={hrefOf(`/people/keys/${parent}`)}>Key {parent}</a>],
-  ['Scopes', 'scopes'],
+  'scopes',
   ['Models', ({ models }) => modelsText(models), 'All that the policy, its team and its member allow'],
   ['Rate limits', ({ limits }) => limitsText(limits), 'Those of the policy, its team and its member'],
-  ['Labels', 'labels'],
+  'labels',
   ['Agent wallets', 'wallets'],
   ['Made', 'created_at'],
   ['Last used', 'last_used_at', 'Never'],
   ['Expires', 'expires_at', 'Never'],
-  ['Rotated', 'rotated_at'],
+  'rotated_at',
   ['Old secret works until', 'overlap_ends_at'],
-  ['Suspended', 'suspended_at'],
-  ['Revoked', 'revoked_at'],
+  'suspended_at',
+  'revoked_at',
 ];
 
 const OVERLAPS = [

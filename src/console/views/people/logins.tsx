@@ -31,7 +31,7 @@ export function LoginsTab() {
         },
         { head: 'IP address', cell: ({ from }) => from ?? '–' },
         { head: 'Signed in', of: 'created_at' },
-        { head: 'Last used', of: 'last_used_at' },
+        { of: 'last_used_at' },
         { head: 'Ends', of: 'expires_at' },
         ...(reachOfViewer('logins.end') === null
           ? []

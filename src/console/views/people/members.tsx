@@ -50,10 +50,10 @@ export function MembersTab({ id }: { readonly id: string | null }) {
       mayMake={!isAlone && reachOfViewer('people.change') !== null}
       columns={[
         { head: 'Member', name: userName },
-        { head: 'Email', of: 'email' },
+        { of: 'email' },
         { head: 'Role', cell: ({ role }) => ROLE_WORDS[role], sort: ({ role }) => ROLE_WORDS[role] },
         { head: 'Team', of: 'team_name' },
-        { head: 'State', of: 'state', cell: ({ state }) => <UserState state={state} />, phone: 'fact' },
+        { of: 'state', cell: ({ state }) => <UserState state={state} />, phone: 'fact' },
         {
           head: 'Fullest budget',
           phone: 'second',
@@ -103,7 +103,7 @@ function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
           <Facts
             of={user}
             facts={[
-              ['ID', 'id'],
+              'id',
               ['Email', 'email', 'None'],
               ['Role', ({ role }) => ROLE_WORDS[role]],
               [
@@ -115,7 +115,7 @@ function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
               ['Rate limits', ({ in_force }) => limitsText(in_force.limits), 'None'],
               ['Signs in at', 'issuer', 'Nowhere: it has keys alone'],
               ['Made', 'created_at'],
-              ['Suspended', 'suspended_at'],
+              'suspended_at',
             ]}
           />
           <section class="stack-tight">

@@ -23,8 +23,8 @@ export const SubjectsTab = ({ id }: { readonly id: string | null }) => (
       { head: 'Subject', name: ({ sub }) => sub },
       { head: 'Issuer', of: 'name' },
       { head: 'State', cell: (row) => <SubjectState of={row} />, phone: 'fact' },
-      { head: 'First seen', of: 'first_seen_at' },
-      { head: 'Last seen', of: 'last_seen_at', phone: 'second' },
+      { of: 'first_seen_at' },
+      { of: 'last_seen_at', phone: 'second' },
     ]}
     empty={[
       'No workload has sent a token',
@@ -48,11 +48,11 @@ const SubjectPanel = ({ place }: { readonly place: Place<Subject> }) => (
         <Facts
           of={found}
           facts={[
-            ['ID', 'id'],
+            'id',
             ['Subject', 'sub'],
             ['Issuer', ({ name, issuer }) => `${name}, ${issuer}`],
-            ['First seen', 'first_seen_at'],
-            ['Last seen', 'last_seen_at'],
+            'first_seen_at',
+            'last_seen_at',
           ]}
         />
         <KeyUsage id={found.id} />

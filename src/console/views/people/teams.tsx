@@ -36,7 +36,7 @@ export function TeamsTab({ id }: { readonly id: string | null }) {
       mayMake={reachOfViewer('teams.change') !== null}
       columns={[
         { head: 'Team', name: ({ name }) => name },
-        { head: 'Origin', of: 'origin', cell: ({ origin }) => <Tag>{ORIGINS[origin]}</Tag>, phone: 'fact' },
+        { of: 'origin', cell: ({ origin }) => <Tag>{ORIGINS[origin]}</Tag>, phone: 'fact' },
         { head: 'Members', count: ({ users }) => users },
         { head: 'Models', cell: ({ models }) => (models === null ? <span class="dim">All</span> : models.length) },
         {

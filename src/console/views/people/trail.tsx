@@ -71,7 +71,7 @@ export function TrailTab({ id }: { readonly id: string | null }) {
             </span>
           ),
         },
-        { head: 'From', of: 'from', none: '–', sort: false },
+        { of: 'from', none: '–', sort: false },
         { head: 'When', of: 'time', phone: 'fact', sort: false },
       ]}
       empty={['No entry yet', 'Each change of keys, people, wallets and the policy gets one.']}
