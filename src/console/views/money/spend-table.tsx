@@ -3,7 +3,7 @@ import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
 import { timesText } from '../../shell/compared.ts';
-import { nounOf, riseOf, type SpendDimension, type SpenderRow } from './spend.ts';
+import { nounOf, riseOf, type SpendDimension, type SpenderRow, savedOf } from './spend.ts';
 
 interface SpendTableProps {
   readonly label: string;
@@ -34,19 +34,19 @@ function columnsBy(
   isNarrow: boolean,
 ): readonly TableColumn<SpenderRow>[] {
   const more: readonly Column<SpenderRow>[] = [
-    ...(rows.some(({ saved }) => saved !== null)
-      ? [{ head: 'Saved', term: 'saved' as const, money: ({ saved }: SpenderRow) => saved }]
+    ...(rows.some(({ whole }) => savedOf(whole) !== null)
+      ? [{ head: 'Saved', term: 'saved' as const, money: ({ whole }: SpenderRow) => savedOf(whole) }]
       : []),
-    { head: 'Requests', count: ({ requests }) => requests },
-    { head: 'Tokens', count: ({ inputTokens, outputTokens }) => inputTokens + outputTokens },
+    { head: 'Requests', count: ({ whole }) => whole.requests },
+    { head: 'Tokens', count: ({ whole }) => whole.input_tokens + whole.output_tokens },
   ];
   return columnsOf([
     { head: nounOf(by), name: ({ name }) => name },
-    { head: 'Spend', money: ({ now }) => now, phone: 'fact' },
+    { head: 'Spend', money: ({ whole }) => whole, phone: 'fact' },
     { head: 'Before', money: ({ before }) => before },
     {
       ...{ head: CHANGE, isFigure: true, phone: 'second' },
-      figures: (row) => [row.before ? usd(Number(row.now.usd) - Number(row.before.usd)) : NONE],
+      figures: (row) => [row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE],
       cell: (row, [rise = NONE]) => <Change row={row} rise={rise} />,
       // All others are no one's rise: they stay at the end.
       sort: (row) => (row.id === null ? null : riseOf(row)),
@@ -71,16 +71,16 @@ const signed = (rise: WrittenFigure): WrittenFigure =>
   (rise.amount?.value ?? 0) > 0 ? { short: `+${rise.short}`, exact: `+${rise.exact}` } : rise;
 
 /** The change in whole percent: `+18 %`, `−3 %`, `0 %`; `new` where nothing was spent before. */
-function risePercent({ now, before }: SpenderRow): string {
-  if (!before || before.credits <= 0) return now.credits > 0 ? 'new' : '';
-  const share = Math.round((now.credits / before.credits - 1) * 100);
+function risePercent({ whole, before }: SpenderRow): string {
+  if (!before || before.credits <= 0) return whole.credits > 0 ? 'new' : '';
+  const share = Math.round((whole.credits / before.credits - 1) * 100);
   return `${share > 0 ? '+' : share < 0 ? '−' : ''}${figure(Math.abs(share)).exact} %`;
 }
 
 /** The change as a part of before: `+18 %`, `4.2 ×`, `new`. */
-export function partOf({ now, before }: SpenderRow): string {
-  if (!before || before.credits <= 0) return now.credits > 0 ? 'new' : '';
-  const times = now.credits / before.credits;
+export function partOf({ whole, before }: SpenderRow): string {
+  if (!before || before.credits <= 0) return whole.credits > 0 ? 'new' : '';
+  const times = whole.credits / before.credits;
   if (times >= 2) return `${timesText(times)} ×`;
   const share = Math.round((times - 1) * 100) / 100;
   if (share === 0) return 'same';
@@ -90,7 +90,7 @@ export function partOf({ now, before }: SpenderRow): string {
 /** `spends 4.2 times what it did`, for a sentence. */
 export function riseText(row: SpenderRow): string {
   const part = partOf(row);
-  if (part === 'new') return `spends ${usd(row.now.usd).short} and spent nothing before`;
-  const sum = `${usd(row.now.usd).short} after ${usd(row.before?.usd ?? null).short}`;
+  if (part === 'new') return `spends ${usd(row.whole.usd).short} and spent nothing before`;
+  const sum = `${usd(row.whole.usd).short} after ${usd(row.before?.usd ?? null).short}`;
   return part.endsWith('×') ? `spends ${part.slice(0, -2)} times what it did, ${sum}` : `spends ${sum}`;
 }

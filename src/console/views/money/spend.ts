@@ -15,20 +15,24 @@ export interface Amount {
   readonly credits: number;
 }
 
+/** What was spent in a period; the savings against the baseline are null where they are not known. */
+export type Sums = Pick<
+  TrafficReport['total']['whole'],
+  'usd' | 'credits' | 'requests' | 'input_tokens' | 'output_tokens'
+> & { readonly saved_usd: string | null; readonly saved_credits: number | null };
+
 /** What one key, team, model … spent. */
 export interface SpenderRow {
   /** Empty for none, such as keys of no team; null for all that are not told apart. */
   readonly id: string | null;
   readonly name: string;
-  readonly now: Amount;
+  readonly whole: Sums;
   /** Of the period before; null where it is not known. */
   readonly before: Amount | null;
-  /** Against the baseline; null where it is not known. */
-  readonly saved: Amount | null;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
 }
+
+export const savedOf = ({ saved_usd, saved_credits }: Sums): Amount | null =>
+  saved_usd === null || saved_credits === null ? null : { usd: saved_usd, credits: saved_credits };
 
 type UsageReport = ReadOf<'/admin/usage'>;
 type UsageGroup = UsageReport['groups'][number];
@@ -59,20 +63,10 @@ export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `La
 export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
 
 /** The rows of counted traffic; with a last one for the rest. */
-function rowsOfTraffic({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
-  const rowOf = (id: string | null, name: string, { whole, before }: Omit<TrafficReport['total'], 'buckets'>) => ({
-    id,
-    name,
-    now: { usd: whole.usd, credits: whole.credits },
-    before: before && { usd: before.usd, credits: before.credits },
-    saved: { usd: whole.saved_usd, credits: whole.saved_credits },
-    requests: whole.requests,
-    inputTokens: whole.input_tokens,
-    outputTokens: whole.output_tokens,
-  });
-  const rows = series.map((line) => rowOf(line.value, line.name || noneOf(by), line));
-  return other ? [...rows, rowOf(null, 'all others', other)] : rows;
-}
+const rowsOfTraffic = ({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] => [
+  ...series.map(({ value, name, whole, before }) => ({ id: value, name: name || noneOf(by), whole, before })),
+  ...(other ? [{ id: null, name: 'all others', whole: other.whole, before: other.before }] : []),
+];
 
 /** The ID and the name of a group, in a dimension. */
 export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimension): { id: string; name: string } {
@@ -81,6 +75,10 @@ export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimensio
 }
 
 export const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
+const NO_SUMS: Sums = {
+  ...{ ...NO_AMOUNT, requests: 0, input_tokens: 0, output_tokens: 0 },
+  ...{ saved_usd: null, saved_credits: null },
+};
 
 /** The rows of usage in two periods, also of what has spent in one of them alone. */
 function rowsOfUsage(
@@ -90,32 +88,16 @@ function rowsOfUsage(
 ): readonly SpenderRow[] {
   const rows = new Map<string, SpenderRow>();
   const put = (group: UsageGroup, part: Partial<SpenderRow>) => {
-    const { id, name } = holderOf(group, by);
-    const none = {
-      id,
-      name,
-      now: NO_AMOUNT,
-      before: NO_AMOUNT,
-      saved: null,
-      requests: 0,
-      inputTokens: 0,
-      outputTokens: 0,
-    };
-    rows.set(id, { ...(rows.get(id) ?? none), ...part });
+    const holder = holderOf(group, by);
+    rows.set(holder.id, { ...(rows.get(holder.id) ?? { ...holder, whole: NO_SUMS, before: NO_AMOUNT }), ...part });
   };
-  for (const group of now) {
-    const { usd, credits, charges, input_tokens, output_tokens } = group;
-    put(group, {
-      now: { usd, credits },
-      ...{ requests: charges, inputTokens: input_tokens, outputTokens: output_tokens },
-    });
-  }
-  for (const group of before) put(group, { before: { usd: group.usd, credits: group.credits } });
+  for (const group of now) put(group, { whole: { ...NO_SUMS, ...group, requests: group.charges } });
+  for (const group of before) put(group, { before: group });
   return [...rows.values()];
 }
 
 /** What a row spends more than before, in Credits; null where that is not known. */
-export const riseOf = ({ now, before }: SpenderRow): number | null => before && now.credits - before.credits;
+export const riseOf = ({ whole, before }: SpenderRow): number | null => before && whole.credits - before.credits;
 
 /** The greatest rise first; all others last. */
 const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
@@ -123,7 +105,7 @@ const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
     (one, other) =>
       Number(one.id === null) - Number(other.id === null) ||
       (riseOf(other) ?? 0) - (riseOf(one) ?? 0) ||
-      other.now.credits - one.now.credits,
+      other.whole.credits - one.whole.credits,
   );
 
 /** A day where the viewer is, `YYYY-MM-DD`. */

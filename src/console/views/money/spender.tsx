@@ -26,6 +26,7 @@ import {
   nounOf,
   type SpendDimension,
   type SpenderRow,
+  savedOf,
   useSpend,
 } from './spend.ts';
 import { partOf, SpendTable } from './spend-table.tsx';
@@ -64,15 +65,7 @@ export function Spender({ holder, reach, row }: SpenderProps) {
     only: only as Partial<Record<TrafficDimension, string>>,
   });
   const name = row?.name ?? (id || noneOf(by));
-  const whole = traffic.data?.total.whole;
-  const sums: SpendSums | null = whole
-    ? {
-        now: whole,
-        before: traffic.data?.total.before ?? null,
-        saved: { usd: whole.saved_usd, credits: whole.saved_credits },
-        requests: whole.requests,
-      }
-    : row;
+  const sums = traffic.data?.total ?? row;
   return (
     <Panel title={`${nounOf(by)} ${name}`} closeHref={hrefWith({ open: null })}>
       <div class="stack">
@@ -97,21 +90,20 @@ export function Spender({ holder, reach, row }: SpenderProps) {
   );
 }
 
-interface SpendSums {
-  readonly now: Amount;
-  readonly before: Amount | null;
-  readonly saved: Amount | null;
-  readonly requests: number;
+interface SumsProps {
+  readonly name: string;
+  readonly id: string;
+  readonly sums: Pick<SpenderRow, 'whole' | 'before'>;
 }
 
-function Sums({ name, id, sums }: { readonly name: string; readonly id: string; readonly sums: SpendSums }) {
-  const { now, before, saved, requests } = sums;
-  const change = compared(now.credits, before?.credits ?? null);
+function Sums({ name, id, sums: { whole, before } }: SumsProps) {
+  const saved = savedOf(whole);
+  const change = compared(whole.credits, before?.credits ?? null);
   return (
     <>
       <p>
         <b>
-          {name} spent {usd(now.usd).short} in the {range.value.label.toLowerCase()}
+          {name} spent {usd(whole.usd).short} in the {range.value.label.toLowerCase()}
           {saved !== null && (
             <>
               {' '}
@@ -123,12 +115,12 @@ function Sums({ name, id, sums }: { readonly name: string; readonly id: string; 
         {change === '' ? '' : ` That is ${change}.`}
       </p>
       <Facts
-        of={sums}
+        of={whole}
         facts={[
-          ['Spend', () => bothText(now)],
+          ['Spend', bothText],
           ['Before', () => before && bothText(before), '–'],
           [<Explained key="saved" term="saved" />, () => saved && bothText(saved)],
-          ['Requests', () => <Written value={figure(requests)} />],
+          ['Requests', () => <Written value={figure(whole.requests)} />],
           ['ID', () => id !== '' && id !== name && <Copy text={id} label="ID" />],
         ]}
       />
@@ -190,8 +182,8 @@ const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount:
 
 /** "Mostly on claude-mirror-4, 4.2 × what it was." */
 function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): string {
-  const most = rows.toSorted((one, other) => other.now.credits - one.now.credits)[0];
-  if (!most || most.now.credits === 0) return `Spend by ${part}`;
+  const most = rows.toSorted((one, other) => other.whole.credits - one.whole.credits)[0];
+  if (!most || most.whole.credits === 0) return `Spend by ${part}`;
   const change = partOf(most);
   const beside = change === 'new' ? ', which is new' : change === '' || change === 'same' ? '' : ` (${change})`;
   return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${most.name}${beside}.`;

@@ -20,6 +20,7 @@ import {
   riseOf,
   type SpendDimension,
   type SpenderRow,
+  type Sums,
   useSpend,
 } from './spend.ts';
 import { riseText, SpendTable } from './spend-table.tsx';
@@ -59,8 +60,6 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
   );
 }
 
-type Sums = TrafficReport['total']['whole'];
-
 /** USD of a request, on average; null without any. */
 const eachOf = (sums: Pick<Sums, 'usd' | 'requests'> | null): number | null =>
   sums && sums.requests > 0 ? Number(sums.usd) / sums.requests : null;
@@ -93,7 +92,7 @@ const FIGURES: readonly ViewFigure<TrafficReport>[] = [
   },
 ];
 
-function savedNotes({ usd: spent, saved_usd, credits, saved_credits }: Sums) {
+function savedNotes({ usd: spent, saved_usd, credits, saved_credits }: TrafficReport['total']['whole']) {
   const baseline = credits + saved_credits;
   if (baseline <= 0) return ['no baseline yet'];
   return [
