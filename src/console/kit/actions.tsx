@@ -10,7 +10,7 @@ import { toast } from '../design/toast.tsx';
 import { reachOfViewer } from '../shell/session.ts';
 import type { Option } from './draft.ts';
 
-/** The beginnings of the addresses that a change may alter elsewhere on the page; others are told apart by the time alone. */
+/** The resources below `/admin/` that a change may alter elsewhere on the page. Figures of traffic are not among them: they cost most. */
 const CHANGED = ['keys', 'teams', 'users', 'subjects', 'logins', 'trail', 'wallets', 'payments', 'ledger'];
 
 /** Reads again what a change may have altered on the page. */
@@ -112,14 +112,14 @@ export function Actions({
   /** After the buttons. */
   readonly children?: ComponentChildren;
 }) {
-  const [asked, setAsked] = useState<Change | null>(null);
+  const [open, setOpen] = useState<Change | null>(null);
   const [isBusy, setBusy] = useState(false);
   const run = async (change: Change, typed: string): Promise<void> => {
     setBusy(true);
     const answer = await sendChange(change, typed);
     setBusy(false);
-    // A question that was asked meanwhile stays.
-    setAsked((now) => (now === change ? null : now));
+    // A question that was opened since then stays.
+    setOpen((now) => (now === change ? null : now));
     if (answer !== null) change.onDone?.(answer);
   };
   const shown = of.filter(({ isHidden, action }) => !isHidden && (!action || reachOfViewer(action) !== null));
@@ -137,20 +137,20 @@ export function Actions({
             disabled={isBusy || one.isBusy}
             kind={one.kind}
             aria-label={one.name}
-            onClick={() => (one.question ? setAsked(one) : void run(one, ''))}
+            onClick={() => (one.question ? setOpen(one) : void run(one, ''))}
           >
             {isBusy || one.isBusy ? (one.busy ?? one.label) : one.label}
           </Button>
         ),
       )}
       {children}
-      {asked?.question && (
+      {open?.question && (
         <Question
-          of={asked}
-          question={asked.question}
+          of={open}
+          question={open.question}
           isBusy={isBusy}
-          onClose={() => setAsked(null)}
-          onAnswer={(typed) => void run(asked, typed)}
+          onClose={() => setOpen(null)}
+          onAnswer={(typed) => void run(open, typed)}
         />
       )}
     </div>

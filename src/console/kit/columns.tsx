@@ -20,7 +20,7 @@ export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cel
   readonly money?: (row: Row) => MoneyProps | null;
   /** Shows something else than the value that it sorts by. */
   readonly cell?: TableColumn<Row>['cell'];
-  /** False for a column that nobody sorts by. */
+  /** False for a column without an order. */
   readonly sort?: TableColumn<Row>['sort'] | false;
 }
 

@@ -29,7 +29,7 @@ interface DetailProps<Path extends ReadPath> {
 }
 
 /**
- * Something beside its list: shown and kept up to date, changed where the address says `edit`, or created where its ID is `new`.
+ * The detail of a list: shows one item and keeps it up to date, changes it if the address has `edit`, or creates one if the ID is `new`.
  * @example
  * <Detail
  *   place={place}

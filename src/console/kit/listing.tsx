@@ -26,7 +26,7 @@ export interface Filter {
   Input?(props: { readonly error: string | null }): ComponentChildren;
 }
 
-/** The detail that is open beside a list. */
+/** The open detail of a list. */
 export interface Place<Row> {
   /** The ID in the address; `new` for the form that creates one. */
   readonly id: string;
@@ -59,7 +59,7 @@ interface ListingProps<Path extends ListPath> extends PagesOptions {
   /** Whether it shows the button that opens the form for a new one. */
   readonly mayMake?: boolean;
   /** Other buttons, at the right of the filters. */
-  readonly beside?: ComponentChildren;
+  readonly buttons?: ComponentChildren;
   readonly columns: Columns<ListedRow<Path>>;
   /** What an empty list says: its title, and what will be here. */
   readonly empty: readonly [title: string, text: ComponentChildren];
@@ -151,17 +151,17 @@ const placeOf = <Row,>(
   },
 });
 
-type ListBarProps = Pick<ListingProps<ListPath>, 'noun' | 'at' | 'mayMake' | 'beside'> & {
+type ListBarProps = Pick<ListingProps<ListPath>, 'noun' | 'at' | 'mayMake' | 'buttons'> & {
   readonly filters: readonly Filter[];
   /** Of the filter that it names. */
   readonly error: ApiFailure | null;
 };
 
-/** The filters of a list, and the buttons beside them. */
-function ListBar({ noun, at, mayMake, beside, filters, error }: ListBarProps) {
+/** The filters of a list, and its buttons. */
+function ListBar({ noun, at, mayMake, buttons, filters, error }: ListBarProps) {
   const shown = filters.filter(({ options }) => options?.length !== 0);
   const errorOf = ({ of }: Pick<Filter, 'of'>) => (of === error?.field ? error.message : null);
-  if (shown.length === 0 && !mayMake && !beside) return null;
+  if (shown.length === 0 && !mayMake && !buttons) return null;
   return (
     <div class="list-bar">
       <Filters onClear={filters.some(statedIn) ? () => setParams(cleared(filters)) : null}>
@@ -178,7 +178,7 @@ function ListBar({ noun, at, mayMake, beside, filters, error }: ListBarProps) {
           Make {noun}
         </ButtonLink>
       )}
-      {beside}
+      {buttons}
     </div>
   );
 }

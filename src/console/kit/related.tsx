@@ -10,7 +10,7 @@ interface RelatedProps<Path extends ListPath> {
   readonly path: Path;
   /** With the `limit` that is shown. */
   readonly query: Query;
-  /** A link beside the heading. */
+  /** A link in the line of the heading. */
   readonly link?: ComponentChildren;
   /** What stands in the place of an empty list; null leaves the section out. */
   readonly none: string | null;

@@ -13,7 +13,7 @@ type Fund = ReadOf<'/admin/ledger'>['funds'][number];
 type Budget = KeyMoney['budgets'][number];
 type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits'>;
 
-/** The use of one budget in its present window. What is not told is null. */
+/** The use of one budget in its present window. A figure that the viewer may not see is null. */
 type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent_credits'> & {
   readonly label: string;
 } & {

@@ -76,7 +76,7 @@ export function KeysTab({ id }: { readonly id: string | null }) {
 /** A key with the secret that only the answer to its making or rotation has. */
 type NewKey = KeyAnswer & { readonly key: string };
 
-/** A key beside the list: what it is, what it has used, and what may be done with it. */
+/** A key: what it is, what it has used, and its actions. */
 function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
   const { id } = place;
   // The one place that has a secret, until its panel closes.

@@ -59,7 +59,7 @@ export function TrailTab({ id }: { readonly id: string | null }) {
           options: KINDS.map((value) => ({ value, label: `Kind: ${kindText(value)}` })),
         },
       ]}
-      beside={<TrailChecks />}
+      buttons={<TrailChecks />}
       columns={[
         { head: 'Change', cell: (row) => <Change of={row} nameOf={nameOf} /> },
         {
