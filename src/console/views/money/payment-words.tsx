@@ -2,6 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
+import type { Column } from '../../kit/columns.tsx';
 
 export type WalletPayment = ReadOf<'/admin/payments'>['data'][number];
 
@@ -50,6 +51,23 @@ export const amountShown = (credits: number | null, usdOf: UsdOf) =>
       <Money usd={usdOf(credits)} credits={credits} /> <span class="dim">· {creditsText(credits)}</span>
     </>
   );
+
+/** The amount of a payment, its state and its time, as every table of payments has them. */
+export const paymentColumns = (usdOf: UsdOf) => {
+  const money = (credits: number | null) => (credits === null ? null : { usd: usdOf(credits), credits });
+  const columns = {
+    state: { head: 'State', cell: PaymentState, phone: 'second' },
+    offered: { head: 'Offered', of: 'created_at', sort: false },
+    amount: { head: 'Amount', money: ({ paid_credits }) => money(paid_credits), phone: 'fact', sort: false },
+    fee: {
+      head: 'Fee',
+      money: ({ state, fee_credits }) => money(state === 'failed' ? null : fee_credits),
+      sort: false,
+    },
+    charged: { head: 'Charged', money: ({ charged_credits }) => money(charged_credits), sort: false },
+  } as const satisfies Readonly<Record<string, Column<WalletPayment>>>;
+  return columns;
+};
 
 /** Writes Credits in USD, as the books do; null where they know no worth. */
 export function useUsdOf(): UsdOf {

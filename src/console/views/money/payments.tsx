@@ -4,30 +4,12 @@ import { Field } from '../../design/field.tsx';
 import { isAddress, shortAddress } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty } from '../../design/states.tsx';
-import type { Column } from '../../kit/columns.tsx';
 import { optionsOf } from '../../kit/draft.ts';
 import { Listing } from '../../kit/listing.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { PaymentPanel } from './payment.tsx';
-import { PAYMENT_WORDS, PaymentState, purposeOf, type UsdOf, useUsdOf, type WalletPayment } from './payment-words.tsx';
+import { PAYMENT_WORDS, paymentColumns, purposeOf, useUsdOf } from './payment-words.tsx';
 import { WalletPanel } from './wallet.tsx';
-
-/** The amount of a payment, its state and its time, as every table of payments has them. */
-export const paymentColumns = (usdOf: UsdOf) => {
-  const money = (credits: number | null) => (credits === null ? null : { usd: usdOf(credits), credits });
-  const columns = {
-    state: { head: 'State', cell: PaymentState, phone: 'second' },
-    offered: { head: 'Offered', of: 'created_at', sort: false },
-    amount: { head: 'Amount', money: ({ paid_credits }) => money(paid_credits), phone: 'fact', sort: false },
-    fee: {
-      head: 'Fee',
-      money: ({ state, fee_credits }) => money(state === 'failed' ? null : fee_credits),
-      sort: false,
-    },
-    charged: { head: 'Charged', money: ({ charged_credits }) => money(charged_credits), sort: false },
-  } as const satisfies Readonly<Record<string, Column<WalletPayment>>>;
-  return columns;
-};
 
 /** Payments by x402, the newest first, and the wallets that they come from. */
 export function Payments() {

@@ -14,8 +14,7 @@ import { Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { GrantForm } from '../people/grant.tsx';
-import { amountShown, type UsdOf } from './payment-words.tsx';
-import { paymentColumns } from './payments.tsx';
+import { amountShown, paymentColumns, type UsdOf } from './payment-words.tsx';
 
 type Wallet = ReadOf<`/admin/wallets/${string}`>;
 
