@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { differences } from '../../src/console/kit/differences.ts';
-import { bodyOf, type Draft, draftOf, type FormPart, newDraft, rebased } from '../../src/console/kit/draft.ts';
+import { bodyOf, type Draft, type DraftPart, draftOf, newDraft, rebased } from '../../src/console/kit/draft.ts';
 import { BUDGETS, LABELS, LIMITS, MODELS } from '../../src/console/views/people/coders.ts';
 
 /** Forms, without a browser. */
@@ -26,19 +26,16 @@ test(`two versions have a difference exactly where they differ (seed ${SEED})`, 
   expect(law((before, after) => differences(before, after).filter(({ after: now }) => now !== null))).toBe(true);
 });
 
-const termsParts = (at = ''): readonly FormPart[] => [
-  { of: `${at}models`, label: 'Models', kind: MODELS },
-  { of: `${at}limits`, label: 'Limits', kind: LIMITS },
-  { of: `${at}budgets`, label: 'Budgets', kind: BUDGETS },
+const termsParts = (at = ''): readonly DraftPart[] => [
+  { of: `${at}models`, kind: MODELS },
+  { of: `${at}limits`, kind: LIMITS },
+  { of: `${at}budgets`, kind: BUDGETS },
 ];
-const PARTS: readonly FormPart[] = [
-  { of: 'name', label: 'Name' },
+const PARTS: readonly DraftPart[] = [
+  { of: 'name' },
   'Whose it is',
-  [
-    { of: 'team', label: 'Team' },
-    { of: 'role', label: 'Role', usual: 'member' },
-  ],
-  { of: 'labels', label: 'Labels', kind: LABELS },
+  [{ of: 'team' }, { of: 'role', usual: 'member' }],
+  { of: 'labels', kind: LABELS },
   ...termsParts(),
   ...termsParts('member_defaults.'),
 ];

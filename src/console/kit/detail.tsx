@@ -5,7 +5,8 @@ import { RENEWAL_MS, useResource } from '../api/resource.ts';
 import { Panel } from '../design/panel.tsx';
 import { Loaded } from '../design/states.tsx';
 import { go, hrefWith, param } from '../shell/router.ts';
-import type { Draft, FormPart } from './draft.ts';
+import type { Draft } from './draft.ts';
+import type { FormPart } from './field.ts';
 import { ChangeForm, MakeForm } from './form.tsx';
 import type { Place } from './listing.tsx';
 

@@ -1,5 +1,3 @@
-import type { ComponentChildren } from 'preact';
-
 /** A choice: what is sent, and its words. */
 export interface Option {
   readonly value: string;
@@ -13,55 +11,32 @@ export const optionsOf = (words: Readonly<Record<string, string>>): readonly Opt
 /** What a form has, by the paths of its members in the body, in the form in which each is typed. */
 export type Draft = Readonly<Record<string, unknown>>;
 
-export interface InputProps<Value> {
-  readonly field: FormField;
-  readonly value: Value;
-  set(value: Value): void;
-  /** The message for the field, or for a part of it such as `[0].time_zone`; null for none. */
-  errorAt(part?: string): string | null;
-  readonly draft: Draft;
-}
-
 /** How a member is typed where that differs from how it is sent. */
-export interface FieldKind<Value> {
+export interface Coder<Value> {
   /** @param value of an answer; undefined or null for none */
   read(value: unknown): Value;
   /** What is sent. @param before what the form began with */
   write(value: Value, before: Value): unknown;
-  /** A component; a text unless stated. */
-  Input?(props: InputProps<Value>): ComponentChildren;
 }
 
-/** A member of a body that a form can set. */
-export interface FormField {
+/** A member of a body that a form can set, as far as its draft goes. */
+export interface DraftField {
   /** Its path: `name`, `member_defaults.models`. */
   readonly of: string;
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly placeholder?: string;
-  readonly type?: 'date' | 'email';
-  /** Lines of a text. */
-  readonly rows?: number;
-  /** A choice of one. */
-  readonly options?: readonly Option[] | ((draft: Draft) => readonly Option[]);
-  /** A text or a choice unless stated. The draft has what the kind reads. */
-  readonly kind?: FieldKind<unknown>;
+  /** A text unless stated. The draft has what the kind reads. */
+  readonly kind?: Coder<unknown>;
   /** What the form for a new one begins with. */
   readonly usual?: unknown;
-  /** Whether the page's address or another field sets it, and the viewer does not. */
-  readonly isHidden?: boolean;
-  /** The other members that change with it. */
-  readonly sets?: (value: unknown) => Draft;
 }
 
 /** A field; several fields in a row; a heading. */
-export type FormPart = FormField | readonly FormField[] | string;
+export type DraftPart = DraftField | readonly DraftField[] | string;
 
-export const fieldsOf = (parts: readonly FormPart[]): readonly FormField[] =>
-  parts.flatMap((part) => (typeof part === 'string' ? [] : part)) as readonly FormField[];
+export const fieldsOf = (parts: readonly DraftPart[]): readonly DraftField[] =>
+  parts.flatMap((part) => (typeof part === 'string' ? [] : part)) as readonly DraftField[];
 
 /** An empty text removes a member. */
-const TEXT: FieldKind<unknown> = {
+const TEXT: Coder<unknown> = {
   read: (value) => (value === undefined || value === null ? '' : String(value)),
   write: (value) => (value === '' ? null : value),
 };
@@ -73,11 +48,11 @@ const memberAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce((of, name) => membersOf(of)?.[name], value);
 
 /** The draft of an answer; of null, without anything. */
-export const draftOf = (parts: readonly FormPart[], value: unknown): Draft =>
+export const draftOf = (parts: readonly DraftPart[], value: unknown): Draft =>
   Object.fromEntries(fieldsOf(parts).map(({ of, kind = TEXT }) => [of, kind.read(memberAt(value, of))]));
 
 /** The draft of a new one. */
-export const newDraft = (parts: readonly FormPart[]): Draft => ({
+export const newDraft = (parts: readonly DraftPart[]): Draft => ({
   ...draftOf(parts, null),
   ...Object.fromEntries(fieldsOf(parts).flatMap(({ of, usual }) => (usual === undefined ? [] : [[of, usual]]))),
 });
@@ -85,7 +60,7 @@ export const newDraft = (parts: readonly FormPart[]): Draft => ({
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** The body of a change, with the members that differ alone. */
-export function bodyOf(parts: readonly FormPart[], draft: Draft, before: Draft): Draft {
+export function bodyOf(parts: readonly DraftPart[], draft: Draft, before: Draft): Draft {
   const body = {};
   for (const { of, kind = TEXT } of fieldsOf(parts)) {
     if (!isSame(draft[of], before[of])) put(body, of.split('.'), kind.write(draft[of], before[of]));

@@ -10,17 +10,8 @@ import { Failure, Skeleton } from '../design/states.tsx';
 import { renewChanged } from './actions.tsx';
 import { DifferenceList } from './difference-list.tsx';
 import { type Difference, differences } from './differences.ts';
-import {
-  bodyOf,
-  type Draft,
-  draftOf,
-  type FormField,
-  type FormPart,
-  fieldsOf,
-  type InputProps,
-  newDraft,
-  rebased,
-} from './draft.ts';
+import { bodyOf, type Draft, draftOf, fieldsOf, newDraft, rebased } from './draft.ts';
+import type { FormField, FormPart, InputProps } from './field.ts';
 
 interface FormProps {
   readonly parts: readonly FormPart[];

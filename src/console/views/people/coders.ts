@@ -1,4 +1,4 @@
-import { type FieldKind, numberOf } from '../../kit/draft.ts';
+import { type Coder, numberOf } from '../../kit/draft.ts';
 
 /** The members that an object of this form has, as texts; what is missing or null is empty. */
 const textsOf = (form: object, value: unknown): Texts => {
@@ -12,13 +12,13 @@ export type Texts = Readonly<Record<string, string>>;
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** IDs of models, and patterns; none are all. */
-export const MODELS: FieldKind<readonly string[]> = {
+export const MODELS: Coder<readonly string[]> = {
   read: (value) => listIn(value).map(String),
   write: (value) => (value.length === 0 ? null : value),
 };
 
 /** Scopes of a key. */
-export const SCOPES: FieldKind<readonly string[]> = {
+export const SCOPES: Coder<readonly string[]> = {
   read: MODELS.read,
   write: (value) => value,
 };
@@ -26,7 +26,7 @@ export const SCOPES: FieldKind<readonly string[]> = {
 const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null };
 
 /** Rate limits. Those that do not differ stay out, and so stay as they are. */
-export const LIMITS: FieldKind<Texts> = {
+export const LIMITS: Coder<Texts> = {
   read: (value) => textsOf(NO_LIMITS, value),
   write: (value, before) =>
     Object.fromEntries(
@@ -37,7 +37,7 @@ export const LIMITS: FieldKind<Texts> = {
 export const NEW_BUDGET: Texts = { limit_credits: '', window: 'month', time_zone: 'UTC', on_exhausted: 'cap' };
 
 /** Budgets, which are sent as a whole. */
-export const BUDGETS: FieldKind<readonly Texts[]> = {
+export const BUDGETS: Coder<readonly Texts[]> = {
   read: (value) => listIn(value).map((budget) => textsOf(NEW_BUDGET, budget)),
   write: (value) =>
     value.length === 0
@@ -48,7 +48,7 @@ export const BUDGETS: FieldKind<readonly Texts[]> = {
 };
 
 /** Labels, one a line. Those that are gone are sent as null. */
-export const LABELS: FieldKind<unknown> = {
+export const LABELS: Coder<unknown> = {
   read: (value) =>
     Object.entries(value ?? {})
       .map(([name, of]) => `${name}=${of}`)
@@ -71,7 +71,7 @@ const labelsIn = (text: string): ReadonlyMap<string, string> =>
 const pad = (part: number): string => String(part).padStart(2, '0');
 
 /** A moment as a day where the viewer is, whose end is sent. A text that is no day is sent as it is. */
-export const LAST_DAY: FieldKind<unknown> = {
+export const LAST_DAY: Coder<unknown> = {
   read(value) {
     if (typeof value !== 'string') return '';
     const date = new Date(value);
@@ -84,7 +84,7 @@ export const LAST_DAY: FieldKind<unknown> = {
 };
 
 /** The same as seconds from now. */
-export const LIFETIME: FieldKind<unknown> = {
+export const LIFETIME: Coder<unknown> = {
   ...LAST_DAY,
   write(value, before) {
     const end = LAST_DAY.write(value, before);

@@ -1,6 +1,7 @@
 import type { Scope } from '../../../core/caller.ts';
 import { Checks } from '../../design/field.tsx';
-import { type FormField, type FormPart, type InputProps, type Option, optionsOf } from '../../kit/draft.ts';
+import { type Option, optionsOf } from '../../kit/draft.ts';
+import type { FormField, FormPart, InputProps } from '../../kit/field.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
 import { LABELS, LAST_DAY, LIFETIME, SCOPES } from './coders.ts';
 import { termsParts } from './terms.tsx';

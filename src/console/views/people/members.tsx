@@ -1,7 +1,8 @@
 import type { UserRole } from '../../../core/people.ts';
 import { Actions } from '../../kit/actions.tsx';
 import { Detail } from '../../kit/detail.tsx';
-import { type FormPart, optionsOf } from '../../kit/draft.ts';
+import { optionsOf } from '../../kit/draft.ts';
+import type { FormPart } from '../../kit/field.ts';
 import { below, Listing, type Place } from '../../kit/listing.tsx';
 import { Related } from '../../kit/related.tsx';
 import { Facts } from '../../kit/show.tsx';

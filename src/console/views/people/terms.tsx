@@ -1,7 +1,8 @@
 import type { ExhaustedAction, WindowKind } from '../../../core/budget.ts';
 import { Button } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
-import { type FormPart, type InputProps, type Option, optionsOf } from '../../kit/draft.ts';
+import { type Option, optionsOf } from '../../kit/draft.ts';
+import type { FormPart, InputProps } from '../../kit/field.ts';
 import { BUDGETS, LIMITS, MODELS, NEW_BUDGET, type Texts } from './coders.ts';
 import { ModelChecks } from './model-checks.tsx';
 
