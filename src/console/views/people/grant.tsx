@@ -54,21 +54,23 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
   };
   return (
     <form
-      class="grant"
+      class="stack-tight"
       onSubmit={(event) => {
         event.preventDefault();
         if (isReady && !isBusy) void grant();
       }}
     >
-      <Field
-        label="Credits to grant"
-        inputMode="decimal"
-        value={credits}
-        onValue={type(setCredits)}
-        error={problem}
-        hint={hint}
-      />
-      <Field label="Note" value={note} onValue={type(setNote)} hint="Kept with the entry." />
+      <div class="columns">
+        <Field
+          label="Credits to grant"
+          inputMode="decimal"
+          value={credits}
+          onValue={type(setCredits)}
+          error={problem}
+          hint={hint}
+        />
+        <Field label="Note" value={note} onValue={type(setNote)} hint="Kept with the entry." />
+      </div>
       <div class="row">
         <Button type="submit" disabled={!isReady || isBusy}>
           {amount < 0 ? 'Take back' : 'Grant'}

@@ -1,7 +1,7 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { BASE } from '../../api/base.ts';
 import { read } from '../../api/client.ts';
-import type { ApiFailure } from '../../api/failure.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button, ButtonLink } from '../../design/button.tsx';
@@ -17,25 +17,12 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { actionText, actorText, type TrailRow } from './trail-words.ts';
 import { namesIn, useTeams, useUsers } from './words.ts';
 
-const KINDS = [
-  'key',
-  'user',
-  'team',
-  'wallet',
-  'policy',
-  'subject',
-  'login',
-  'decision',
-  'payment',
-  'model',
-  'trail',
-] as const;
+const KINDS = ['key', 'user', 'team', 'wallet', 'policy', 'subject', 'login', 'decision', 'payment', 'model', 'trail'];
 const KIND_WORDS: Readonly<Record<string, string>> = {
-  user: 'person',
-  subject: 'workload',
-  policy_files: 'policy files',
+  ...{ user: 'person', subject: 'workload', policy_files: 'policy files' },
 };
 const kindText = (kind: string): string => KIND_WORDS[kind] ?? kind;
+
 /** Names of teams, people and keys as they are now: an entry has their IDs. */
 function useNames(): (id: string) => string {
   const keys = useResource('/admin/keys', { limit: 1_000 }, { isWanted: reachOfViewer('keys.read') !== null });
@@ -102,41 +89,29 @@ const Change = ({ of: row, nameOf }: { readonly of: TrailRow; nameOf(id: string)
 };
 
 type Report = ReadOf<'/admin/trail/verify'>;
-type Check =
-  | { readonly state: 'none' | 'busy' }
-  | { readonly state: 'done'; readonly report: Report; readonly at: number }
-  | { readonly state: 'failed'; readonly failure: ApiFailure };
-
-/** Verifies the chain, and hands it out. */
+/** Verifies the chain, and exports it. */
 function TrailChecks() {
-  const [check, setCheck] = useState<Check>({ state: 'none' });
+  const [isBusy, setBusy] = useState(false);
+  const [outcome, setOutcome] = useState<ComponentChildren>(null);
   const verify = async () => {
-    setCheck({ state: 'busy' });
+    setBusy(true);
+    setOutcome(null);
     const result = await read('/admin/trail/verify');
-    setCheck(
-      result.ok
-        ? { state: 'done', report: result.value, at: Date.now() }
-        : { state: 'failed', failure: result.failure },
-    );
+    setBusy(false);
+    setOutcome(result.ok ? <ReportText of={result.value} /> : result.failure.message);
   };
   return (
     <div class="stack-tight people-checks">
       <div class="row">
-        <Button disabled={check.state === 'busy'} onClick={() => void verify()}>
-          {check.state === 'busy' ? 'Verifying' : 'Verify trail'}
+        <Button disabled={isBusy} onClick={() => void verify()}>
+          {isBusy ? 'Verifying' : 'Verify trail'}
         </Button>
         <ButtonLink href={`${BASE}/admin/trail/export`} download="trail.ndjson">
           Export
         </ButtonLink>
       </div>
-      <p role="status" class={check.state === 'none' ? 'unseen' : 'small'}>
-        {check.state === 'done' ? (
-          <ReportText of={check.report} />
-        ) : check.state === 'failed' ? (
-          check.failure.message
-        ) : (
-          ''
-        )}
+      <p role="status" class={outcome === null ? 'unseen' : 'small'}>
+        {outcome}
       </p>
     </div>
   );
