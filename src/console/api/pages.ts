@@ -22,14 +22,15 @@ export interface PagedList<Row> {
   put(id: string | number, row: Row | null): void;
 }
 
-type ListPath = {
+/** The path of a list by keyset. */
+export type ListPath = {
   [Path in ReadPath]: ReadOf<Path> extends { data: readonly { id: string | number }[]; has_more: boolean }
     ? Path
     : never;
 }[ReadPath];
 type RowOf<Path extends ListPath> = ReadOf<Path> extends { data: readonly (infer Row)[] } ? Row : never;
 
-type ListedRow<Path extends ListPath> = RowOf<Path> & { readonly id: string | number };
+export type ListedRow<Path extends ListPath> = RowOf<Path> & { readonly id: string | number };
 
 interface Pages<Row> {
   readonly rows: readonly Row[];
@@ -43,7 +44,7 @@ interface Pages<Row> {
 
 const NOTHING = { rows: [], hasMore: false, next: null, fresh: 0, failure: null, isLoading: true };
 
-interface PagesOptions {
+export interface PagesOptions {
   readonly limit?: number;
   /** How often it looks for newer rows, ms; null for never. */
   readonly every?: number | null;

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 
 interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'kind'> {
   /** `first` is the one that matters on the screen; `danger` begins what destroys, `danger-first` does it. */
-  readonly kind?: 'first' | 'danger' | 'danger-first' | 'plain';
+  readonly kind?: 'first' | 'danger' | 'danger-first' | 'plain' | undefined;
   /** A verb: "Revoke key". */
   readonly children: ComponentChildren;
 }
@@ -20,7 +20,7 @@ export const ButtonLink = ({
   children,
   download,
 }: {
-  readonly kind?: ButtonProps['kind'];
+  readonly kind?: ButtonProps['kind'] | undefined;
   readonly href: string;
   readonly children: ComponentChildren;
   readonly download?: string;

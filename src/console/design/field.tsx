@@ -48,14 +48,14 @@ function Framed({
 }
 
 interface FieldProps extends FieldFrame {
-  readonly type?: 'text' | 'password' | 'date' | 'email' | 'search' | 'number';
+  readonly type?: 'text' | 'password' | 'date' | 'email' | 'search' | 'number' | undefined;
   readonly value: string;
   onValue(value: string): void;
-  readonly placeholder?: string;
+  readonly placeholder?: string | undefined;
   readonly isDisabled?: boolean;
-  readonly inputMode?: 'numeric' | 'decimal';
+  readonly inputMode?: 'numeric' | 'decimal' | undefined;
   /** A text of several lines. */
-  readonly rows?: number;
+  readonly rows?: number | undefined;
 }
 
 /** A labelled field. */

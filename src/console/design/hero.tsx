@@ -7,11 +7,11 @@ import type { TermName } from './terms.ts';
 interface HeroProps {
   readonly label: string;
   /** Explains the label. */
-  readonly term?: TermName;
+  readonly term?: TermName | undefined;
   /** Null while it is on its way. */
   readonly value: WrittenFigure | null;
   /** Below it, each on a line: what it means, and what it is compared with. */
-  readonly notes?: readonly ComponentChildren[] | null;
+  readonly notes?: readonly ComponentChildren[] | null | undefined;
   /** Why there is no value, where it could not be read. */
   readonly failure?: ApiFailure | null | undefined;
 }

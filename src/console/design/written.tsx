@@ -8,7 +8,7 @@ export const Written = ({ value }: { readonly value: WrittenFigure }) => (
   </span>
 );
 
-interface MoneyProps {
+export interface MoneyProps {
   readonly usd: string | null;
   readonly credits: number | null;
 }

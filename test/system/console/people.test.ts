@@ -121,7 +121,7 @@ describe('a key', () => {
     const patch = { method: 'PATCH', body: JSON.stringify({ name: 'renamed', labels: { app: 'x' } }) };
     await (await stage.box.get(`/admin/keys/${id}`, patch)).text();
     await button(page, 'Save changes').click();
-    const notice = page.locator('.people-moved');
+    const notice = page.locator('.form-moved');
     await notice.waitFor();
     expect(await notice.locator('dt').allTextContents()).toEqual(['name', 'labels']);
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('renamed');

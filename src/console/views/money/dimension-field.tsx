@@ -1,8 +1,11 @@
 import type { Reach } from '../../../operate/roles.ts';
+import { BASE, queryText } from '../../api/base.ts';
+import { ButtonLink } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
+import { Empty } from '../../design/states.tsx';
 import { setParams } from '../../shell/router.ts';
 import { session } from '../../shell/session.ts';
-import { DIMENSION_NAMES, dimensionsOf, type SpendDimension } from './spend.ts';
+import { DIMENSION_NAMES, dimensionsOf, isBooked, type SpendDimension, viewerZone } from './spend.ts';
 
 /** Whether the viewer is a key for reports, which is shown no people. */
 export function isReportKey(): boolean {
@@ -33,3 +36,27 @@ export function DimensionField({ by, reach }: { readonly by: SpendDimension; rea
     </>
   );
 }
+
+/** Before a label is named. */
+export const NoLabel = () => (
+  <Empty title="Name a label">
+    Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
+  </Empty>
+);
+
+interface ExportLinkProps {
+  readonly by: SpendDimension;
+  readonly period: { readonly from: string; readonly to: string };
+  readonly step?: 'day' | 'month';
+}
+
+/** The charges of a period as a table for a spreadsheet, a line for each day or month: the API writes it. */
+export const ExportLink = ({ by, period, step = 'day' }: ExportLinkProps) =>
+  isBooked(by) ? (
+    <ButtonLink
+      download={`spend-by-${step}-and-${by.replace(/\W+/g, '-')}.csv`}
+      href={`${BASE}/admin/usage${queryText({ by: `${step},${by}`, ...period, time_zone: step === 'month' ? 'UTC' : viewerZone(), format: 'csv' })}`}
+    >
+      Export CSV
+    </ButtonLink>
+  ) : null;

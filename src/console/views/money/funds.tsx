@@ -1,9 +1,11 @@
+import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { figure, usd } from '../../design/format.ts';
-import { Hero, Heroes } from '../../design/hero.tsx';
 import { Below, Loaded, Partial } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
-import { creditsText, When } from '../../design/written.tsx';
+import { creditsText } from '../../design/written.tsx';
+import { columnsOf } from '../../kit/columns.tsx';
+import { Figures, type ViewFigure } from '../../kit/figures.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import {
   budgetsSentence,
@@ -18,35 +20,29 @@ import {
 } from '../overview/budgets.tsx';
 import { Books } from './books.tsx';
 
+const FIGURES: readonly ViewFigure<ReadOf<'/admin/ledger'>>[] = [
+  {
+    ...{ label: 'Charged', value: (books) => usd(books.charged_usd) },
+    notes: (books) => [creditsText(books.charged_credits), 'since the beginning, less refunds'],
+  },
+  {
+    ...{ label: 'Held now', term: 'held', value: (books) => usd(books.held_usd) },
+    notes: (books) => [creditsText(books.held_credits), runningText(books.open_reservations)],
+  },
+  { label: 'Budgets and balances', value: (books) => figure(books.funds_total) },
+  {
+    label: 'Spent or soon spent',
+    value: ({ funds }) => figure(funds.filter((fund) => emptyAt(fund, Date.now()) !== null).length),
+    notes: () => ['before they renew, at the rate so far'],
+  },
+];
+
 /** All budgets and balances, with what running requests hold of them. */
 export function Funds() {
   const ledger = useResource('/admin/ledger', {}, { every: RENEWAL_MS });
-  const books = ledger.data;
-  const now = Date.now();
   return (
     <>
-      <Heroes>
-        <Hero
-          label="Charged"
-          failure={ledger.failure}
-          value={books && usd(books.charged_usd)}
-          notes={books && [creditsText(books.charged_credits), 'since the beginning, less refunds']}
-        />
-        <Hero
-          label="Held now"
-          term="held"
-          failure={ledger.failure}
-          value={books && usd(books.held_usd)}
-          notes={books && [creditsText(books.held_credits), runningText(books.open_reservations)]}
-        />
-        <Hero label="Budgets and balances" failure={ledger.failure} value={books && figure(books.funds_total)} />
-        <Hero
-          label="Spent or soon spent"
-          failure={ledger.failure}
-          value={books && figure(books.funds.filter((fund) => emptyAt(fund, now) !== null).length)}
-          notes={books && ['before they renew, at the rate so far']}
-        />
-      </Heroes>
+      <Figures of={ledger} figures={FIGURES} />
       <section class="card" aria-labelledby="funds">
         <Loaded what="Budgets" of={ledger}>
           {({ funds, funds_total }) => <FundTable funds={funds} total={funds_total} />}
@@ -87,28 +83,17 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
           hrefOf={fundHref}
           columns={[
             ...fundColumns(now),
-            {
-              id: 'held',
-              head: 'Held',
-              term: 'held',
-              isFigure: true,
-              figures: (fund) => [fundFigures(fund).held],
-              sort: (fund) => fund.held_credits,
-            },
-            {
-              id: 'left',
-              head: 'Left',
-              isFigure: true,
-              figures: (fund) => [fundFigures(fund).left],
-              sort: (fund) => fund.left_credits,
-            },
-            {
-              id: 'renews',
-              head: 'Renews',
-              isFigure: true,
-              cell: (fund) => (fund.renews_at === null ? <span class="dim">never</span> : <When at={fund.renews_at} />),
-              sort: (fund) => fund.renews_at,
-            },
+            ...columnsOf<FundUsage>([
+              {
+                ...{ head: 'Held', term: 'held', isFigure: true, figures: (fund) => [fundFigures(fund).held] },
+                sort: (fund) => fund.held_credits,
+              },
+              {
+                ...{ head: 'Left', isFigure: true, figures: (fund) => [fundFigures(fund).left] },
+                sort: (fund) => fund.left_credits,
+              },
+              { of: 'renews_at', none: 'never', isFigure: true },
+            ]),
           ]}
         />
       )}

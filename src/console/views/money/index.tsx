@@ -30,7 +30,7 @@ export default function Money() {
     usage: `${range.value.label}, ${whose}`,
     months: `Six calendar months of UTC, ${whose}`,
     budgets: 'As the books have them now',
-    payments: 'Of all time, the newest first',
+    payments: 'By x402, of all time, the newest first',
   };
   return (
     <div class="stack">

@@ -5,12 +5,11 @@ import { Lines } from '../../charts/lines.tsx';
 import { usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { moneyFigure } from '../../design/written.tsx';
+import { type Column, columnsOf } from '../../kit/columns.tsx';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
-import { DimensionField } from './dimension-field.tsx';
-import { ExportLink } from './export-link.tsx';
-import { type Amount, dayOf, holderOf, isCounted, noneOf, nounOf, type SpendDimension } from './spend.ts';
+import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
+import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
 
 /** Months that are shown, this one the last. */
 const MONTHS = 6;
@@ -44,8 +43,6 @@ const plus = (one: Amount, other: Amount): Amount => ({
   usd: String(Math.round((Number(one.usd) + Number(other.usd)) * 1e12) / 1e12),
   credits: one.credits + other.credits,
 });
-const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
-
 /** A row for each key, team, model …: the one that spends most this month first. @param months as `YYYY-MM` */
 export function monthRows(
   groups: ReadOf<'/admin/usage'>['groups'],
@@ -100,9 +97,7 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
         <DimensionField by={by} reach={reach} />
       </div>
       {by === 'label:' ? (
-        <Empty title="Name a label">
-          Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
-        </Empty>
+        <NoLabel />
       ) : isTraffic ? (
         <Loaded what="Charges" of={traffic}>
           {(report) => <MonthSpend by={by} period={period} rows={trafficRows(report)} starts={shown} />}
@@ -157,26 +152,15 @@ function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
   );
 }
 
-const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly TableColumn<MonthRow>[] => [
-  {
-    id: 'name',
-    head: nounOf(by),
-    cell: ({ id, name }) => (
-      <span class={id === null || id === '' ? 'table-name dim' : 'table-name'} title={id ?? undefined}>
-        {name || noneOf(by)}
-      </span>
-    ),
-    sort: ({ name }) => name,
-  },
-  ...starts.map((start, at): TableColumn<MonthRow> => {
-    const isLast = at === starts.length - 1;
-    return {
-      id: dayOf(start),
-      head: isLast ? `${monthName.format(start)}, so far` : monthName.format(start),
-      isFigure: true,
-      ...(isLast ? { phone: 'fact' as const } : at === starts.length - 2 ? { phone: 'second' as const } : {}),
-      figures: ({ amounts }) => [moneyFigure(amounts[at] ?? NO_AMOUNT)],
-      sort: ({ amounts }) => amounts[at]?.credits ?? 0,
-    };
-  }),
-];
+const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly TableColumn<MonthRow>[] =>
+  columnsOf([
+    { head: nounOf(by), name: ({ name }) => name || noneOf(by) },
+    ...starts.map((start, at): Column<MonthRow> => {
+      const phone = ({ 1: 'fact', 2: 'second' } as const)[starts.length - at];
+      return {
+        head: at === starts.length - 1 ? `${monthName.format(start)}, so far` : monthName.format(start),
+        money: ({ amounts }) => amounts[at] ?? NO_AMOUNT,
+        ...(phone && { phone }),
+      };
+    }),
+  ]);

@@ -1,15 +1,20 @@
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { State, type Tone } from '../../design/tag.tsx';
+import { creditsText, Money } from '../../design/written.tsx';
+import type { Column } from '../../kit/columns.tsx';
 
 export type WalletPayment = ReadOf<'/admin/payments'>['data'][number];
 
-export const PAYMENT_WORDS: Readonly<Record<WalletPayment['state'], { readonly tone: Tone; readonly word: string }>> = {
-  settling: { tone: 'quiet', word: 'Settling' },
-  captured: { tone: 'quiet', word: 'Running' },
-  settled: { tone: 'good', word: 'Settled' },
-  unknown: { tone: 'warn', word: 'Unknown' },
-  failed: { tone: 'bad', word: 'Failed' },
+export const PAYMENT_WORDS: Readonly<Record<WalletPayment['state'], string>> = {
+  settling: 'Settling',
+  captured: 'Running',
+  settled: 'Settled',
+  unknown: 'Unknown',
+  failed: 'Failed',
+};
+const TONES: Readonly<Record<WalletPayment['state'], Tone>> = {
+  ...{ settling: 'quiet', captured: 'quiet', settled: 'good', unknown: 'warn', failed: 'bad' },
 };
 
 const PURPOSES: Readonly<Record<WalletPayment['purpose'], string>> = {
@@ -33,13 +38,39 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 export const reasonOf = (error: string): string => REASONS[error] ?? `Reason: \`${error}\`.`;
 
-export const PaymentState = ({ state }: Pick<WalletPayment, 'state'>) => {
-  const { tone, word } = PAYMENT_WORDS[state];
-  return <State tone={tone}>{word}</State>;
+export const PaymentState = ({ state }: Pick<WalletPayment, 'state'>) => (
+  <State tone={TONES[state]}>{PAYMENT_WORDS[state]}</State>
+);
+
+export type UsdOf = (credits: number) => string | null;
+
+/** An amount in USD and in Credits; null for one that is not known yet. */
+export const amountShown = (credits: number | null, usdOf: UsdOf) =>
+  credits !== null && (
+    <>
+      <Money usd={usdOf(credits)} credits={credits} /> <span class="dim">· {creditsText(credits)}</span>
+    </>
+  );
+
+/** The amount of a payment, its state and its time, as every table of payments has them. */
+export const paymentColumns = (usdOf: UsdOf) => {
+  const money = (credits: number | null) => (credits === null ? null : { usd: usdOf(credits), credits });
+  const columns = {
+    state: { head: 'State', cell: PaymentState, phone: 'second' },
+    offered: { head: 'Offered', of: 'created_at', sort: false },
+    amount: { head: 'Amount', money: ({ paid_credits }) => money(paid_credits), phone: 'fact', sort: false },
+    fee: {
+      head: 'Fee',
+      money: ({ state, fee_credits }) => money(state === 'failed' ? null : fee_credits),
+      sort: false,
+    },
+    charged: { head: 'Charged', money: ({ charged_credits }) => money(charged_credits), sort: false },
+  } as const satisfies Readonly<Record<string, Column<WalletPayment>>>;
+  return columns;
 };
 
 /** Writes Credits in USD, as the books do; null where they know no worth. */
-export function useUsdOf(): (credits: number) => string | null {
+export function useUsdOf(): UsdOf {
   const { data } = useResource('/admin/ledger');
   const known = data?.funds.find(({ limit_credits }) => limit_credits > 0);
   const worth = known

@@ -1,36 +1,37 @@
-import { useState } from 'preact/hooks';
-import { send } from '../../api/client.ts';
-import { renewAll } from '../../api/resource.ts';
-import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { shortAddress } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { toast } from '../../design/toast.tsx';
-import { Coded, creditsText, Money, When } from '../../design/written.tsx';
+import { Coded } from '../../design/written.tsx';
+import { Actions } from '../../kit/actions.tsx';
+import { Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { PAYMENT_WORDS, PaymentState, purposeOf, reasonOf, type WalletPayment } from './payment-words.tsx';
+import {
+  amountShown,
+  PAYMENT_WORDS,
+  PaymentState,
+  purposeOf,
+  reasonOf,
+  type UsdOf,
+  type WalletPayment,
+} from './payment-words.tsx';
 
 interface PaymentPanelProps {
   readonly payment: WalletPayment;
-  readonly usdOf: (credits: number) => string | null;
+  readonly closeHref: string;
+  readonly usdOf: UsdOf;
   onChanged(): void;
 }
 
 /** A payment from its offer to its end, with all that became of the money. */
-export function PaymentPanel({ payment, usdOf, onChanged }: PaymentPanelProps) {
-  const { id, state, payer, decision_id, transaction, error } = payment;
+export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPanelProps) {
+  const { id, state, decision_id: decision, error, charged_credits: charged } = payment;
   const hasFailed = state === 'failed';
-  // A payment that was found on the chain later ran no request, and has no charge for ever.
-  const charged = state === 'settled' ? (payment.charged_credits ?? 0) : payment.charged_credits;
-  const amounts = [
-    ['Amount', payment.paid_credits],
-    ['Fee', hasFailed ? 0 : payment.fee_credits],
-    ['Charged', hasFailed ? 0 : charged],
-    ['Became balance', hasFailed ? 0 : payment.balance_added_credits],
-  ] as const;
+  const amount = (credits: number | null) => () => amountShown(hasFailed ? 0 : credits, usdOf);
+  const unknown = 'not known yet';
   return (
-    <Panel title={`Payment ${id}`} closeHref={hrefWith({ open: null })}>
+    <Panel title={`Payment ${id}`} closeHref={closeHref}>
       <div class="stack">
         {error && (
           <p class={hasFailed ? 'notice notice-bad' : 'notice'}>
@@ -40,112 +41,70 @@ export function PaymentPanel({ payment, usdOf, onChanged }: PaymentPanelProps) {
             </span>
           </p>
         )}
-        <dl class="facts">
-          <dt>State</dt>
-          <dd>
-            <PaymentState state={state} />
-          </dd>
-          <dt>For</dt>
-          <dd>
-            {purposeOf(payment)}
-            {decision_id && reachOfViewer('decisions.explain') !== null && (
-              <>
-                {', '}
-                <a href={hrefOf(`/requests/${decision_id}`)}>{decision_id}</a>
-              </>
-            )}
-          </dd>
-          <dt>Wallet</dt>
-          <dd>
-            <a class="mono" href={hrefWith({ wallet: payer, open: null })} title={payer}>
-              {shortAddress(payer)}
-            </a>
-          </dd>
-          {amounts.map(([name, credits]) => (
-            <Line key={name} name={name} credits={credits} usdOf={usdOf} />
-          ))}
-          <dt>Network</dt>
-          <dd>{payment.network}</dd>
-          {transaction && (
-            <>
-              <dt>Transaction</dt>
-              <dd>
-                <Copy text={transaction} shown={shortAddress(transaction)} label="transaction" />
-              </dd>
-            </>
-          )}
-          <dt>Offered</dt>
-          <dd>
-            <When at={payment.created_at} />
-          </dd>
-          <dt>Changed</dt>
-          <dd>
-            <When at={payment.updated_at} />
-          </dd>
-        </dl>
+        <Facts
+          of={payment}
+          facts={[
+            ['State', PaymentState],
+            [
+              'For',
+              () => (
+                <>
+                  {purposeOf(payment)}
+                  {decision && reachOfViewer('decisions.explain') !== null && (
+                    <>
+                      {', '}
+                      <a href={hrefOf(`/requests/${decision}`)}>{decision}</a>
+                    </>
+                  )}
+                </>
+              ),
+            ],
+            [
+              'Wallet',
+              ({ payer }) => (
+                <a class="mono" href={hrefWith({ wallet: payer, open: null })} title={payer}>
+                  {shortAddress(payer)}
+                </a>
+              ),
+            ],
+            ['Amount', ({ paid_credits }) => amountShown(paid_credits, usdOf)],
+            ['Fee', amount(payment.fee_credits)],
+            // A payment that was found on the chain later ran no request, and has no charge for ever.
+            ['Charged', amount(state === 'settled' ? (charged ?? 0) : charged), unknown],
+            ['Became balance', amount(payment.balance_added_credits), unknown],
+            'network',
+            [
+              'Transaction',
+              ({ transaction }) =>
+                transaction && <Copy text={transaction} shown={shortAddress(transaction)} label="transaction" />,
+            ],
+            ['Offered', 'created_at'],
+            ['Changed', 'updated_at'],
+          ]}
+        />
         {state === 'unknown' && reachOfViewer('payments.change') !== null && (
-          <Reconcile id={id} onChanged={onChanged} />
+          <div class="stack-tight">
+            <p class="dim">Signalbox asks the chain every minute. You can ask now.</p>
+            <Actions
+              of={[
+                {
+                  ...{ label: 'Ask the chain', busy: 'Asking…', path: `/admin/payments/${id}/reconcile`, done: '' },
+                  onDone(answer) {
+                    // The answer is the payment.
+                    const now = (answer as WalletPayment).state;
+                    toast(
+                      now === 'unknown'
+                        ? 'The chain does not show the payment yet.'
+                        : `The payment is ${PAYMENT_WORDS[now].toLowerCase()}.`,
+                    );
+                    onChanged();
+                  },
+                },
+              ]}
+            />
+          </div>
         )}
       </div>
     </Panel>
-  );
-}
-
-const Line = ({
-  name,
-  credits,
-  usdOf,
-}: {
-  readonly name: string;
-  readonly credits: number | null;
-  readonly usdOf: (credits: number) => string | null;
-}) => (
-  <>
-    <dt>{name}</dt>
-    <dd>
-      {credits === null ? (
-        <span class="dim">not known yet</span>
-      ) : (
-        <>
-          <Money usd={usdOf(credits)} credits={credits} /> <span class="dim">· {creditsText(credits)}</span>
-        </>
-      )}
-    </dd>
-  </>
-);
-
-/** Asks the chain how a payment ended. */
-function Reconcile({ id, onChanged }: { readonly id: string; readonly onChanged: () => void }) {
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState('');
-  const ask = async () => {
-    setBusy(true);
-    const result = await send<WalletPayment>('POST', `/admin/payments/${id}/reconcile`);
-    setBusy(false);
-    if (!result.ok) return setProblem(result.failure.message);
-    setProblem('');
-    const { state } = result.value;
-    toast(
-      state === 'unknown'
-        ? 'The chain does not show the payment yet.'
-        : `The payment is ${PAYMENT_WORDS[state].word.toLowerCase()}.`,
-    );
-    onChanged();
-    renewAll('/admin/wallets');
-  };
-  return (
-    <div class="stack-tight">
-      <p class="dim">Signalbox asks the chain every minute. You can ask now.</p>
-      {problem && (
-        <p class="field-error" role="alert">
-          {problem}
-        </p>
-      )}
-      <div>
-        <Button disabled={isBusy} onClick={() => void ask()}>
-          {isBusy ? 'Asking…' : 'Ask the chain'}
-        </Button>
-      </div>
-    </div>
   );
 }

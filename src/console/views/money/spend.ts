@@ -1,9 +1,9 @@
+import { useState } from 'preact/hooks';
 import type { Action, Reach } from '../../../operate/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
-import { useAsked } from './booked.tsx';
 
 const DAY_MS = 86_400_000;
 
@@ -15,20 +15,24 @@ export interface Amount {
   readonly credits: number;
 }
 
+/** What was spent in a period; the savings against the baseline are null where they are not known. */
+export type Sums = Pick<
+  TrafficReport['total']['whole'],
+  'usd' | 'credits' | 'requests' | 'input_tokens' | 'output_tokens'
+> & { readonly saved_usd: string | null; readonly saved_credits: number | null };
+
 /** What one key, team, model … spent. */
 export interface SpenderRow {
   /** Empty for none, such as keys of no team; null for all that are not told apart. */
   readonly id: string | null;
   readonly name: string;
-  readonly now: Amount;
+  readonly whole: Sums;
   /** Of the period before; null where it is not known. */
   readonly before: Amount | null;
-  /** Against the baseline; null where it is not known. */
-  readonly saved: Amount | null;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
 }
+
+export const savedOf = ({ saved_usd, saved_credits }: Sums): Amount | null =>
+  saved_usd === null || saved_credits === null ? null : { usd: saved_usd, credits: saved_credits };
 
 type UsageReport = ReadOf<'/admin/usage'>;
 type UsageGroup = UsageReport['groups'][number];
@@ -59,20 +63,10 @@ export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `La
 export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
 
 /** The rows of counted traffic; with a last one for the rest. */
-export function rowsOfTraffic({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
-  const rowOf = (id: string | null, name: string, { whole, before }: Omit<TrafficReport['total'], 'buckets'>) => ({
-    id,
-    name,
-    now: { usd: whole.usd, credits: whole.credits },
-    before: before && { usd: before.usd, credits: before.credits },
-    saved: { usd: whole.saved_usd, credits: whole.saved_credits },
-    requests: whole.requests,
-    inputTokens: whole.input_tokens,
-    outputTokens: whole.output_tokens,
-  });
-  const rows = series.map((line) => rowOf(line.value, line.name || noneOf(by), line));
-  return other ? [...rows, rowOf(null, 'all others', other)] : rows;
-}
+const rowsOfTraffic = ({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] => [
+  ...series.map(({ value, name, whole, before }) => ({ id: value, name: name || noneOf(by), whole, before })),
+  ...(other ? [{ id: null, name: 'all others', whole: other.whole, before: other.before }] : []),
+];
 
 /** The ID and the name of a group, in a dimension. */
 export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimension): { id: string; name: string } {
@@ -80,49 +74,38 @@ export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimensio
   return { id, name: group[`${by}_name`] || id || noneOf(by) };
 }
 
-const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
+export const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
+const NO_SUMS: Sums = {
+  ...{ ...NO_AMOUNT, requests: 0, input_tokens: 0, output_tokens: 0 },
+  ...{ saved_usd: null, saved_credits: null },
+};
 
 /** The rows of usage in two periods, also of what has spent in one of them alone. */
-export function rowsOfUsage(
+function rowsOfUsage(
   now: readonly UsageGroup[],
   before: readonly UsageGroup[],
   by: SpendDimension,
 ): readonly SpenderRow[] {
   const rows = new Map<string, SpenderRow>();
-  for (const group of now) {
-    const { id, name } = holderOf(group, by);
-    rows.set(id, {
-      id,
-      name,
-      now: { usd: group.usd, credits: group.credits },
-      before: NO_AMOUNT,
-      saved: null,
-      requests: group.charges,
-      inputTokens: group.input_tokens,
-      outputTokens: group.output_tokens,
-    });
-  }
-  for (const group of before) {
-    const { id, name } = holderOf(group, by);
-    const row = rows.get(id) ?? {
-      ...{ id, name, now: NO_AMOUNT, saved: null },
-      ...{ requests: 0, inputTokens: 0, outputTokens: 0 },
-    };
-    rows.set(id, { ...row, before: { usd: group.usd, credits: group.credits } });
-  }
+  const put = (group: UsageGroup, part: Partial<SpenderRow>) => {
+    const holder = holderOf(group, by);
+    rows.set(holder.id, { ...(rows.get(holder.id) ?? { ...holder, whole: NO_SUMS, before: NO_AMOUNT }), ...part });
+  };
+  for (const group of now) put(group, { whole: { ...NO_SUMS, ...group, requests: group.charges } });
+  for (const group of before) put(group, { before: group });
   return [...rows.values()];
 }
 
 /** What a row spends more than before, in Credits; null where that is not known. */
-export const riseOf = ({ now, before }: SpenderRow): number | null => before && now.credits - before.credits;
+export const riseOf = ({ whole, before }: SpenderRow): number | null => before && whole.credits - before.credits;
 
 /** The greatest rise first; all others last. */
-export const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
+const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
   rows.toSorted(
     (one, other) =>
       Number(one.id === null) - Number(other.id === null) ||
       (riseOf(other) ?? 0) - (riseOf(one) ?? 0) ||
-      other.now.credits - one.now.credits,
+      other.whole.credits - one.whole.credits,
   );
 
 /** A day where the viewer is, `YYYY-MM-DD`. */
@@ -175,6 +158,12 @@ const isCountedOf = ({ by: holder, id }: Holder, by: SpendDimension, reach: Reac
 /** Holders whose charges the books find at once: without reading those of all others, of a team for a day. */
 const isSmall = ({ by, id }: Holder, { ms }: TimeRange): boolean =>
   id !== '' && (by === 'key' || by === 'user' || (by === 'team' && ms <= DAY_MS));
+
+/** Whether the viewer has asked for an answer. @param what names it; another one is not asked for yet */
+function useAsked(what: string): { readonly isAsked: boolean; ask(): void } {
+  const [asked, setAsked] = useState('');
+  return { isAsked: asked === what, ask: () => setAsked(what) };
+}
 
 /**
  * Spend in the range of the page and before, by a dimension, of all or of one holder: by traffic where that counts it, else by the books.

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Reach } from '../../../operate/roles.ts';
 import type { TrafficDimension } from '../../../store/traffic.ts';
+import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { Explained } from '../../design/explained.tsx';
 import { Select } from '../../design/field.tsx';
@@ -8,12 +9,12 @@ import { figure, usd } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { creditsText, Written } from '../../design/written.tsx';
+import { Facts } from '../../kit/show.tsx';
 import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
-import { Uncounted } from './booked.tsx';
 import { Course, wholeDays } from './course.tsx';
 import { isReportKey } from './dimension-field.tsx';
 import {
@@ -25,6 +26,7 @@ import {
   nounOf,
   type SpendDimension,
   type SpenderRow,
+  savedOf,
   useSpend,
 } from './spend.ts';
 import { partOf, SpendTable } from './spend-table.tsx';
@@ -63,15 +65,7 @@ export function Spender({ holder, reach, row }: SpenderProps) {
     only: only as Partial<Record<TrafficDimension, string>>,
   });
   const name = row?.name ?? (id || noneOf(by));
-  const whole = traffic.data?.total.whole;
-  const sums: SpendSums | null = whole
-    ? {
-        now: whole,
-        before: traffic.data?.total.before ?? null,
-        saved: { usd: whole.saved_usd, credits: whole.saved_credits },
-        requests: whole.requests,
-      }
-    : row;
+  const sums = traffic.data?.total ?? row;
   return (
     <Panel title={`${nounOf(by)} ${name}`} closeHref={hrefWith({ open: null })}>
       <div class="stack">
@@ -96,21 +90,20 @@ export function Spender({ holder, reach, row }: SpenderProps) {
   );
 }
 
-interface SpendSums {
-  readonly now: Amount;
-  readonly before: Amount | null;
-  readonly saved: Amount | null;
-  readonly requests: number;
+interface SumsProps {
+  readonly name: string;
+  readonly id: string;
+  readonly sums: Pick<SpenderRow, 'whole' | 'before'>;
 }
 
-function Sums({ name, id, sums }: { readonly name: string; readonly id: string; readonly sums: SpendSums }) {
-  const { now, before, saved, requests } = sums;
-  const change = compared(now.credits, before?.credits ?? null);
+function Sums({ name, id, sums: { whole, before } }: SumsProps) {
+  const saved = savedOf(whole);
+  const change = compared(whole.credits, before?.credits ?? null);
   return (
     <>
       <p>
         <b>
-          {name} spent {usd(now.usd).short} in the {range.value.label.toLowerCase()}
+          {name} spent {usd(whole.usd).short} in the {range.value.label.toLowerCase()}
           {saved !== null && (
             <>
               {' '}
@@ -121,32 +114,16 @@ function Sums({ name, id, sums }: { readonly name: string; readonly id: string; 
         </b>
         {change === '' ? '' : ` That is ${change}.`}
       </p>
-      <dl class="facts">
-        <dt>Spend</dt>
-        <dd>{bothText(now)}</dd>
-        <dt>Before</dt>
-        <dd>{before === null ? '–' : bothText(before)}</dd>
-        {saved && (
-          <>
-            <dt>
-              <Explained term="saved" />
-            </dt>
-            <dd>{bothText(saved)}</dd>
-          </>
-        )}
-        <dt>Requests</dt>
-        <dd>
-          <Written value={figure(requests)} />
-        </dd>
-        {id !== '' && id !== name && (
-          <>
-            <dt>ID</dt>
-            <dd>
-              <Copy text={id} label="ID" />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={whole}
+        facts={[
+          ['Spend', bothText],
+          ['Before', () => before && bothText(before), '–'],
+          [<Explained key="saved" term="saved" />, () => saved && bothText(saved)],
+          ['Requests', () => <Written value={figure(whole.requests)} />],
+          ['ID', () => id !== '' && id !== name && <Copy text={id} label="ID" />],
+        ]}
+      />
     </>
   );
 }
@@ -194,10 +171,19 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
   );
 }
 
+/** In the place of an answer of the books: they are asked at a click. */
+const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount: () => void }) => (
+  <div class="state">
+    <p class="state-title">Charges by {noun} are counted when you ask</p>
+    <p>The books add them up, which takes seconds with millions of requests.</p>
+    <Button onClick={onCount}>Count by {noun}</Button>
+  </div>
+);
+
 /** "Mostly on claude-mirror-4, 4.2 × what it was." */
 function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): string {
-  const most = rows.toSorted((one, other) => other.now.credits - one.now.credits)[0];
-  if (!most || most.now.credits === 0) return `Spend by ${part}`;
+  const most = rows.toSorted((one, other) => other.whole.credits - one.whole.credits)[0];
+  if (!most || most.whole.credits === 0) return `Spend by ${part}`;
   const change = partOf(most);
   const beside = change === 'new' ? ', which is new' : change === '' || change === 'same' ? '' : ` (${change})`;
   return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${most.name}${beside}.`;

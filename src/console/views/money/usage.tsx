@@ -3,16 +3,15 @@ import type { Reach } from '../../../operate/roles.ts';
 import { Explained } from '../../design/explained.tsx';
 import { Field } from '../../design/field.tsx';
 import { figure, percent, usd } from '../../design/format.ts';
-import { Hero, Heroes } from '../../design/hero.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { creditsText } from '../../design/written.tsx';
+import { Figures, type ViewFigure } from '../../kit/figures.tsx';
 import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefWith, param } from '../../shell/router.ts';
-import { useTraffic } from '../../shell/traffic.ts';
+import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { Course, LINES, wholeDays } from './course.tsx';
-import { DimensionField } from './dimension-field.tsx';
-import { ExportLink } from './export-link.tsx';
+import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
 import {
   daysOf,
   isCounted,
@@ -21,6 +20,7 @@ import {
   riseOf,
   type SpendDimension,
   type SpenderRow,
+  type Sums,
   useSpend,
 } from './spend.ts';
 import { riseText, SpendTable } from './spend-table.tsx';
@@ -33,7 +33,7 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
   const open = param('open');
   return (
     <div class="stack">
-      <UsageFigures of={total} />
+      <Figures of={total} figures={FIGURES} />
       <section class="card money-plot" aria-label="Spend over time">
         <Loaded what="Spend figures" of={total}>
           {(report) => <Course report={report} />}
@@ -60,58 +60,47 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
   );
 }
 
-function UsageFigures({ of }: { readonly of: ReturnType<typeof useTraffic> }) {
-  const { whole, before } = of.data?.total ?? { whole: null, before: null };
-  const baseline = whole ? whole.credits + whole.saved_credits : 0;
-  const each = (of: { readonly usd: string; readonly requests: number } | null) =>
-    of && of.requests > 0 ? Number(of.usd) / of.requests : null;
-  return (
-    <Heroes>
-      <Hero
-        label="Spend"
-        failure={of.failure}
-        value={whole && usd(whole.usd)}
-        notes={whole && [creditsText(whole.credits), compared(whole.credits, before?.credits ?? null)]}
-      />
-      <Hero
-        label="Saved"
-        term="saved"
-        failure={of.failure}
-        value={whole && usd(whole.saved_usd)}
-        notes={
-          whole &&
-          (baseline > 0
-            ? [
-                creditsText(whole.saved_credits),
-                <Explained key="part" term="baseline">
-                  {percent(whole.saved_credits / baseline).short} of the baseline,{' '}
-                  {usd(Number(whole.usd) + Number(whole.saved_usd)).short}
-                </Explained>,
-              ]
-            : ['no baseline yet'])
-        }
-      />
-      <Hero
-        label="A request, on average"
-        failure={of.failure}
-        value={whole && usd(each(whole))}
-        notes={whole && [`${figure(whole.requests).short} requests`, compared(each(whole) ?? 0, each(before))]}
-      />
-      <Hero
-        label="Tokens"
-        failure={of.failure}
-        value={whole && figure(whole.input_tokens + whole.output_tokens)}
-        notes={
-          whole && [
-            `${figure(whole.input_tokens).short} in, ${figure(whole.output_tokens).short} out`,
-            whole.input_tokens > 0
-              ? `${percent(whole.cached_input_tokens / whole.input_tokens).short} of input from caches`
-              : '',
-          ]
-        }
-      />
-    </Heroes>
-  );
+/** USD of a request, on average; null without any. */
+const eachOf = (sums: Pick<Sums, 'usd' | 'requests'> | null): number | null =>
+  sums && sums.requests > 0 ? Number(sums.usd) / sums.requests : null;
+
+const FIGURES: readonly ViewFigure<TrafficReport>[] = [
+  {
+    ...{ label: 'Spend', value: ({ total: { whole } }) => usd(whole.usd) },
+    notes: ({ total: { whole, before } }) => [
+      creditsText(whole.credits),
+      compared(whole.credits, before?.credits ?? null),
+    ],
+  },
+  {
+    ...{ label: 'Saved', term: 'saved', value: ({ total: { whole } }) => usd(whole.saved_usd) },
+    notes: ({ total: { whole } }) => savedNotes(whole),
+  },
+  {
+    ...{ label: 'A request, on average', value: ({ total: { whole } }) => usd(eachOf(whole)) },
+    notes: ({ total: { whole, before } }) => [
+      `${figure(whole.requests).short} requests`,
+      compared(eachOf(whole) ?? 0, eachOf(before)),
+    ],
+  },
+  {
+    ...{ label: 'Tokens', value: ({ total: { whole } }) => figure(whole.input_tokens + whole.output_tokens) },
+    notes: ({ total: { whole } }) => [
+      `${figure(whole.input_tokens).short} in, ${figure(whole.output_tokens).short} out`,
+      whole.input_tokens > 0 && `${percent(whole.cached_input_tokens / whole.input_tokens).short} of input from caches`,
+    ],
+  },
+];
+
+function savedNotes({ usd: spent, saved_usd, credits, saved_credits }: TrafficReport['total']['whole']) {
+  const baseline = credits + saved_credits;
+  if (baseline <= 0) return ['no baseline yet'];
+  return [
+    creditsText(saved_credits),
+    <Explained key="part" term="baseline">
+      {percent(saved_credits / baseline).short} of the baseline, {usd(Number(spent) + Number(saved_usd)).short}
+    </Explained>,
+  ];
 }
 
 interface SpendersProps {
@@ -166,9 +155,7 @@ const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
     <div class="money-choice">
       <DimensionField by={by} reach={reach} />
     </div>
-    <Empty title="Name a label">
-      Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
-    </Empty>
+    <NoLabel />
   </>
 );
 

@@ -1,18 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { send } from '../../api/client.ts';
-import { renewAll } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Field } from '../../design/field.tsx';
 import { toast } from '../../design/toast.tsx';
 import { creditsText } from '../../design/written.tsx';
+import { renewChanged } from '../../kit/actions.tsx';
 
 interface GrantFormProps {
   /** Where Credits are granted: `/admin/keys/k7mw2pq9x4ta/grant`. */
   readonly path: string;
   readonly hint: string;
-  /** What shows the balance, by the beginning of its addresses. */
-  readonly touched: readonly string[];
   /** Buttons beside it. */
   readonly children?: ComponentChildren;
 }
@@ -21,7 +19,7 @@ interface GrantFormProps {
 const freshName = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
 /** Adds Credits to a balance, or takes them back. An answer that is lost and a second click grant nothing twice. */
-export function GrantForm({ path, hint, touched, children }: GrantFormProps) {
+export function GrantForm({ path, hint, children }: GrantFormProps) {
   const [credits, setCredits] = useState('');
   const [note, setNote] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
@@ -47,7 +45,7 @@ export function GrantForm({ path, hint, touched, children }: GrantFormProps) {
     }
     type(setCredits)('');
     setNote('');
-    touched.forEach(renewAll);
+    renewChanged();
     toast(
       amount > 0
         ? `${creditsText(amount)} were added to the balance.`
@@ -56,21 +54,23 @@ export function GrantForm({ path, hint, touched, children }: GrantFormProps) {
   };
   return (
     <form
-      class="grant"
+      class="stack-tight"
       onSubmit={(event) => {
         event.preventDefault();
         if (isReady && !isBusy) void grant();
       }}
     >
-      <Field
-        label="Credits to grant"
-        inputMode="decimal"
-        value={credits}
-        onValue={type(setCredits)}
-        error={problem}
-        hint={hint}
-      />
-      <Field label="Note" value={note} onValue={type(setNote)} hint="Kept with the entry." />
+      <div class="columns">
+        <Field
+          label="Credits to grant"
+          inputMode="decimal"
+          value={credits}
+          onValue={type(setCredits)}
+          error={problem}
+          hint={hint}
+        />
+        <Field label="Note" value={note} onValue={type(setNote)} hint="Kept with the entry." />
+      </div>
       <div class="row">
         <Button type="submit" disabled={!isReady || isBusy}>
           {amount < 0 ? 'Take back' : 'Grant'}

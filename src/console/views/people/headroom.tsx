@@ -7,123 +7,78 @@ import { dayTime, momentTime, usd } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
-import { budgetText, type FundFigures } from './words.ts';
+import { budgetText, type KeyMoney } from './words.ts';
 
-type KeyStatus = ReadOf<`/admin/keys/${string}`>;
+type Fund = ReadOf<'/admin/ledger'>['funds'][number];
+type Budget = KeyMoney['budgets'][number];
+type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits'>;
 
-/** The use of one budget in its present window. */
-export interface BudgetFigures {
+/** The use of one budget in its present window. A figure that the viewer may not see is null. */
+type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent_credits'> & {
   readonly label: string;
-  readonly limitUsd: string;
-  readonly limitCredits: number;
-  readonly spentUsd: string;
-  readonly spentCredits: number;
-  /** Null where holds are not told. */
-  readonly heldCredits: number | null;
-  readonly heldUsd: string | null;
-  readonly forecastCredits: number | null;
-  readonly forecastUsd: string | null;
-  readonly runsOutAt: string | null;
-  readonly renewsAt: string | null;
-}
+} & {
+  readonly [Member in 'held_usd' | 'held_credits' | 'forecast_usd' | 'forecast_credits' | 'runs_out_at' | 'renews_at']:
+    | Fund[Member]
+    | null;
+};
+
+const UNTOLD = {
+  ...{ held_usd: null, held_credits: null, forecast_usd: null, forecast_credits: null },
+  ...{ runs_out_at: null, renews_at: null },
+};
 
 const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } as const;
 
-type Budget = KeyStatus['budgets'][number];
+/** The use of a budget of a key, a person or a team, with what its fund in the books says more, where the viewer may see it. */
+function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
+  const fund = funds.find(({ name }) => name.endsWith(endOfName(budget)));
+  const { window, time_zone, spent_usd, left_usd } = budget;
+  return {
+    ...UNTOLD,
+    ...budget,
+    ...(fund && { held_usd: fund.held_usd, held_credits: fund.held_credits, runs_out_at: fund.runs_out_at }),
+    label: [WINDOWS[window], time_zone === 'UTC' ? '' : time_zone].filter(Boolean).join(', '),
+    limit_usd: String(Number(spent_usd) + Number(left_usd)),
+  };
+}
 
-/** The use of the budgets of a key, a person or a team, with what their funds in the books say more, where the viewer may see them. */
-const usesOfBudgets = (budgets: readonly Budget[], funds: readonly FundFigures[] = []): readonly BudgetFigures[] =>
-  budgets.map((budget) => {
-    const fund = funds.find(({ name }) => name.endsWith(endOfName(budget)));
-    return {
-      label: labelOf(budget),
-      limitUsd: String(Number(budget.spent_usd) + Number(budget.left_usd)),
-      limitCredits: budget.limit_credits,
-      ...{ spentUsd: budget.spent_usd, spentCredits: budget.spent_credits },
-      ...{ heldUsd: fund?.held_usd ?? null, heldCredits: fund?.held_credits ?? null },
-      ...{ forecastUsd: budget.forecast_usd, forecastCredits: budget.forecast_credits },
-      ...{ runsOutAt: fund?.runs_out_at ?? null, renewsAt: budget.renews_at },
-    };
-  });
-
-/** As the ledger names the budget of a holder, behind the word for its kind. */
+/** As the ledger names the budget of a holder, after the word for its kind. */
 function endOfName({ window, time_zone, on_exhausted }: BudgetTerms): string {
   const zone = time_zone === 'UTC' ? '' : `@${time_zone}`;
   return `-${window}${zone}${on_exhausted === 'reject' ? '' : `:${on_exhausted}`}`;
 }
 
-type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits'>;
-
-const labelOf = ({ window, time_zone }: BudgetTerms): string =>
-  [WINDOWS[window], time_zone === 'UTC' ? '' : time_zone].filter(Boolean).join(', ');
-
-/** What was granted to a key, as one more of its budgets. */
-function usesOfKey(key: KeyStatus, funds: readonly FundFigures[]): readonly BudgetFigures[] {
-  const uses = usesOfBudgets(key.budgets, funds);
-  const { balance } = key;
-  if (!balance) return uses;
-  const granted = {
-    label: 'Balance',
-    ...{ limitUsd: balance.granted_usd, limitCredits: balance.granted_credits },
-    ...{ spentUsd: balance.spent_usd, spentCredits: balance.spent_credits },
-    ...{ heldUsd: null, heldCredits: null, forecastUsd: null, forecastCredits: null, runsOutAt: null, renewsAt: null },
-  };
-  return [...uses, granted];
-}
-
 /** The funds in the books of teams, people or keys, by whose they are; none where the viewer may not read the books. */
-export function useFunds(): (holder: string) => readonly FundFigures[] {
+export function useFunds(): (holder: string) => readonly Fund[] {
   const isWanted = reachOfViewer('ledger.read') !== null;
   const ledger = useResource('/admin/ledger', {}, { every: RENEWAL_MS, isWanted });
   const bySubject = useMemo(() => Map.groupBy(ledger.data?.funds ?? [], ({ subject }) => subject), [ledger.data]);
   return (holder) => bySubject.get(holder) ?? [];
 }
 
-/** The fund that is fullest, of a row that states no use; where none is drawn on, the first budget is untouched. */
-export function FullestFund({
-  budgets,
-  funds,
-}: {
+interface FullestFundProps {
   readonly budgets: readonly BudgetTerms[] | null;
-  readonly funds: readonly FundFigures[];
-}) {
-  const [first] = funds.toSorted((one, other) => usedOf(other) - usedOf(one));
-  const [stated] = budgets ?? [];
-  if (first) {
-    return (
-      <HeadroomCell
-        use={{
-          label: first.name,
-          ...{ limitUsd: first.limit_usd, limitCredits: first.limit_credits },
-          ...{ spentUsd: first.spent_usd, spentCredits: first.spent_credits },
-          ...{ heldUsd: first.held_usd, heldCredits: first.held_credits },
-          ...{ forecastUsd: first.forecast_usd, forecastCredits: first.forecast_credits },
-          ...{ runsOutAt: first.runs_out_at, renewsAt: first.renews_at },
-        }}
-      />
-    );
-  }
-  return stated ? <span class="dim">{budgetText(stated)}</span> : <span class="dim">No budget</span>;
+  readonly funds: readonly Fund[];
 }
 
-const usedOf = ({ spent_credits, held_credits, limit_credits }: FundFigures): number =>
-  (spent_credits + held_credits) / Math.max(limit_credits, 1e-6);
-
-const shareOf = ({ spentCredits, heldCredits, limitCredits }: BudgetFigures): number =>
-  limitCredits === 0 ? 1 : (spentCredits + (heldCredits ?? 0)) / limitCredits;
-
-interface BudgetState {
-  readonly tone: Tone;
-  readonly text: string;
+/** The fund that is fullest, of a row that states no use; where none is drawn on, the first budget is untouched. */
+export function FullestFund({ budgets, funds }: FullestFundProps) {
+  const [first] = funds
+    .map((fund) => ({ ...fund, label: fund.name }))
+    .toSorted((one, other) => shareOf(other) - shareOf(one));
+  if (first) return <HeadroomCell use={first} />;
+  return <span class="dim">{budgets?.[0] ? budgetText(budgets[0]) : 'No budget'}</span>;
 }
 
-function stateOf(use: BudgetFigures): BudgetState {
-  const { spentCredits, limitCredits, runsOutAt, forecastCredits, forecastUsd, renewsAt } = use;
-  if (spentCredits >= limitCredits) return { tone: 'bad', text: 'Spent' };
-  if (runsOutAt !== null) return { tone: 'warn', text: `Runs out ${soon(runsOutAt)}` };
-  if (forecastCredits !== null && forecastCredits > limitCredits) return { tone: 'warn', text: 'Runs out early' };
-  if (forecastUsd !== null) return { tone: 'good', text: `${usd(forecastUsd).short} by the end` };
-  return { tone: 'quiet', text: renewsAt === null ? 'No end' : 'No forecast yet' };
+const shareOf = ({ spent_credits, held_credits, limit_credits }: BudgetUse): number =>
+  limit_credits === 0 ? 1 : (spent_credits + (held_credits ?? 0)) / limit_credits;
+
+function stateOf(use: BudgetUse): readonly [tone: Tone, text: string] {
+  if (use.spent_credits >= use.limit_credits) return ['bad', 'Spent'];
+  if (use.runs_out_at !== null) return ['warn', `Runs out ${soon(use.runs_out_at)}`];
+  if ((use.forecast_credits ?? 0) > use.limit_credits) return ['warn', 'Runs out early'];
+  if (use.forecast_usd !== null) return ['good', `${usd(use.forecast_usd).short} by the end`];
+  return ['quiet', use.renews_at === null ? 'No end' : 'No forecast yet'];
 }
 
 const soon = (at: string): string => {
@@ -132,85 +87,76 @@ const soon = (at: string): string => {
 };
 
 const MARKS: Readonly<Record<Tone, string>> = {
-  good: 'mark-accent',
-  quiet: 'mark-accent',
-  warn: 'people-warn',
-  bad: 'people-bad',
+  ...{ good: 'mark-accent', quiet: 'mark-accent', warn: 'people-warn', bad: 'people-bad' },
 };
 
-/** A budget as one bar with a line below, for a table. */
-function HeadroomCell({ use }: { readonly use: BudgetFigures }) {
-  return (
-    <div class="people-room">
-      <span>
-        <Money usd={use.spentUsd} credits={use.spentCredits} />
-        <span class="dim">
-          {' '}
-          of <Money usd={use.limitUsd} credits={use.limitCredits} />
-        </span>
+/** A budget as one bar with a line above, for a table. */
+const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
+  <div class="people-room">
+    <span>
+      <Money usd={use.spent_usd} credits={use.spent_credits} />
+      <span class="dim">
+        {' '}
+        of <Money usd={use.limit_usd} credits={use.limit_credits} />
       </span>
-      <ShareBar className={MARKS[stateOf(use).tone]} share={shareOf(use)} />
-    </div>
+    </span>
+    <ShareBar className={MARKS[stateOf(use)[0]]} share={shareOf(use)} />
+  </div>
+);
+
+/** A budget with what is spent, held, left and expected. */
+function Headroom({ use }: { readonly use: BudgetUse }) {
+  const [tone, text] = stateOf(use);
+  const left = use.limit_credits - use.spent_credits - (use.held_credits ?? 0);
+  return (
+    <li class="stack-tight">
+      <div class="row row-apart">
+        <strong>{use.label}</strong>
+        <State tone={tone}>{text}</State>
+      </div>
+      <HeadroomCell use={use} />
+      <p class="small dim">
+        {use.held_credits !== null && use.held_credits > 0 && (
+          <>
+            <Explained term="held">{usd(use.held_usd).short} held</Explained>
+            {' · '}
+          </>
+        )}
+        {left >= 0 ? `${creditsText(left)} left` : `${creditsText(-left)} above the limit`}
+        {use.renews_at !== null && ` · renews ${momentTime(Date.parse(use.renews_at))}`}
+      </p>
+    </li>
   );
 }
 
-/** Budgets with what is spent, held, left and expected. */
-const Headroom = ({ uses, none }: { readonly uses: readonly BudgetFigures[]; readonly none: string }) =>
-  uses.length === 0 ? (
-    <p class="dim">{none}</p>
-  ) : (
-    <ul class="people-list">
-      {uses.map((use) => {
-        const { tone, text } = stateOf(use);
-        const left = use.limitCredits - use.spentCredits - (use.heldCredits ?? 0);
-        return (
-          <li key={use.label} class="stack-tight">
-            <div class="row row-apart">
-              <strong>{use.label}</strong>
-              <State tone={tone}>{text}</State>
-            </div>
-            <HeadroomCell use={use} />
-            <p class="small dim">
-              {use.heldCredits !== null && use.heldCredits > 0 && (
-                <>
-                  <Explained term="held">{usd(use.heldUsd).short} held</Explained>
-                  {' · '}
-                </>
-              )}
-              {[
-                left >= 0 ? `${creditsText(left)} left` : `${creditsText(-left)} above the limit`,
-                use.renewsAt !== null && `renews ${momentTime(Date.parse(use.renewsAt))}`,
-              ]
-                .filter((part) => part !== false)
-                .join(' · ')}
-            </p>
-          </li>
-        );
-      })}
-    </ul>
-  );
-
-/** The budgets of a team or a person. */
-export function Budgets({
-  of,
-  holder,
-  none,
-}: {
+interface BudgetsProps {
   readonly of: readonly Budget[];
   readonly holder: string;
+  /** What was granted to a key, which is shown as one more of its budgets. */
+  readonly balance?: KeyMoney['balance'];
   readonly none: string;
-}) {
-  const fundsOf = useFunds();
-  return <Headroom uses={usesOfBudgets(of, fundsOf(holder))} none={none} />;
 }
 
-/** The budgets of a key, and its balance. */
-export function KeyBudgets({ of }: { readonly of: KeyStatus }) {
-  const fundsOf = useFunds();
+/** The budgets of a team, a person or a key. */
+export function Budgets({ of, holder, balance, none }: BudgetsProps) {
+  const funds = useFunds()(holder);
+  const uses: readonly BudgetUse[] = [
+    ...of.map((budget) => usageOf(budget, funds)),
+    ...(balance
+      ? [
+          {
+            ...{ ...UNTOLD, ...balance, label: 'Balance' },
+            ...{ limit_usd: balance.granted_usd, limit_credits: balance.granted_credits },
+          },
+        ]
+      : []),
+  ];
+  if (uses.length === 0) return <p class="dim">{none}</p>;
   return (
-    <Headroom
-      uses={usesOfKey(of, fundsOf(of.id))}
-      none="None of its own. Those of the policy, its team and its member apply."
-    />
+    <ul class="related">
+      {uses.map((use) => (
+        <Headroom key={use.label} use={use} />
+      ))}
+    </ul>
   );
 }

@@ -1,3 +1,4 @@
+import type { ComponentType } from 'preact';
 import type { Action } from '../../../operate/roles.ts';
 import { NoPermission } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
@@ -11,21 +12,20 @@ import { SubjectsTab } from './subjects.tsx';
 import { TeamsTab } from './teams.tsx';
 import { TrailTab } from './trail.tsx';
 
-type TabName = 'teams' | 'members' | 'keys' | 'logins' | 'subjects' | 'trail';
-
 interface PeopleTab {
-  readonly id: TabName;
+  readonly id: string;
   readonly label: string;
   readonly action: Action;
+  readonly Body: ComponentType<{ readonly id: string | null }>;
 }
 
 const TABS: readonly PeopleTab[] = [
-  { id: 'teams', label: 'Teams', action: 'people.read' },
-  { id: 'members', label: 'Members', action: 'people.read' },
-  { id: 'keys', label: 'Keys', action: 'keys.read' },
-  { id: 'logins', label: 'Logins', action: 'logins.read' },
-  { id: 'subjects', label: 'Workloads', action: 'subjects.read' },
-  { id: 'trail', label: 'Trail', action: 'trail.read' },
+  { id: 'teams', label: 'Teams', action: 'people.read', Body: TeamsTab },
+  { id: 'members', label: 'Members', action: 'people.read', Body: MembersTab },
+  { id: 'keys', label: 'Keys', action: 'keys.read', Body: KeysTab },
+  { id: 'logins', label: 'Logins', action: 'logins.read', Body: LoginsTab },
+  { id: 'subjects', label: 'Workloads', action: 'subjects.read', Body: SubjectsTab },
+  { id: 'trail', label: 'Trail', action: 'trail.read', Body: TrailTab },
 ];
 
 const REACHES = { all: 'All teams', team: 'Your team', own: 'You and your keys' } as const;
@@ -36,47 +36,29 @@ export default function People() {
   const reach = reachOfViewer('people.read') ?? 'own';
   // Somebody who sees only itself comes for its keys.
   const first = reach === 'own' ? 'keys' : 'teams';
-  const tab = name === undefined ? first : (TABS.find((one) => one.id === name)?.id ?? null);
-  const tabs = TABS.filter(({ action }) => mayView(action));
-  const isOpen = tabs.some((one) => one.id === tab);
+  const shown = TABS.find((one) => one.id === (name ?? first));
+  const tab = shown?.id ?? first;
   return (
     <div class="stack">
       <ViewHead title="People" summary={REACHES[reach]} hasRange={false} />
       <Tabs
         label="People and keys"
-        tabs={tabs}
-        value={tab ?? first}
+        tabs={TABS.filter(({ action }) => mayView(action))}
+        value={tab}
         onValue={(next) => go(hrefOf(`/people/${next}`))}
         panel="people-tab"
       />
-      <div class="stack people-tab" id="people-tab" role="tabpanel" aria-labelledby={`people-tab-${tab ?? first}`}>
-        {tab === null ? (
+      <div class="stack people-tab" id="people-tab" role="tabpanel" aria-labelledby={`people-tab-${tab}`}>
+        {!shown ? (
           <p>
             The view People has no such part. <a href={hrefOf('/people')}>Go to the first</a>
           </p>
-        ) : isOpen ? (
-          <TabBody tab={tab} id={id} />
+        ) : mayView(shown.action) ? (
+          <shown.Body id={id} />
         ) : (
-          <NoPermission what={TABS.find((one) => one.id === tab)?.label ?? 'These'} />
+          <NoPermission what={shown.label} />
         )}
       </div>
     </div>
   );
-}
-
-function TabBody({ tab, id }: { readonly tab: TabName; readonly id: string | null }) {
-  switch (tab) {
-    case 'teams':
-      return <TeamsTab id={id} />;
-    case 'members':
-      return <MembersTab id={id} />;
-    case 'keys':
-      return <KeysTab id={id} />;
-    case 'logins':
-      return <LoginsTab />;
-    case 'subjects':
-      return <SubjectsTab id={id} />;
-    case 'trail':
-      return <TrailTab id={id} />;
-  }
 }

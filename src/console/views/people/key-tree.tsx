@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
-import type { KeyAnswer } from './drafts.ts';
 import { KeyState, keyHref } from './marks.tsx';
-import { keyName } from './words.ts';
+import { type KeyAnswer, keyName } from './words.ts';
 
 /** A key makes at most 100 that live at once. */
 const CHILDREN = 100;

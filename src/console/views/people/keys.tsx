@@ -1,191 +1,224 @@
 import { useEffect, useState } from 'preact/hooks';
-import { read } from '../../api/client.ts';
-import { type PagedList, usePages } from '../../api/pages.ts';
-import { ButtonLink } from '../../design/button.tsx';
-import { Field, Filters, Select } from '../../design/field.tsx';
-import { Empty, Failure, Skeleton } from '../../design/states.tsx';
-import { Table } from '../../design/table.tsx';
-import { When } from '../../design/written.tsx';
-import { go, hrefWith, param, setParams } from '../../shell/router.ts';
+import { Copy } from '../../design/copy.tsx';
+import { Actions, type Change } from '../../kit/actions.tsx';
+import { Detail } from '../../kit/detail.tsx';
+import { optionsOf } from '../../kit/draft.ts';
+import { below, Listing, type Place } from '../../kit/listing.tsx';
+import { type Fact, Facts } from '../../kit/show.tsx';
+import { hrefOf, hrefWith, param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import type { KeyAnswer } from './drafts.ts';
-import type { NewKey } from './key-form.tsx';
-import { KeyPanel } from './key-panel.tsx';
-import { KeyState, KeyTitle, keyHref, ownerText } from './marks.tsx';
-import { KEY_STATES, keyName, namesIn, userName, useTeams, useUsers } from './words.ts';
-
-const STATES = Object.entries(KEY_STATES).map(([value, { word }]) => ({ value, label: word }));
-const NO_FILTERS = { q: null, state: null, team: null, user: null, label: null };
+import { GrantForm } from './grant.tsx';
+import { Budgets } from './headroom.tsx';
+import { keyParts } from './key-form.tsx';
+import { KeyTree } from './key-tree.tsx';
+import { KeyUsage } from './key-usage.tsx';
+import { KeyState, KeyTitle, ownerText } from './marks.tsx';
+import { RecentTrail } from './recent-trail.tsx';
+import {
+  KEY_STATE_WORDS,
+  type KeyAnswer,
+  type KeyMoney,
+  keyName,
+  limitsText,
+  modelsText,
+  namesIn,
+  teamOptions,
+  userOptions,
+  useTeams,
+  useUsers,
+} from './words.ts';
 
 /** Keys: found, made, changed and ended. */
 export function KeysTab({ id }: { readonly id: string | null }) {
-  const filters = {
-    search: param('q'),
-    state: param('state'),
-    team: param('team'),
-    user: param('user'),
-    label: param('label'),
-  };
-  const isNew = id === 'new';
-  // The form for a new key begins with these; the list behind it stays as it was.
-  const keys = usePages('/admin/keys', isNew ? {} : filters);
+  const teams = useTeams().data;
+  const users = useUsers(param('team') || null).data;
+  const nameOf = { team: namesIn(teams), user: namesIn(useUsers().data) };
+  const isWide = reachOfViewer('keys.read') !== 'own';
+  return (
+    <Listing
+      path="/admin/keys"
+      what="Keys"
+      noun="key"
+      filters={[
+        { of: 'search', param: 'q', label: 'Name or ID' },
+        { of: 'state', label: 'State', any: 'Any state', options: optionsOf(KEY_STATE_WORDS) },
+        ...(isWide
+          ? [
+              {
+                ...{ of: 'team', label: 'Team', any: 'Any team', clears: ['user'] },
+                options: teamOptions(teams?.data ?? []),
+              },
+              { of: 'user', label: 'Member', any: 'Anybody', options: userOptions(users?.data ?? []) },
+              { of: 'label', label: 'Label', any: 'Label name=value' },
+            ]
+          : []),
+      ]}
+      mayMake={reachOfViewer('keys.change') !== null}
+      columns={[
+        { head: 'Key', cell: (key) => <KeyTitle of={key} />, sort: keyName },
+        { of: 'state', cell: ({ state }) => <KeyState state={state} />, phone: 'fact' },
+        {
+          head: 'Belongs to',
+          cell: (key) => ownerText(key, nameOf.team, nameOf.user) || <span class="dim">Nobody</span>,
+        },
+        { of: 'scopes', sort: false },
+        { of: 'last_used_at', none: 'Never', phone: 'second' },
+        { of: 'expires_at', none: 'Never' },
+      ]}
+      empty={['No key yet', 'An application needs one to send requests. Make the first.']}
+      at={below('/people/keys')}
+      id={id}
+      panel={(place) => <KeyPanel place={place} />}
+    />
+  );
+}
+
+/** A key with the secret that only the answer to its making or rotation has. */
+type NewKey = KeyAnswer & { readonly key: string };
+
+/** A key: what it is, what it has used, and its actions. */
+function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
+  const { id } = place;
   // The one place that has a secret, until its panel closes.
   const [secret, setSecret] = useState<NewKey | null>(null);
   useEffect(() => {
     if (secret?.id !== id) setSecret(null);
   }, [id]);
-  const list = hrefWith({ edit: null }, '/people/keys');
-  const made = (key: NewKey) => {
-    setSecret(key);
-    keys.renew();
-    go(hrefWith({ edit: null, ...(isNew && NO_FILTERS) }, `/people/keys/${key.id}`));
-  };
-  const renewed = async (changed: string) => {
-    const result = await read(`/admin/keys/${changed}`);
-    if (result.ok) keys.put(changed, result.value);
-  };
+  const [teams, users] = [useTeams().data, useUsers().data];
+  // The answer to a new secret is a key with it.
+  const made = (answer: unknown) => setSecret(answer as NewKey);
   return (
-    <>
-      <KeyFilters label={keys.failure?.field === 'label' ? keys.failure.message : null} />
-      <KeyTable keys={keys} current={id} isFiltered={Object.values(filters).some((one) => one !== '')} />
-      {id !== null && (
-        <KeyPanel
-          key={id}
-          id={id}
-          closeHref={isNew ? hrefWith(NO_FILTERS, '/people/keys') : list}
-          secret={secret?.id === id ? secret.key : null}
-          onMade={made}
-          onChange={() => void renewed(id)}
-        />
+    <Detail
+      key={id}
+      place={place}
+      noun="key"
+      path={`/admin/keys/${id}`}
+      title={keyName}
+      form={{
+        path: '/admin/keys',
+        parts: (isNew) => keyParts(isNew, teams?.data ?? [], users?.data ?? []),
+        stated: { user: param('user'), team: param('team') },
+        onMade: made,
+      }}
+    >
+      {(key) => (
+        <>
+          {secret?.id === id && (
+            <div class="notice people-secret" role="status">
+              <p>
+                <strong>Copy the secret now.</strong> It is shown this once: Signalbox keeps only its hash.
+              </p>
+              <Copy text={secret.key} label="the secret" />
+            </div>
+          )}
+          <Actions of={keyActions(key, made)} />
+          <Facts of={key} facts={keyFacts(namesIn(teams), namesIn(users))} />
+          <section class="stack-tight">
+            <h3>Budgets</h3>
+            <Budgets
+              of={key.budgets}
+              holder={id}
+              balance={key.balance}
+              none="None of its own. Those of the policy, its team and its member apply."
+            />
+            {reachOfViewer('keys.grant') !== null && key.state !== 'revoked' && (
+              <GrantForm
+                path={`/admin/keys/${id}/grant`}
+                hint={
+                  key.balance
+                    ? 'Less than zero takes Credits back.'
+                    : 'The first grant makes the key prepaid: it works as long as its balance lasts.'
+                }
+              />
+            )}
+          </section>
+          <KeyUsage id={id} />
+          <KeyTree of={key} />
+          <RecentTrail subject={id} />
+        </>
       )}
-    </>
+    </Detail>
   );
 }
 
-function KeyFilters({ label }: { readonly label: string | null }) {
-  const teams = useTeams().data?.data ?? [];
-  const users = useUsers(param('team') || null).data?.data ?? [];
-  const isSet = Object.keys(NO_FILTERS).some((name) => param(name) !== '');
-  const isWide = reachOfViewer('keys.read') !== 'own';
-  return (
-    <div class="people-bar">
-      <Filters onClear={isSet ? () => setParams(NO_FILTERS) : null}>
-        <Field
-          isBare
-          label="Name or ID"
-          type="search"
-          placeholder="Name or ID"
-          value={param('q')}
-          onValue={(q) => setParams({ q })}
-        />
-        <Select
-          isBare
-          label="State"
-          value={param('state')}
-          options={[{ value: '', label: 'Any state' }, ...STATES]}
-          onValue={(state) => setParams({ state })}
-        />
-        {isWide && teams.length > 0 && (
-          <Select
-            isBare
-            label="Team"
-            value={param('team')}
-            options={[{ value: '', label: 'Any team' }, ...teams.map(({ id, name }) => ({ value: id, label: name }))]}
-            onValue={(team) => setParams({ team, user: null })}
-          />
-        )}
-        {isWide && users.length > 0 && (
-          <Select
-            isBare
-            label="Member"
-            value={param('user')}
-            options={[
-              { value: '', label: 'Anybody' },
-              ...users.map((user) => ({ value: user.id, label: userName(user) })),
-            ]}
-            onValue={(user) => setParams({ user })}
-          />
-        )}
-        {isWide && (
-          <Field
-            isBare
-            label="Label"
-            placeholder="Label name=value"
-            value={param('label')}
-            onValue={(of) => setParams({ label: of })}
-            error={label}
-          />
-        )}
-      </Filters>
-      {reachOfViewer('keys.change') !== null && (
-        <ButtonLink kind="first" href={hrefWith({ edit: null }, '/people/keys/new')}>
-          Make key
-        </ButtonLink>
-      )}
-    </div>
-  );
-}
+const keyFacts = (
+  teamName: (id: string | null) => string,
+  userName: (id: string | null) => string,
+): readonly Fact<KeyMoney>[] => [
+  ['State', ({ state }) => <KeyState state={state} />],
+  'id',
+  [
+    'Belongs to',
+    ({ user, team, wallet }) =>
+      (user ?? team ?? wallet) && (
+        <>
+          {user && <a href={hrefOf(`/people/members/${user}`)}>{userName(user)}</a>}
+          {user && team && ' in '}
+          {team && <a href={hrefOf(`/people/teams/${team}`)}>{teamName(team)}</a>}
+          {wallet && <span class="mono">{wallet}</span>}
+        </>
+      ),
+    'Nobody',
+  ],
+  ['Made by', ({ parent }) => parent && <a href={hrefOf(`/people/keys/${parent}`)}>Key {parent}</a>],
+  'scopes',
+  ['Models', ({ models }) => modelsText(models), 'All that the policy, its team and its member allow'],
+  ['Rate limits', ({ limits }) => limitsText(limits), 'Those of the policy, its team and its member'],
+  'labels',
+  ['Agent wallets', 'wallets'],
+  ['Made', 'created_at'],
+  ['Last used', 'last_used_at', 'Never'],
+  ['Expires', 'expires_at', 'Never'],
+  'rotated_at',
+  ['Old secret works until', 'overlap_ends_at'],
+  'suspended_at',
+  'revoked_at',
+];
 
-interface KeyTableProps {
-  readonly keys: PagedList<KeyAnswer>;
-  readonly current: string | null;
-  readonly isFiltered: boolean;
-}
+const OVERLAPS = [
+  { value: '86400', label: 'for a day' },
+  { value: '3600', label: 'for an hour' },
+  { value: '604800', label: 'for a week' },
+  { value: '0', label: 'not at all' },
+];
 
-function KeyTable({ keys, current, isFiltered }: KeyTableProps) {
-  const team = namesIn(useTeams().data);
-  const user = namesIn(useUsers().data);
-  if (keys.rows.length === 0 && keys.failure) {
-    return keys.failure.field === 'label' ? null : <Failure what="Keys" failure={keys.failure} onRetry={keys.renew} />;
-  }
-  if (keys.rows.length === 0 && keys.isLoading) return <Skeleton rows={8} />;
-  if (keys.rows.length === 0) {
-    return isFiltered ? (
-      <Empty title="No key matches">Clear a filter to see more.</Empty>
-    ) : (
-      <Empty title="No key yet">An application needs one to send requests. Make the first.</Empty>
-    );
-  }
-  return (
-    <section class="card" aria-label="Keys">
-      <Table
-        label="Keys"
-        rows={keys.rows}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => keyHref(id)}
-        current={current ?? undefined}
-        onEnd={keys.more}
-        columns={[
-          { id: 'name', head: 'Key', cell: (key) => <KeyTitle of={key} />, sort: keyName },
-          {
-            id: 'state',
-            head: 'State',
-            phone: 'fact',
-            cell: ({ state }) => <KeyState state={state} />,
-            sort: ({ state }) => state,
-          },
-          {
-            id: 'owner',
-            head: 'Belongs to',
-            cell: (key) => ownerText(key, team, user) || <span class="dim">Nobody</span>,
-          },
-          { id: 'scopes', head: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
-          {
-            id: 'used',
-            head: 'Last used',
-            phone: 'second',
-            cell: ({ last_used_at: at }) => (at === null ? <span class="dim">Never</span> : <When at={at} />),
-            sort: ({ last_used_at: at }) => at,
-          },
-          {
-            id: 'expires',
-            head: 'Expires',
-            cell: ({ expires_at: at }) => (at === null ? <span class="dim">Never</span> : <When at={at} />),
-            sort: ({ expires_at: at }) => at,
-          },
-        ]}
-      />
-      {keys.failure && <Failure what="More keys" failure={keys.failure} onRetry={keys.more} />}
-    </section>
-  );
+/** @param onRotated with the key that has a new secret */
+function keyActions(key: KeyAnswer, onRotated: (answer: unknown) => void) {
+  const name = keyName(key);
+  const path = `/admin/keys/${key.id}`;
+  const [isRevoked, isEnded] = [key.state === 'revoked', key.state === 'revoked' || key.state === 'expired'];
+  const [suspended, resumed] = [`${name} is suspended. Its requests get 403.`, `${name} works again.`];
+  const state = { action: 'keys.suspend', slot: 'state', isHidden: isEnded } as const;
+  const suspend: Change =
+    key.state === 'suspended'
+      ? { ...state, label: 'Resume', path: `${path}/resume`, done: resumed, undo: [`${path}/suspend`, suspended] }
+      : { ...state, label: 'Suspend', path: `${path}/suspend`, done: suspended, undo: [`${path}/resume`, resumed] };
+  const rotate: Change = {
+    ...{ label: 'Rotate', action: 'keys.change', isHidden: isEnded, path: `${path}/rotate` },
+    done: `${name} has a new secret.`,
+    question: [`Rotate ${name}?`, 'It gets a new secret, which is shown once.', 'Rotate key'],
+    input: { of: 'overlap_seconds', label: 'The old secret works', usual: '86400', options: OVERLAPS, isNumber: true },
+    onDone: onRotated,
+  };
+  const revoke: Change = {
+    ...{ label: 'Revoke', action: 'keys.change', kind: 'danger', isHidden: isRevoked, path: `${path}/revoke` },
+    done: `${name} is revoked.`,
+    question: [
+      `Revoke ${name}?`,
+      'Requests with it fail within a second, and so do those with keys below it. This cannot be undone.',
+      'Revoke key',
+    ],
+  };
+  return [
+    { label: 'Change', action: 'keys.change', isHidden: isRevoked, href: hrefWith({ edit: 'yes' }) } as const,
+    rotate,
+    suspend,
+    {
+      label: 'Its requests',
+      action: 'decisions.list',
+      kind: 'plain',
+      href: hrefOf('/requests', { key: key.id }),
+    } as const,
+    revoke,
+  ];
 }

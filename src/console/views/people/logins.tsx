@@ -1,124 +1,51 @@
-import { useState } from 'preact/hooks';
-import { usePages } from '../../api/pages.ts';
 import type { ReadOf } from '../../api/reads.ts';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
-import { Filters, Select } from '../../design/field.tsx';
-import { Empty, Failure, Skeleton } from '../../design/states.tsx';
-import { Table, type TableColumn } from '../../design/table.tsx';
 import { Tag } from '../../design/tag.tsx';
-import { When } from '../../design/written.tsx';
-import { hrefOf, param, setParams } from '../../shell/router.ts';
+import { Actions } from '../../kit/actions.tsx';
+import { Listing } from '../../kit/listing.tsx';
+import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
-import { deed } from './deeds.ts';
-import { userName, useUsers } from './words.ts';
+import { userOptions, useUsers } from './words.ts';
 
 type LoginRow = ReadOf<'/admin/logins'>['data'][number];
 
 /** Browsers that are signed in, and the button that ends one. */
 export function LoginsTab() {
-  const logins = usePages('/admin/logins', { user: param('user') });
-  const [asked, setAsked] = useState<LoginRow | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const own = session.value.state === 'in' ? session.value.viewer.login?.id : undefined;
-  const end = async ({ id }: LoginRow, name: string) => {
-    setBusy(true);
-    const ended = await deed(`/admin/logins/${id}`, `The login of ${name} has ended.`, { method: 'DELETE' });
-    setBusy(false);
-    setAsked(null);
-    if (ended) logins.put(id, null);
-  };
-  const { rows, failure, isLoading, renew } = logins;
-  return (
-    <>
-      {reachOfViewer('logins.read') === 'all' && <LoginFilter />}
-      {rows.length === 0 ? (
-        failure ? (
-          <Failure what="Logins" failure={failure} onRetry={renew} />
-        ) : isLoading ? (
-          <Skeleton />
-        ) : (
-          <Empty title="Nobody is signed in">
-            Each browser that signs in to the console is listed here until its login ends.
-          </Empty>
-        )
-      ) : (
-        <section class="card" aria-label="Logins">
-          <Table
-            label="Logins"
-            rows={rows}
-            keyOf={({ id }) => id}
-            onEnd={logins.more}
-            columns={[
-              { id: 'who', head: 'Who', cell: (row) => <Holder of={row} isOwn={row.id === own} />, sort: holderName },
-              {
-                id: 'browser',
-                head: 'Browser',
-                phone: 'second',
-                cell: ({ browser }) => <span title={browser}>{browserName(browser)}</span>,
-              },
-              { id: 'from', head: 'IP address', cell: ({ from }) => from ?? '–' },
-              {
-                id: 'since',
-                head: 'Signed in',
-                cell: ({ created_at }) => <When at={created_at} />,
-                sort: ({ created_at }) => created_at,
-              },
-              {
-                id: 'used',
-                head: 'Last used',
-                cell: ({ last_used_at }) => <When at={last_used_at} />,
-                sort: ({ last_used_at }) => last_used_at,
-              },
-              {
-                id: 'ends',
-                head: 'Ends',
-                cell: ({ expires_at }) => <When at={expires_at} />,
-                sort: ({ expires_at }) => expires_at,
-              },
-              ...(reachOfViewer('logins.end') === null ? [] : [endColumn(setAsked)]),
-            ]}
-          />
-        </section>
-      )}
-      {asked && (
-        <Dialog
-          title={`End the login of ${holderName(asked)}?`}
-          action="End login"
-          isBusy={isBusy}
-          onClose={() => setAsked(null)}
-          onAction={() => void end(asked, holderName(asked))}
-        >
-          {asked.id === own ? 'You will be signed out of this browser.' : 'That browser is signed out within a second.'}
-        </Dialog>
-      )}
-    </>
-  );
-}
-
-const endColumn = (ask: (row: LoginRow) => void): TableColumn<LoginRow> => ({
-  id: 'end',
-  head: 'Action',
-  phone: 'fact',
-  cell: (row) => (
-    <Button kind="danger" aria-label={`End the login of ${holderName(row)}`} onClick={() => ask(row)}>
-      End
-    </Button>
-  ),
-});
-
-function LoginFilter() {
   const users = useUsers().data?.data ?? [];
+  const own = session.value.state === 'in' ? session.value.viewer.login?.id : undefined;
   return (
-    <Filters onClear={param('user') === '' ? null : () => setParams({ user: null })}>
-      <Select
-        isBare
-        label="Member"
-        value={param('user')}
-        options={[{ value: '', label: 'Anybody' }, ...users.map((user) => ({ value: user.id, label: userName(user) }))]}
-        onValue={(user) => setParams({ user })}
-      />
-    </Filters>
+    <Listing
+      path="/admin/logins"
+      what="Logins"
+      noun="login"
+      filters={
+        reachOfViewer('logins.read') === 'all'
+          ? [{ of: 'user', label: 'Member', any: 'Anybody', options: userOptions(users) }]
+          : []
+      }
+      columns={(logins) => [
+        { head: 'Who', cell: (row) => <Holder of={row} isOwn={row.id === own} />, sort: holderName },
+        {
+          head: 'Browser',
+          phone: 'second',
+          cell: ({ browser }) => <span title={browser}>{browserName(browser)}</span>,
+        },
+        { head: 'IP address', cell: ({ from }) => from ?? '–' },
+        { head: 'Signed in', of: 'created_at' },
+        { of: 'last_used_at' },
+        { head: 'Ends', of: 'expires_at' },
+        ...(reachOfViewer('logins.end') === null
+          ? []
+          : [
+              {
+                ...{ head: 'Action', phone: 'fact' as const },
+                cell: (row: LoginRow) => (
+                  <EndLogin of={row} isOwn={row.id === own} onDone={() => logins.put(row.id, null)} />
+                ),
+              },
+            ]),
+      ]}
+      empty={['Nobody is signed in', 'Each browser that signs in to the console is listed here until its login ends.']}
+    />
   );
 }
 
@@ -133,6 +60,29 @@ const Holder = ({ of: row, isOwn }: { readonly of: LoginRow; readonly isOwn: boo
     {row.key_id !== null && <Tag>Key</Tag>}
     {isOwn && <Tag>This browser</Tag>}
   </span>
+);
+
+interface EndLoginProps {
+  readonly of: LoginRow;
+  readonly isOwn: boolean;
+  onDone(): void;
+}
+
+const EndLogin = ({ of: row, isOwn, onDone }: EndLoginProps) => (
+  <Actions
+    of={[
+      {
+        ...{ label: 'End', name: `End the login of ${holderName(row)}`, kind: 'danger' },
+        ...{ path: `/admin/logins/${row.id}`, method: 'DELETE', onDone },
+        done: `The login of ${holderName(row)} has ended.`,
+        question: [
+          `End the login of ${holderName(row)}?`,
+          isOwn ? 'You will be signed out of this browser.' : 'That browser is signed out within a second.',
+          'End login',
+        ],
+      },
+    ]}
+  />
 );
 
 const BROWSERS = ['Firefox', 'Edg', 'OPR', 'Chrome', 'Safari'] as const;

@@ -1,13 +1,12 @@
 import { State } from '../../design/tag.tsx';
 import { hrefWith } from '../../shell/router.ts';
-import type { KeyAnswer, UserAnswer } from './drafts.ts';
-import { KEY_STATES, keyName } from './words.ts';
+import { KEY_STATE_WORDS, KEY_TONES, type KeyAnswer, keyName, type UserAnswer } from './words.ts';
 
 /** Where a key is shown beside the list, with its filters. */
 export const keyHref = (id: string): string => hrefWith({ edit: null }, `/people/keys/${id}`);
 
 export const KeyState = ({ state }: { readonly state: KeyAnswer['state'] }) => (
-  <State tone={KEY_STATES[state].tone}>{KEY_STATES[state].word}</State>
+  <State tone={KEY_TONES[state]}>{KEY_STATE_WORDS[state]}</State>
 );
 
 /** The name, and whether another key made it. */

@@ -1,165 +1,189 @@
-import { read } from '../../api/client.ts';
-import { type PagedList, usePages } from '../../api/pages.ts';
-import { ButtonLink } from '../../design/button.tsx';
-import { Field, Filters, Select } from '../../design/field.tsx';
-import { Empty, Failure, Skeleton } from '../../design/states.tsx';
-import { Table } from '../../design/table.tsx';
-import { go, hrefWith, param, setParams } from '../../shell/router.ts';
-import { reachOfViewer } from '../../shell/session.ts';
-import type { UserAnswer } from './drafts.ts';
-import { FullestFund, useFunds } from './headroom.tsx';
-import { UserState } from './marks.tsx';
-import { MemberPanel } from './member-panel.tsx';
-import { ROLE_WORDS, userName, useTeams } from './words.ts';
-
-const ROLES = Object.entries(ROLE_WORDS).map(([value, label]) => ({ value, label }));
-const NO_FILTERS = { q: null, team: null, role: null, state: null };
+import type { UserRole } from '../../../core/people.ts';
+import { Actions } from '../../kit/actions.tsx';
+import { Detail } from '../../kit/detail.tsx';
+import { optionsOf } from '../../kit/draft.ts';
+import type { FormPart } from '../../kit/field.ts';
+import { below, Listing, type Place } from '../../kit/listing.tsx';
+import { Related } from '../../kit/related.tsx';
+import { Facts } from '../../kit/show.tsx';
+import { hrefOf, hrefWith } from '../../shell/router.ts';
+import { reachOfViewer, session } from '../../shell/session.ts';
+import { Budgets, FullestFund, useFunds } from './headroom.tsx';
+import { KeyState, UserState } from './marks.tsx';
+import { RecentTrail } from './recent-trail.tsx';
+import { termsParts } from './terms.tsx';
+import {
+  keyName,
+  limitsText,
+  modelsText,
+  ROLE_WORDS,
+  teamOptions,
+  type UserAnswer,
+  type UserMoney,
+  userName,
+  useTeams,
+} from './words.ts';
 
 /** People: found, made, changed, suspended and removed. */
 export function MembersTab({ id }: { readonly id: string | null }) {
-  const filters = { search: param('q'), team: param('team'), role: param('role'), state: param('state') };
-  const users = usePages('/admin/users', filters, { every: null });
-  const changed = async (user: string) => {
-    const result = await read(`/admin/users/${user}`);
-    users.put(user, result.ok ? result.value : null);
-  };
-  return (
-    <>
-      <MemberFilters />
-      <MemberTable users={users} current={id} isFiltered={Object.values(filters).some((one) => one !== '')} />
-      {id !== null && (
-        <MemberPanel
-          key={id}
-          id={id}
-          closeHref={hrefWith({ edit: null }, '/people/members')}
-          onMade={(user) => {
-            users.renew();
-            go(hrefWith(NO_FILTERS, `/people/members/${user}`));
-          }}
-          onChange={() => void changed(id)}
-        />
-      )}
-    </>
-  );
-}
-
-function MemberFilters() {
-  const teams = useTeams().data?.data ?? [];
-  const isSet = Object.keys(NO_FILTERS).some((name) => param(name) !== '');
-  if (reachOfViewer('people.read') === 'own') return null;
-  return (
-    <div class="people-bar">
-      <Filters onClear={isSet ? () => setParams(NO_FILTERS) : null}>
-        <Field
-          isBare
-          label="Name or email"
-          placeholder="Name or email"
-          type="search"
-          value={param('q')}
-          onValue={(q) => setParams({ q })}
-        />
-        <Select
-          isBare
-          label="Team"
-          value={param('team')}
-          options={[{ value: '', label: 'Any team' }, ...teams.map(({ id, name }) => ({ value: id, label: name }))]}
-          onValue={(team) => setParams({ team })}
-        />
-        <Select
-          isBare
-          label="Role"
-          value={param('role')}
-          options={[{ value: '', label: 'Any role' }, ...ROLES]}
-          onValue={(role) => setParams({ role })}
-        />
-        <Select
-          isBare
-          label="State"
-          value={param('state')}
-          options={[
-            { value: '', label: 'Any state' },
-            { value: 'active', label: 'Active' },
-            { value: 'suspended', label: 'Suspended' },
-          ]}
-          onValue={(state) => setParams({ state })}
-        />
-      </Filters>
-      {reachOfViewer('people.change') !== null && (
-        <ButtonLink kind="first" href={hrefWith({ edit: null }, '/people/members/new')}>
-          Make member
-        </ButtonLink>
-      )}
-    </div>
-  );
-}
-
-interface MemberTableProps {
-  readonly users: PagedList<UserAnswer>;
-  readonly current: string | null;
-  readonly isFiltered: boolean;
-}
-
-function MemberTable({ users, current, isFiltered }: MemberTableProps) {
   const fundsOf = useFunds();
-  if (users.rows.length === 0 && users.failure) {
-    return <Failure what="Members" failure={users.failure} onRetry={users.renew} />;
-  }
-  if (users.rows.length === 0 && users.isLoading) return <Skeleton rows={8} />;
-  if (users.rows.length === 0) {
-    return isFiltered ? (
-      <Empty title="No member matches">Clear a filter to see more.</Empty>
-    ) : (
-      <Empty title="No member yet">Members sign in with OpenID, or are made here.</Empty>
-    );
-  }
+  const teams = useTeams().data?.data ?? [];
+  const isAlone = reachOfViewer('people.read') === 'own';
   return (
-    <section class="card" aria-label="Members">
-      <Table
-        label="Members"
-        rows={users.rows}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => hrefWith({ edit: null }, `/people/members/${id}`)}
-        current={current ?? undefined}
-        onEnd={users.more}
-        columns={[
-          {
-            id: 'name',
-            head: 'Member',
-            cell: (user) => (
-              <span class="table-name" title={user.id}>
-                {userName(user)}
-              </span>
-            ),
-            sort: userName,
-          },
-          {
-            id: 'email',
-            head: 'Email',
-            cell: ({ email }) => email ?? <span class="dim">None</span>,
-            sort: ({ email }) => email,
-          },
-          { id: 'role', head: 'Role', cell: ({ role }) => ROLE_WORDS[role], sort: ({ role }) => ROLE_WORDS[role] },
-          {
-            id: 'team',
-            head: 'Team',
-            cell: ({ team_name }) => team_name ?? <span class="dim">None</span>,
-            sort: ({ team_name }) => team_name,
-          },
-          {
-            id: 'state',
-            head: 'State',
-            phone: 'fact',
-            cell: ({ state }) => <UserState state={state} />,
-            sort: ({ state }) => state,
-          },
-          {
-            id: 'budget',
-            head: 'Fullest budget',
-            phone: 'second',
-            cell: ({ id, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(id)} />,
-          },
-        ]}
-      />
-    </section>
+    <Listing
+      path="/admin/users"
+      what="Members"
+      noun="member"
+      every={null}
+      filters={
+        isAlone
+          ? []
+          : [
+              { of: 'search', param: 'q', label: 'Name or email' },
+              { of: 'team', label: 'Team', any: 'Any team', options: teamOptions(teams) },
+              { of: 'role', label: 'Role', any: 'Any role', options: optionsOf(ROLE_WORDS) },
+              {
+                ...{ of: 'state', label: 'State', any: 'Any state' },
+                options: optionsOf({ active: 'Active', suspended: 'Suspended' }),
+              },
+            ]
+      }
+      mayMake={!isAlone && reachOfViewer('people.change') !== null}
+      columns={[
+        { head: 'Member', name: userName },
+        { of: 'email' },
+        { head: 'Role', cell: ({ role }) => ROLE_WORDS[role], sort: ({ role }) => ROLE_WORDS[role] },
+        { head: 'Team', of: 'team_name' },
+        { of: 'state', cell: ({ state }) => <UserState state={state} />, phone: 'fact' },
+        {
+          head: 'Fullest budget',
+          phone: 'second',
+          cell: ({ id: user, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(user)} />,
+        },
+      ]}
+      empty={['No member yet', 'Members sign in with OpenID, or are made here.']}
+      at={below('/people/members')}
+      id={id}
+      panel={(place) => <MemberPanel key={place.id} place={place} />}
+    />
+  );
+}
+
+const HIGH: ReadonlySet<UserRole> = new Set(['owner', 'admin']);
+
+/** Whether the viewer may change a person: owners alone change owners and admins, and a lead the members of its team. */
+function mayChange(role: UserRole): boolean {
+  const reach = reachOfViewer('people.change');
+  const isOwner = session.value.state === 'in' && session.value.viewer.role === 'owner';
+  if (reach === null || (HIGH.has(role) && !isOwner)) return false;
+  return reach === 'all' || role === 'member';
+}
+
+const SHOWN = 20;
+
+function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
+  const teams = useTeams().data?.data ?? [];
+  const team = { of: 'team', label: 'Team', options: [{ value: '', label: 'No team' }, ...teamOptions(teams)] };
+  const parts: readonly FormPart[] = [
+    { of: 'name', label: 'Name' },
+    { of: 'email', label: 'Email', type: 'email', hint: 'Only shown: it does not identify the member.' },
+    ...(reachOfViewer('people.change') === 'all' ? [[ROLE, team]] : []),
+    ...termsParts('the models of the members of the team apply'),
+  ];
+  return (
+    <Detail
+      place={place}
+      noun="member"
+      path={`/admin/users/${place.id}`}
+      title={userName}
+      form={{ path: '/admin/users', parts: () => parts }}
+    >
+      {(user) => (
+        <>
+          <MemberActions of={user} onRemoved={place.removed} />
+          <Facts
+            of={user}
+            facts={[
+              'id',
+              ['Email', 'email', 'None'],
+              ['Role', ({ role }) => ROLE_WORDS[role]],
+              [
+                'Team',
+                ({ team: id, team_name }) => id && <a href={hrefOf(`/people/teams/${id}`)}>{team_name ?? id}</a>,
+                'None',
+              ],
+              ['Models', ({ in_force }) => modelsText(in_force.models), 'All that the team may use'],
+              ['Rate limits', ({ in_force }) => limitsText(in_force.limits), 'None'],
+              ['Signs in at', 'issuer', 'Nowhere: it has keys alone'],
+              ['Made', 'created_at'],
+              'suspended_at',
+            ]}
+          />
+          <section class="stack-tight">
+            <h3>Budgets</h3>
+            <Budgets of={user.in_force.budgets} holder={user.id} none="None of its own." />
+          </section>
+          <Related
+            heading="Keys"
+            path="/admin/keys"
+            query={{ user: user.id, limit: SHOWN }}
+            link={
+              reachOfViewer('keys.change') !== null && (
+                <a href={hrefOf('/people/keys/new', { user: user.id })}>Make key</a>
+              )
+            }
+            none="None."
+            row={(key) => (
+              <>
+                <a href={hrefOf(`/people/keys/${key.id}`)}>{keyName(key)}</a>
+                <KeyState state={key.state} />
+              </>
+            )}
+            more={<a href={hrefOf('/people/keys', { user: user.id })}>All keys</a>}
+          />
+          <RecentTrail subject={user.id} />
+        </>
+      )}
+    </Detail>
+  );
+}
+
+const ROLE = {
+  ...{ of: 'role', label: 'Role', usual: 'member' },
+  options: ({ role: now }: Readonly<Record<string, unknown>>) =>
+    optionsOf(ROLE_WORDS).filter(({ value }) => value === now || mayChange(value as UserRole)),
+};
+
+function MemberActions({ of: { id, role, state, ...user }, onRemoved }: { readonly of: UserMoney; onRemoved(): void }) {
+  const name = userName({ id, ...user });
+  const path = `/admin/users/${id}`;
+  const [suspended, resumed] = [`${name} is suspended, with all keys and logins.`, `${name} is served again.`];
+  if (!mayChange(role)) return <UserState state={state} />;
+  return (
+    <Actions
+      of={[
+        { label: 'Change', href: hrefWith({ edit: 'yes' }) },
+        state === 'active'
+          ? {
+              ...{ label: 'Suspend', slot: 'state', path: `${path}/suspend`, done: suspended },
+              undo: [`${path}/resume`, resumed],
+            }
+          : {
+              ...{ label: 'Resume', slot: 'state', path: `${path}/resume`, done: resumed },
+              undo: [`${path}/suspend`, suspended],
+            },
+        {
+          ...{ label: 'Remove', kind: 'danger', path, method: 'DELETE', done: `${name} is removed.` },
+          question: [
+            `Remove ${name}?`,
+            'All its keys are revoked within a second, and its name and email are erased. This cannot be undone. To keep a member out for a while, suspend it.',
+            'Remove member',
+          ],
+          onDone: onRemoved,
+        },
+      ]}
+    >
+      <UserState state={state} />
+    </Actions>
   );
 }

@@ -1,129 +1,186 @@
-import { read } from '../../api/client.ts';
-import { type PagedList, usePages } from '../../api/pages.ts';
 import { ButtonLink } from '../../design/button.tsx';
-import { Filters, Select } from '../../design/field.tsx';
-import { figure } from '../../design/format.ts';
-import { Empty, Failure, Skeleton } from '../../design/states.tsx';
-import { Table } from '../../design/table.tsx';
 import { Tag } from '../../design/tag.tsx';
-import { When } from '../../design/written.tsx';
-import { go, hrefWith, param, setParams } from '../../shell/router.ts';
+import { Actions } from '../../kit/actions.tsx';
+import { Detail } from '../../kit/detail.tsx';
+import { optionsOf } from '../../kit/draft.ts';
+import type { FormPart } from '../../kit/field.ts';
+import { below, Listing, type Place } from '../../kit/listing.tsx';
+import { Related } from '../../kit/related.tsx';
+import { Facts } from '../../kit/show.tsx';
+import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import type { TeamAnswer } from './drafts.ts';
-import { FullestFund, useFunds } from './headroom.tsx';
-import { TeamPanel } from './team-panel.tsx';
-import { ORIGINS } from './words.ts';
-
-const ORIGIN_OPTIONS = Object.entries(ORIGINS).map(([value, label]) => ({ value, label }));
+import { Budgets, FullestFund, useFunds } from './headroom.tsx';
+import { RecentTrail } from './recent-trail.tsx';
+import { termsParts } from './terms.tsx';
+import {
+  budgetText,
+  keyName,
+  limitsText,
+  modelsText,
+  ORIGINS,
+  ROLE_WORDS,
+  type TeamAnswer,
+  type TeamMoney,
+  userName,
+} from './words.ts';
 
 /** Teams with the budget that is fullest. */
 export function TeamsTab({ id }: { readonly id: string | null }) {
-  const teams = usePages('/admin/teams', { origin: param('origin') }, { every: null });
-  const list = hrefWith({ edit: null }, '/people/teams');
-  const changed = async (team: string) => {
-    const result = await read(`/admin/teams/${team}`);
-    teams.put(team, result.ok ? result.value : null);
-  };
+  const fundsOf = useFunds();
   return (
-    <>
-      <div class="people-bar">
-        <Filters onClear={param('origin') === '' ? null : () => setParams({ origin: null })}>
-          <Select
-            isBare
-            label="Origin"
-            value={param('origin')}
-            options={[{ value: '', label: 'Any origin' }, ...ORIGIN_OPTIONS]}
-            onValue={(origin) => setParams({ origin })}
-          />
-        </Filters>
-        {reachOfViewer('teams.change') !== null && (
-          <ButtonLink kind="first" href={hrefWith({ edit: null }, '/people/teams/new')}>
-            Make team
-          </ButtonLink>
-        )}
-      </div>
-      <TeamTable teams={teams} current={id} />
-      {id !== null && (
-        <TeamPanel
-          key={id}
-          id={id}
-          closeHref={list}
-          onMade={(team) => {
-            teams.renew();
-            go(hrefWith({ origin: null }, `/people/teams/${team}`));
-          }}
-          onChange={() => void changed(id)}
-        />
-      )}
-    </>
+    <Listing
+      path="/admin/teams"
+      what="Teams"
+      noun="team"
+      every={null}
+      filters={[{ of: 'origin', label: 'Origin', any: 'Any origin', options: optionsOf(ORIGINS) }]}
+      mayMake={reachOfViewer('teams.change') !== null}
+      columns={[
+        { head: 'Team', name: ({ name }) => name },
+        { of: 'origin', cell: ({ origin }) => <Tag>{ORIGINS[origin]}</Tag>, phone: 'fact' },
+        { head: 'Members', count: ({ users }) => users },
+        { head: 'Models', cell: ({ models }) => (models === null ? <span class="dim">All</span> : models.length) },
+        {
+          head: 'Fullest budget',
+          phone: 'second',
+          cell: ({ id: team, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(team)} />,
+        },
+        { head: 'Made', of: 'created_at' },
+      ]}
+      empty={[
+        'No team yet',
+        <>
+          Make one here, or declare it under <code>teams</code> in the policy. A team has members, models, limits and
+          budgets.
+        </>,
+      ]}
+      at={below('/people/teams')}
+      id={id}
+      panel={(place) => <TeamPanel key={place.id} place={place} />}
+    />
   );
 }
 
-function TeamTable({ teams, current }: { readonly teams: PagedList<TeamAnswer>; readonly current: string | null }) {
-  const fundsOf = useFunds();
-  if (teams.rows.length === 0 && teams.failure) {
-    return <Failure what="Teams" failure={teams.failure} onRetry={teams.renew} />;
-  }
-  if (teams.rows.length === 0 && teams.isLoading) return <Skeleton rows={6} />;
-  if (teams.rows.length === 0) {
-    return param('origin') === '' ? (
-      <Empty title="No team yet">
-        Make one here, or declare it under <code>teams</code> in the policy. A team has members, models, limits and
-        budgets.
-      </Empty>
-    ) : (
-      <Empty title="No team has this origin">Clear the filter to see the others.</Empty>
+const PARTS: readonly FormPart[] = [
+  { of: 'name', label: 'Name' },
+  'The team as a whole',
+  ...termsParts('the team may use every model that the organization may use'),
+  'Each member that states none of its own',
+  ...termsParts('a member may use every model that the team may use', 'member_defaults.'),
+];
+
+const SHOWN = 8;
+
+const TeamPanel = ({ place }: { readonly place: Place<TeamAnswer> }) => (
+  <Detail
+    place={place}
+    noun="team"
+    path={`/admin/teams/${place.id}`}
+    title={({ name }) => name}
+    form={{ path: '/admin/teams', parts: () => PARTS }}
+  >
+    {(team) => (
+      <>
+        <TeamActions of={team} onRemoved={place.removed} />
+        <Facts
+          of={team}
+          facts={[
+            ['Origin', ({ origin }) => ORIGINS[origin]],
+            ['Models', ({ models }) => modelsText(models), 'All'],
+            ['Rate limits', ({ limits }) => limitsText(limits), 'None of its own'],
+            ['Each member', defaultsText, 'No terms of its own'],
+            ['Made', 'created_at'],
+          ]}
+        />
+        <section class="stack-tight">
+          <h3>Budgets of the team</h3>
+          <Budgets of={team.budgets} holder={team.id} none="None: the team as a whole is not limited here." />
+        </section>
+        <Related
+          heading={team.users === 1 ? '1 member' : `${team.users} members`}
+          path="/admin/users"
+          query={{ team: team.id, limit: SHOWN }}
+          link={team.users > SHOWN && <a href={hrefOf('/people/members', { team: team.id })}>All members</a>}
+          none="None."
+          row={(user) => (
+            <>
+              <a href={hrefOf(`/people/members/${user.id}`)}>{userName(user)}</a>
+              <span class="dim">{ROLE_WORDS[user.role]}</span>
+            </>
+          )}
+        />
+        <Related
+          heading="Valid keys"
+          path="/admin/keys"
+          query={{ team: team.id, state: 'valid', limit: SHOWN }}
+          link={<a href={hrefOf('/people/keys', { team: team.id })}>All keys</a>}
+          none="None."
+          row={(key) => <a href={hrefOf(`/people/keys/${key.id}`)}>{keyName(key)}</a>}
+        />
+        <RecentTrail subject={team.id} />
+      </>
+    )}
+  </Detail>
+);
+
+function defaultsText({ member_defaults: { models, limits, budgets } }: TeamAnswer): string | null {
+  const parts = [modelsText(models), limitsText(limits), ...budgets.map(budgetText)].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join('; ');
+}
+
+/** The line of the policy that declares a team. The view of the policy names files within its folder. */
+const policyHref = (place: TeamMoney['declared_at']): string =>
+  place
+    ? hrefOf(`/policies/files/${encodeURIComponent(place.file.split('/').at(-1) ?? '')}`, { line: String(place.line) })
+    : hrefOf('/policies');
+
+/** A team of the policy is changed there; one that the policy has left can be taken over. */
+function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): void }) {
+  const { id, name, origin, declared_at } = of;
+  const path = `/admin/teams/${id}`;
+  const mayChange = reachOfViewer('teams.change') !== null;
+  if (origin === 'policy') {
+    return (
+      <div class="stack-tight">
+        <p>
+          {declared_at ? `Declared in ${declared_at.file}, line ${declared_at.line}. ` : ''}
+          {mayChange ? 'Change it there: the policy decides its terms.' : 'The policy decides its terms.'}
+        </p>
+        {reachOfViewer('policy.read') !== null && (
+          <div>
+            <ButtonLink href={policyHref(declared_at)}>Open the policy</ButtonLink>
+          </div>
+        )}
+      </div>
     );
   }
+  if (!mayChange) return null;
   return (
-    <section class="card" aria-label="Teams">
-      <Table
-        label="Teams"
-        rows={teams.rows}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => hrefWith({ edit: null }, `/people/teams/${id}`)}
-        current={current ?? undefined}
-        onEnd={teams.more}
-        columns={[
+    <>
+      {origin === 'former' && (
+        <p>
+          The policy no longer declares this team. Its terms hold until it is declared again, taken over or removed.
+        </p>
+      )}
+      <Actions
+        of={[
           {
-            id: 'name',
-            head: 'Team',
-            cell: ({ name }) => <span class="table-name">{name}</span>,
-            sort: ({ name }) => name,
+            ...{ label: 'Take over', kind: 'first', isHidden: origin !== 'former' },
+            ...{ path, method: 'PATCH', body: { origin: 'api' } },
+            done: `Team ${name} is changed here from now on.`,
           },
+          { label: 'Change', isHidden: origin === 'former', href: hrefWith({ edit: 'yes' }) },
           {
-            id: 'origin',
-            head: 'Origin',
-            phone: 'fact',
-            cell: ({ origin }) => <Tag>{ORIGINS[origin]}</Tag>,
-            sort: ({ origin }) => origin,
-          },
-          {
-            id: 'users',
-            head: 'Members',
-            isFigure: true,
-            figures: ({ users }) => [figure(users)],
-            sort: ({ users }) => users,
-          },
-          {
-            id: 'models',
-            head: 'Models',
-            cell: ({ models }) => (models === null ? <span class="dim">All</span> : models.length),
-          },
-          {
-            id: 'budget',
-            head: 'Fullest budget',
-            phone: 'second',
-            cell: ({ id, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(id)} />,
-          },
-          {
-            id: 'made',
-            head: 'Made',
-            cell: ({ created_at }) => <When at={created_at} />,
-            sort: ({ created_at }) => created_at,
+            ...{ label: 'Remove', kind: 'danger', path, method: 'DELETE', done: `Team ${name} is removed.` },
+            question: [
+              `Remove team ${name}?`,
+              'Only a team without members and valid keys can be removed. Its earlier usage keeps its ID.',
+              'Remove team',
+            ],
+            onDone: onRemoved,
           },
         ]}
       />
-    </section>
+    </>
   );
 }

@@ -3,13 +3,23 @@ import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { figure } from '../../design/format.ts';
 import type { Tone } from '../../design/tag.tsx';
-import type { KeyAnswer, TeamAnswer } from './drafts.ts';
+import type { Option } from '../../kit/draft.ts';
 
-export const KEY_STATES: Readonly<Record<KeyAnswer['state'], { readonly tone: Tone; readonly word: string }>> = {
-  valid: { tone: 'good', word: 'Valid' },
-  suspended: { tone: 'warn', word: 'Suspended' },
-  expired: { tone: 'quiet', word: 'Expired' },
-  revoked: { tone: 'bad', word: 'Revoked' },
+export type KeyAnswer = ReadOf<'/admin/keys'>['data'][number];
+export type TeamAnswer = ReadOf<'/admin/teams'>['data'][number];
+export type UserAnswer = ReadOf<'/admin/users'>['data'][number];
+export type KeyMoney = ReadOf<`/admin/keys/${string}`>;
+export type TeamMoney = ReadOf<`/admin/teams/${string}`>;
+export type UserMoney = ReadOf<`/admin/users/${string}`>;
+
+export const KEY_STATE_WORDS: Readonly<Record<KeyAnswer['state'], string>> = {
+  valid: 'Valid',
+  suspended: 'Suspended',
+  expired: 'Expired',
+  revoked: 'Revoked',
+};
+export const KEY_TONES: Readonly<Record<KeyAnswer['state'], Tone>> = {
+  ...{ valid: 'good', suspended: 'warn', expired: 'quiet', revoked: 'bad' },
 };
 
 export const ROLE_WORDS: Readonly<Record<UserRole, string>> = {
@@ -60,6 +70,11 @@ export const useTeams = () => useResource('/admin/teams', { limit: 1_000 });
 /** The same of the people. */
 export const useUsers = (team: string | null = null) => useResource('/admin/users', { limit: 1_000, team });
 
+export const teamOptions = (teams: readonly TeamAnswer[]): readonly Option[] =>
+  teams.map(({ id, name }) => ({ value: id, label: name }));
+export const userOptions = (users: readonly UserAnswer[]): readonly Option[] =>
+  users.map((user) => ({ value: user.id, label: userName(user) }));
+
 type NameList = { readonly data: readonly { readonly id: string; readonly name: string }[] };
 
 /** Finds names by IDs; an ID that is not known stands for itself. */
@@ -67,5 +82,3 @@ export function namesIn(list: NameList | null): (id: string | null) => string {
   const names = new Map(list?.data.map(({ id, name }) => [id, name]));
   return (id) => (id === null ? '' : names.get(id) || id);
 }
-
-export type FundFigures = ReadOf<'/admin/ledger'>['funds'][number];

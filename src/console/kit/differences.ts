@@ -1,4 +1,4 @@
-/** One thing that differs between two versions, in words. */
+/** A difference between two versions, in words. */
 export interface Difference {
   /** The path of the member: `limits.requests_per_minute`. */
   readonly path: string;
@@ -7,7 +7,7 @@ export interface Difference {
   readonly after: string | null;
 }
 
-/** What differs between two values of JSON, by path. Objects are walked; a list is one value, as it is changed whole. */
+/** The differences between two JSON values, by path. A list is one value, because it is changed as a whole. */
 export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   const [one, other] = [membersOf(before), membersOf(after)];
@@ -33,18 +33,9 @@ export function wordsOf(value: unknown): string | null {
   return stated.length === 0 ? 'none' : stated.join(', ');
 }
 
-/** Names of a form that are no words. */
-const WORDS: Readonly<Record<string, string>> = {
-  requests: 'requests a minute',
-  tokens: 'tokens a minute',
-  streams: 'streams at once',
-  defaults: 'each member',
-  onExhausted: 'when spent',
-};
-
 /** The path as a person reads it: `limits: requests per minute`. */
 export const pathWords = (path: string): string =>
   path
     .split('.')
-    .map((part) => WORDS[part] ?? part.replaceAll('_', ' '))
+    .map((part) => part.replaceAll('_', ' '))
     .join(': ');

@@ -1,0 +1,91 @@
+import type { ComponentChildren } from 'preact';
+import { figure, NONE } from '../design/format.ts';
+import type { TableColumn } from '../design/table.tsx';
+import { type MoneyProps, moneyFigure } from '../design/written.tsx';
+import { nameOfMember, show } from './show.tsx';
+
+/** A column of a table. One of `of`, `name`, `count`, `money`, `figures` or `cell` says what it shows. */
+export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
+  /** A noun; that of the member unless stated. */
+  readonly head?: string;
+  /** The member that it shows and sorts by. */
+  readonly of?: keyof Row & string;
+  /** The word for an empty member. */
+  readonly none?: string;
+  /** The name of the row, with its ID for the pointer. It is dim where the ID is null or empty. */
+  readonly name?: (row: Row) => string;
+  /** A number; null where it is not known. */
+  readonly count?: (row: Row) => number | null;
+  /** Null where it is not known. */
+  readonly money?: (row: Row) => MoneyProps | null;
+  /** Shows something else than the value that it sorts by. */
+  readonly cell?: TableColumn<Row>['cell'];
+  /** False for a column without an order. */
+  readonly sort?: TableColumn<Row>['sort'] | false;
+}
+
+/**
+ * The columns of a `Table`, with what their kind implies: cells, order and alignment.
+ * @example
+ * <Table
+ *   label="Workloads"
+ *   rows={rows}
+ *   keyOf={({ id }) => id}
+ *   columns={columnsOf<Workload>([
+ *     { head: 'Workload', name: ({ sub }) => sub },
+ *     { head: 'Requests', count: ({ requests }) => requests, phone: 'fact' },
+ *     { of: 'last_seen_at', none: 'Never', phone: 'second' },
+ *   ])}
+ * />
+ */
+export const columnsOf = <Row extends object>(columns: readonly Column<Row>[]): readonly TableColumn<Row>[] =>
+  columns.map(({ of, head = nameOfMember(of ?? ''), none, name, count, money, sort, ...column }) => {
+    const implied = of
+      ? shownMember(of, none)
+      : name
+        ? shownName(name)
+        : money
+          ? shownMoney(money)
+          : count
+            ? shownCount(count)
+            : {};
+    const order = sort === false ? undefined : (sort ?? implied.sort);
+    const { sort: _, ...parts } = implied;
+    return { ...parts, id: head, head, ...column, ...(order && { sort: order }) };
+  });
+
+type Implied<Row> = Partial<TableColumn<Row>>;
+
+const shownMember = <Row extends object>(of: keyof Row & string, none?: string): Implied<Row> => ({
+  cell: (row) => show(of, row[of], none),
+  sort: (row) => sortable(row[of]),
+});
+
+const sortable = (value: unknown): number | string | null =>
+  typeof value === 'number' || typeof value === 'string' ? value : null;
+
+const shownName = <Row extends object>(name: (row: Row) => string): Implied<Row> => ({
+  cell: (row) => <RowName id={'id' in row ? row.id : name(row)}>{name(row)}</RowName>,
+  sort: name,
+});
+
+const RowName = ({ id, children: name }: { readonly id: unknown; readonly children: string }): ComponentChildren => (
+  <span
+    class={id === null || id === '' ? 'table-name dim' : 'table-name'}
+    title={id === null || id === '' || id === name ? name : `${name} (${id})`}
+  >
+    {name}
+  </span>
+);
+
+const shownMoney = <Row,>(money: (row: Row) => MoneyProps | null): Implied<Row> => ({
+  isFigure: true,
+  figures: (row) => [moneyFigure(money(row) ?? { usd: null, credits: null })],
+  sort: (row) => money(row)?.credits ?? null,
+});
+
+const shownCount = <Row,>(count: (row: Row) => number | null): Implied<Row> => ({
+  isFigure: true,
+  figures: (row) => [count(row) === null ? NONE : figure(count(row))],
+  sort: count,
+});

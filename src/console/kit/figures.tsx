@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact';
+import type { Resource } from '../api/resource.ts';
+import type { WrittenFigure } from '../design/format.ts';
+import { Hero, Heroes } from '../design/hero.tsx';
+import type { TermName } from '../design/terms.ts';
+
+/** One of at most four figures of a view. */
+export interface ViewFigure<Data> {
+  readonly label: string;
+  /** Explains the label. */
+  readonly term?: TermName;
+  readonly value: (data: Data) => WrittenFigure;
+  /** Lines below it: what it means, and what it is compared with. Empty ones are left out. */
+  readonly notes?: (data: Data) => readonly ComponentChildren[];
+}
+
+interface FiguresProps<Data> {
+  readonly of: Resource<Data>;
+  readonly figures: readonly ViewFigure<Data>[];
+}
+
+/**
+ * The figures of a view, made of one answer: while it is on its way, and where it could not be read, each says so.
+ * @example
+ * <Figures
+ *   of={ledger}
+ *   figures={[
+ *     { label: 'Charged', value: ({ charged_usd }) => usd(charged_usd), notes: () => ['less refunds'] },
+ *   ]}
+ * />
+ */
+export const Figures = <Data,>({ of: { data, failure }, figures }: FiguresProps<Data>) => (
+  <Heroes>
+    {figures.map(({ label, term, value, notes }) => (
+      <Hero
+        key={label}
+        label={label}
+        term={term}
+        failure={failure}
+        value={data && value(data)}
+        notes={data && notes?.(data)}
+      />
+    ))}
+  </Heroes>
+);

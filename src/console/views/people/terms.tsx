@@ -1,0 +1,98 @@
+import type { ExhaustedAction, WindowKind } from '../../../core/budget.ts';
+import { Button } from '../../design/button.tsx';
+import { Field, Select } from '../../design/field.tsx';
+import { type Option, optionsOf } from '../../kit/draft.ts';
+import type { FormPart, InputProps } from '../../kit/field.ts';
+import { BUDGETS, LIMITS, MODELS, NEW_BUDGET, type Texts } from './coders.ts';
+import { ModelChecks } from './model-checks.tsx';
+
+const WINDOWS: Readonly<Record<WindowKind, string>> = {
+  day: 'Each day',
+  week: 'Each week',
+  month: 'Each month',
+  total: 'In total',
+};
+const WHEN_SPENT: Readonly<Record<ExhaustedAction, string>> = {
+  cap: 'Shorten answers',
+  reject: 'Refuse',
+  downgrade: 'Use cheaper models',
+};
+
+const ModelsInput = ({ field, value, set, errorAt }: InputProps<readonly string[]>) => (
+  <ModelChecks values={value} onValues={set} none={field.hint ?? ''} error={errorAt()} />
+);
+
+const LIMIT_LABELS = {
+  requests_per_minute: 'Requests a minute',
+  tokens_per_minute: 'Tokens a minute',
+  concurrent_streams: 'Streams at once',
+};
+
+const LimitsInput = ({ value, set, errorAt }: InputProps<Texts>) => (
+  <div class="people-three">
+    {Object.entries(LIMIT_LABELS).map(([name, label]) => (
+      <Field
+        key={name}
+        label={label}
+        inputMode="numeric"
+        value={value[name] ?? ''}
+        onValue={(text) => set({ ...value, [name]: text })}
+        error={errorAt(`.${name}`)}
+      />
+    ))}
+  </div>
+);
+
+interface BudgetPart {
+  readonly of: string;
+  readonly label: string;
+  readonly options?: readonly Option[];
+}
+const BUDGET: readonly BudgetPart[] = [
+  { of: 'limit_credits', label: 'Credits' },
+  { of: 'window', label: 'Window', options: optionsOf(WINDOWS) },
+  { of: 'time_zone', label: 'Time zone' },
+  { of: 'on_exhausted', label: 'When spent', options: optionsOf(WHEN_SPENT) },
+];
+const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => (
+  <fieldset class="people-budgets">
+    <legend class="field-label">Budgets</legend>
+    {value.map((budget, at) => (
+      <div key={at} class="people-budget">
+        {BUDGET.map(({ of, label, options }) => {
+          const shared = {
+            ...{ label, value: budget[of] ?? '', error: errorAt(`[${at}].${of}`) },
+            onValue: (text: string) => set(value.with(at, { ...budget, [of]: text })),
+          };
+          return options ? (
+            <Select key={of} {...shared} options={options} />
+          ) : (
+            <Field key={of} {...shared} inputMode={of === 'limit_credits' ? 'decimal' : undefined} />
+          );
+        })}
+        <Button kind="plain" aria-label={`Remove budget ${at + 1}`} onClick={() => set(value.toSpliced(at, 1))}>
+          Remove
+        </Button>
+      </div>
+    ))}
+    {errorAt() ? (
+      // A refusal of one budget stands at its field, too.
+      <p class="field-error">{errorAt()}</p>
+    ) : (
+      value.length === 0 && <p class="small dim">None of its own. Those of the levels above apply.</p>
+    )}
+    <div>
+      <Button onClick={() => set([...value, NEW_BUDGET])}>Add budget</Button>
+    </div>
+  </fieldset>
+);
+
+/**
+ * Models, rate limits and budgets: of a key, a person, a team or its members.
+ * @param none what no models mean: "the team may use every model" @param at the path of the object that has them, with a dot
+ */
+export const termsParts = (none: string, at = ''): readonly FormPart[] => [
+  { of: `${at}models`, label: 'Models', hint: none, kind: { ...MODELS, Input: ModelsInput } },
+  { of: `${at}limits`, label: 'Rate limits', kind: { ...LIMITS, Input: LimitsInput } },
+  { of: `${at}budgets`, label: 'Budgets', kind: { ...BUDGETS, Input: BudgetsInput } },
+];
