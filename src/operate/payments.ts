@@ -1,8 +1,7 @@
 import { roleOf } from '../core/caller.ts';
 import { parseId } from '../core/id.ts';
-import type { Payments } from '../payments/service.ts';
 import { inBatches } from '../store/batches.ts';
-import type { Payment, PaymentQuery } from '../store/payments.ts';
+import type { Payment, PaymentQuery, PaymentTable } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -13,7 +12,7 @@ import { checkAction, mayTake } from './roles.ts';
 /** Returns a page of the payments, the newest first. @param bodyOf how the answer shows a payment. Rejects with StoreError. */
 export async function listPayments<Body>(
   by: Principal,
-  payments: Pick<Payments, 'list'>,
+  payments: Pick<PaymentTable, 'list'>,
   query: PaymentQuery,
   bodyOf: (payment: Payment) => Body,
 ): Promise<Page<Payment, Body>> {
@@ -29,7 +28,7 @@ export async function listPayments<Body>(
  */
 export async function findPayment(
   { caller }: Principal,
-  payments: Pick<Payments, 'get'>,
+  payments: Pick<PaymentTable, 'get'>,
   id: string,
 ): Promise<Payment | null> {
   checkAction(caller, 'payments.own');
@@ -41,7 +40,10 @@ export async function findPayment(
 
 /** What the state of a payment is asked with. */
 export interface ReconcilingSource {
-  readonly payments: Pick<Payments, 'get' | 'reconcile'>;
+  readonly payments: Pick<PaymentTable, 'get'> & {
+    /** Asks the chain about a payment now. @returns null for an unknown one. @throws SignalboxError `payment_unavailable` */
+    reconcile(id: number): Promise<Payment | null>;
+  };
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
   readonly log: Pick<Log, 'info'>;
   /** Milliseconds since 1970. */

@@ -3,12 +3,8 @@ import { checkText } from '../access/terms.ts';
 import type { FundStanding } from '../accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isAddress } from '../core/holder-address.ts';
-import { foldJournal } from '../ledger/audit/run.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Blocklist } from '../payments/blocklist.ts';
-import type { StoreReader } from '../store/driver.ts';
-import type { StoredBalance } from '../store/ledger-table.ts';
-import { readStore } from '../store/open.ts';
 import type { PaymentTable } from '../store/payments.ts';
 import { requestOf, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -54,35 +50,6 @@ export const servedBalances = (
       return fund && shown(fund);
     },
     refresh: () => ledger.refresh(),
-  };
-};
-
-/** The balances of a database. Its journal is read whole for what is held of them. */
-export const storedBalances = (file: string): ReturnType<typeof servedBalances> => {
-  const reading = async <T>(
-    read: (reader: StoreReader, shown: (holder: string, balance: StoredBalance) => WalletBalance) => Promise<T>,
-  ) => {
-    using reader = await readStore(file, ['ledger']);
-    const funds = (await foldJournal(reader.journal)).fundsAt(0).filter(({ kind }) => kind === 'balance');
-    const heldOf = new Map(funds.map(({ name, held }) => [name, held]));
-    return await read(reader, (holder, { granted, spent }) => {
-      const held = heldOf.get(holder) ?? 0;
-      return { granted, held, free: granted - spent - held };
-    });
-  };
-  return {
-    balances: () =>
-      reading(async ({ ledger }, shown) => {
-        const balances = await ledger.balances();
-        return new Map([...balances].map(([holder, balance]) => [holder, shown(holder, balance)]));
-      }),
-    balanceOf: (holder) =>
-      reading(async ({ ledger }, shown) => {
-        const balance = await ledger.balance(holder);
-        return balance && shown(holder, balance);
-      }),
-    // A running server reads what was granted by itself.
-    refresh: async () => {},
   };
 };
 
