@@ -7,6 +7,23 @@ import * as f from './kit/fields.ts';
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
   f.orNull(Type.Record(Type.String(), Type.String()), description, example);
+/** Whose request it was. */
+export const ofKey = {
+  key_id: f.orNull(
+    f.text(
+      'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
+      'k7mw2pq9x4ta',
+    ),
+  ),
+  key_name: f.orNull(f.text('The name of that key, or the address; null where it has none.', 'search')),
+  labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
+  team_id: f.as('team', f.orNull(f.text('ID of the team that the key belonged to; null for none.'))),
+  user_id: f.as(
+    'user',
+    f.orNull(f.text('ID of the user that the key belonged to; null for none, and where reports do not name it.')),
+  ),
+};
+
 const orNoAnswer = (text: string) => `${text} Null for a recommendation.`;
 
 export const DecisionSummary = f.named(
@@ -17,13 +34,7 @@ export const DecisionSummary = f.named(
     object: f.always('decision.summary'),
     created: parts.wholeOrNull('When it was written. Unix time in seconds.', 1_793_000_000),
     time: f.orNull(f.moment('The same as `created`, to the millisecond.')),
-    key_id: f.orNull(
-      f.text(
-        'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
-        'k7mw2pq9x4ta',
-      ),
-    ),
-    key_name: f.orNull(f.text('The name of that key, or the address; null where it has none.', 'search')),
+    ...ofKey,
     operation: f.word(OPERATION_NAMES, 'The operation of the request.'),
     status: f.word(
       RECORD_STATUSES,
@@ -34,13 +45,7 @@ export const DecisionSummary = f.named(
     provider: f.orNull(f.text('The provider that was tried last; null for none.', 'openai')),
     selector: f.orNull(f.text('`model` of the request; `pinned` where it named one model.', 'auto')),
     stream: f.orNull(f.flag('Whether the request asked for a stream; null in records of version 0.1.', true)),
-    labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
-    team_id: f.as('team', f.orNull(f.text('ID of the team that the key belonged to; null for none.'))),
-    user_id: f.as(
-      'user',
-      f.orNull(f.text('ID of the user that the key belonged to; null for none, and where reports do not name it.')),
-    ),
     session: f.orNull(f.text('The session that the request names; null for none, and where reports do not name it.')),
     route_reason: f.as('reason', f.orNull(f.text('Why this model was chosen.', 'auto:balanced'))),
     policy_revision: f.as(

@@ -7,6 +7,7 @@ import { DIFFICULTIES } from '../core/facts.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { Usage } from '../surface/openai-chat/completion-schema.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
+import { ofKey } from './decision-list.ts';
 
 export const Facts = field.shape('The facts that the decision was based on. They contain no text of the request.', {
   operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
@@ -188,21 +189,8 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   object: field.always('decision'),
   created: field.unixTime('When it was written.'),
   time: field.moment('The same, to the millisecond.'),
-  key_id: field.textOrNull(
-    'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
-    'k7mw2pq9x4ta',
-  ),
-  key_name: field.textOrNull('The name of that key, or the address; null where it has none.', 'search'),
-  labels: field.orNull(
-    Type.Record(Type.String(), Type.String()),
-    'The labels of the key at the time; null in records of version 0.1.',
-    { team: 'search' },
-  ),
+  ...ofKey,
   kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
-  team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
-  user_id: field.textOrNull(
-    'ID of the user that the key belonged to; null for none, and where reports do not name it.',
-  ),
   sent_by: field.textOrNull(
     'Who sent the request by `POST /admin/playground`: the ID of a user, or of the key; null for a request with the key itself, and for a key with the scope `report`.',
   ),

@@ -61,6 +61,16 @@ test('keys list finds the keys of a user by its address, and names the users of 
   expect([code, err]).toEqual([1, expect.stringContaining(`--user: 2 users have the address`)]);
 });
 
+test.each([
+  ...['keys?team=nobody', 'keys?user=nobody', 'keys?user=nobody@example.com', 'logins?user=nobody'],
+  ...['decisions?team=nobody', 'decisions?user=nobody', 'usage?team=nobody', 'usage?user=nobody'],
+  ...['traffic?team=nobody', 'traffic?user=nobody'],
+])('GET /admin/%s has a filter that matches nothing', async (path) => {
+  const answer = await box.get(`/admin/${path}`);
+  const { data, groups, total } = (await answer.json()) as Record<'data' | 'groups' | 'total', unknown>;
+  expect([answer.status, data ?? groups ?? total]).toMatchObject([200, total ? { whole: { requests: 0 } } : []]);
+});
+
 test('keys list refuses a state that there is none of', async () => {
   const { code, err } = await box.run('keys', 'list', '--state', 'odd');
   expect([code, err]).toEqual([1, expect.stringMatching(/--state must be one of "valid", "suspended"/)]);
