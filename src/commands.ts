@@ -54,6 +54,9 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
     ]);
     return [...KEY_OPERATIONS, KEYS_LOG];
   },
+  alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
+  decisions: async () => [(await import('./admin/decisions.ts')).listRecords],
+  learn: async () => [(await import('./admin/learning.ts')).showLearning],
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
   wallets: async () => (await import('./admin/wallets.ts')).WALLET_OPERATIONS,
@@ -75,11 +78,12 @@ const OFFLINE = '--offline';
 /** Runs the command of an operation at the server of the data folder; null where no server of this folder runs, or for another command. */
 async function atRunningServer(
   name: CommandLine['name'],
-  { args, data }: DataArguments,
+  { args, data, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
   { warn }: CommandHost,
-): Promise<string | null> {
+): Promise<CommandOutput | null> {
   const [word = '', ...rest] = args;
-  if (args.includes(OFFLINE)) return null;
+  // A server has a policy of its own, and no other.
+  if (args.includes(OFFLINE) || folderFlags.includes('--policies')) return null;
   const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
   if (!operation) return null;
   const { atServer, socketOf } = await import('./cli/at-server.ts');
@@ -96,9 +100,16 @@ async function atRunningServer(
   );
 }
 
-async function outputOf(command: CommandLine, host: CommandHost): Promise<CommandOutput> {
-  const answer = 'data' in command ? await atRunningServer(command.name, command, host) : null;
+/** The command without the flag that has been read. */
+const withoutOffline = (command: CommandLine): CommandLine =>
+  'data' in command && command.name in OPERATIONS
+    ? { ...command, args: command.args.filter((word) => word !== OFFLINE) }
+    : command;
+
+async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandOutput> {
+  const answer = 'data' in given ? await atRunningServer(given.name, given, host) : null;
   if (answer !== null) return answer;
+  const command = withoutOffline(given);
   const { version, shipped, terminal, now } = host;
   switch (command.name) {
     case 'help':
@@ -122,10 +133,10 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'learn':
       await existing(command);
       host.mindDefects();
-      return (await import('./cli/learn.ts')).runLearn(command.args, await policyCommand(command, host));
+      return (await import('./cli/learn.ts')).runLearn(command.args, { ...host, ...command });
     case 'decisions': {
       const file = await existing(command);
-      return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
+      return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file, now);
     }
     case 'instances': {
       const file = await existing(command);
@@ -138,7 +149,10 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     }
     case 'alerts':
       host.mindDefects();
-      return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
+      return (await import('./cli/alerts.ts')).runAlerts(command.args, {
+        now,
+        ...(await policyCommand(command, host)),
+      });
     case 'restart': {
       const [{ runRestart }, { restartAt }] = await Promise.all([
         import('./cli/restart.ts'),
@@ -185,11 +199,7 @@ async function policyCommand(
   return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
 }
 
-async function ledger(
-  { args: words, ...place }: DataArguments,
-  { now, write, warn }: CommandHost,
-): Promise<CommandOutput> {
-  const args = words.filter((word) => word !== OFFLINE);
+async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
   const file = await existing(place);
   const [{ runLedger }, { faultIn }] = await Promise.all([
     import('./cli/ledger/ledger.ts'),
@@ -202,8 +212,7 @@ async function ledger(
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
-async function traffic({ args: words, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
-  const args = words.filter((word) => word !== OFFLINE);
+async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
   const file = await existing(place);
   const [{ openStore }, { openKeys }, { openPeople }, { runTraffic }] = await Promise.all([
     import('./store/open.ts'),
@@ -222,8 +231,7 @@ async function traffic({ args: words, ...place }: DataArguments, { now }: Comman
   }
 }
 
-async function trail({ args: words, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
-  const args = words.filter((word) => word !== OFFLINE);
+async function trail({ args, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
   const file = await existing(place);
   const [{ openStore }, { runTrail }, { notedHeads }] = await Promise.all([
     import('./store/open.ts'),
@@ -250,11 +258,10 @@ const CHANGING = {
 
 async function changing(
   name: keyof typeof CHANGING,
-  { args: words, ...place }: DataArguments,
+  { args, ...place }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(place);
-  const args = words.filter((word) => word !== OFFLINE);
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
     await Promise.all([
       import('./store/open.ts'),
@@ -276,11 +283,12 @@ async function changing(
   try {
     const before = await note.lastChange(store);
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
+    const { text, code } = resultOf(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
+    await write(text);
     const change = await note.lastChange(store);
     const behind = change > before ? await served.serversBehind(store, change, () => isStoreLocked(file)) : [];
     if (behind.length > 0) warn(complaint(`The change is saved. ${served.notServed(behind)}`));
-    return '';
+    return { text: '', code };
   } finally {
     keys.close();
     people.close();

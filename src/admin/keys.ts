@@ -4,6 +4,7 @@ import { KEY_STATES, keyStateOf } from '../access/key-entry.ts';
 import { keyTag } from '../access/key-patch.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
+import { PeopleError } from '../access/people-terms.ts';
 import { EXPIRY_MAX_MS, type KeyGrant, OVERLAP_MAX_MS, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { isOperator, SCOPES, type Scope } from '../core/caller.ts';
 import { ADDRESS_PATTERN } from '../core/holder-address.ts';
@@ -18,9 +19,10 @@ import {
   revokeKey,
   rotateKey,
 } from '../operate/keys.ts';
-import { membershipOf, membershipPatch, userIdIn } from '../operate/people.ts';
+import { isReached, membershipOf, membershipPatch, type Reaching, userIdIn } from '../operate/people.ts';
 import { holderOf, type Places } from '../operate/places.ts';
 import type { KeyInfo } from '../store/keys.ts';
+import type { User } from '../store/people.ts';
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
@@ -244,13 +246,29 @@ function printOnce({ key: secret, id, rotated_at, overlap_ends_at }: PrintedKey)
   return `${secret}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${id}.${former}\n`;
 }
 const inMs = (seconds: number | null, now: number) => (seconds === null ? null : now + seconds * 1_000);
+type ReachingCall = Pick<Call, 'by'> & Pick<Reaching, 'reach'>;
+const isSeenBy =
+  ({ by: { caller }, reach }: ReachingCall) =>
+  (user: User) =>
+    isReached({ caller, reach }, user);
 const memberIn = (
   people: People,
   { team, user }: { team?: string | null | undefined; user?: string | null | undefined },
+  call: ReachingCall,
 ) => ({
   ...(team !== undefined && { team }),
-  ...(user !== undefined && { user: user && userIdIn(people, user) }),
+  ...(user !== undefined && { user: user && userIdIn(people, user, isSeenBy(call)) }),
 });
+
+/** The ID of the user that a filter names; a text that names none finds no keys. @throws SignalboxError for an address that several have */
+function userWanted(people: People, text: string, call: ReachingCall): string {
+  try {
+    return userIdIn(people, text, isSeenBy(call));
+  } catch (cause) {
+    if (cause instanceof PeopleError) f.refuse('user', cause.message);
+    throw cause;
+  }
+}
 
 export const listKeys = operation({
   name: 'keys list',
@@ -277,14 +295,8 @@ export const listKeys = operation({
         f.mapOf(Type.String(), 'A label of the key, as `name=value`. It may be repeated; a key must have all.'),
       ),
     ),
-    after: f.optional(f.formed('The ID of the last key of the page before.', { minLength: 1 })),
-    limit: f.optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000,
-        description: 'How many at most; all unless given. A page also ends at 1 MiB.',
-      }),
-    ),
+    after: f.afterLast('key'),
+    limit: f.pageSize({ most: 1_000, unlessGiven: 'all' }),
   }),
   output: ApiKeyList,
   answer: 'The keys, oldest first.',
@@ -295,17 +307,17 @@ export const listKeys = operation({
       ...['team', 'user', 'parent', 'wallet'],
     ],
   },
-  async run({ keys, people, searches }, { by, now }, input) {
+  async run({ keys, people, searches }, { by, now, reach }, input) {
     const { state = null, name = null, search = null, parent = null, hasModels = null, labels = {} } = input;
     const { team, user, after = null, limit = null } = input;
     const query = {
       ...{ state, name, search, parent, hasModels, labels, after, limit },
       team: team === undefined ? null : (people.teamNamed(team)?.id ?? team),
-      user: user === undefined ? null : userIdIn(people, user),
+      user: user === undefined ? null : userWanted(people, user, { by, reach }),
     };
     const leave = isSearch(query) && !isOperator(by.caller) ? searches.enter(holderOf(by.caller)) : () => {};
-    const bodyOf = (info: KeyInfo) => f.encode(ApiKey, shownKey(info, now), { usd: () => null });
-    const page = await pageOfKeys(by, keys, query, now, bodyOf).finally(leave);
+    const bodyOf = f.sizedAs(ApiKey);
+    const page = await pageOfKeys(by, keys, query, now, (info) => bodyOf(shownKey(info, now))).finally(leave);
     return { object: 'list' as const, data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
   },
 });
@@ -350,7 +362,7 @@ export const makeKey = operation({
   isTagged: true,
   prints: printOnce,
   async run({ keys, people }, call, { scopes: stated = USUAL_SCOPES, team, user, ...input }) {
-    const owner = membershipOf(people, memberIn(people, { team, user }));
+    const owner = membershipOf(people, memberIn(people, { team, user }, call));
     const grant = { ...grantIn(input, call.now), scopes: [...new Set(stated)], ...owner };
     return issuedKey(await createKey(call.by, keys, grant), call);
   },
@@ -401,7 +413,11 @@ export const alterKey = operation({
   },
   isTagged: true,
   takesTags: true,
-  async run({ keys, people }, { by, id, now, tags }, { expiresInSeconds, expiresAt, budgets, team, user, ...patch }) {
+  async run(
+    { keys, people },
+    { by, id, now, tags, reach },
+    { expiresInSeconds, expiresAt, budgets, team, user, ...patch },
+  ) {
     if (expiresAt !== undefined && expiresInSeconds !== undefined)
       f.refuse('expires_in_seconds', 'State `expires_at` or `expires_in_seconds`, not both.');
     const whole = {
@@ -409,7 +425,7 @@ export const alterKey = operation({
       ...(expiresAt !== undefined && { expiresAt }),
       ...(expiresInSeconds !== undefined && { expiresAt: inMs(expiresInSeconds, now) }),
       ...(budgets !== undefined && { budgets: budgets?.map(terms.wholeBudget) ?? null }),
-      ...membershipPatch(people, memberIn(people, { team, user })),
+      ...membershipPatch(people, memberIn(people, { team, user }, { by, reach })),
     };
     return shownKey((await changeKey(by, keys, id, () => whole, tags)) ?? absent(), now);
   },

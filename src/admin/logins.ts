@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import {
   endLogin,
   LOGINS_LIMIT,
@@ -58,14 +57,8 @@ export const LOGIN_OPERATIONS = [
       'Lists the logins that have not ended. Owners, admins and auditors see all, others their own. A login belongs to a user, or to the key that signed in.',
     input: f.body('Which logins.', {
       user: f.optional(f.text('Only logins of the user, or the key, with this ID.')),
-      after: f.optional(f.formed('The ID of the last login of the page before.', { minLength: 1 })),
-      limit: f.optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: LOGINS_LIMIT_MAX,
-          description: `How many at most; ${LOGINS_LIMIT} unless given. A page also ends at 1 MiB.`,
-        }),
-      ),
+      after: f.afterLast('login'),
+      limit: f.pageSize({ most: LOGINS_LIMIT_MAX, unlessGiven: LOGINS_LIMIT }),
     }),
     output: LoginList,
     answer: 'The page.',

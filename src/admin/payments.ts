@@ -1,20 +1,18 @@
-import { Type } from '@sinclair/typebox';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
 import { idText, parseId } from '../core/id.ts';
+import { findPayment, listPayments, type ReconcilingSource, reconcilePayment } from '../operate/payments.ts';
 import {
-  findPayment,
-  listPayments,
-  type PaymentSource,
-  type ReconcilingSource,
-  reconcilePayment,
-} from '../operate/payments.ts';
-import { PAYMENT_PURPOSES, PAYMENT_STATES, type Payment as StoredPayment } from '../store/payments.ts';
+  PAYMENT_PURPOSES,
+  PAYMENT_STATES,
+  type PaymentTable,
+  type Payment as StoredPayment,
+} from '../store/payments.ts';
 import * as f from './kit/fields.ts';
 import { notFound, operationsOn } from './kit/operation.ts';
 
 /** What operations on payments work with. */
 export interface PaymentServices extends ReconcilingSource {
-  readonly payments: PaymentSource;
+  readonly payments: ReconcilingSource['payments'] & Pick<PaymentTable, 'list'>;
 }
 const operation = operationsOn<PaymentServices>();
 
@@ -104,13 +102,7 @@ export const PAYMENT_OPERATIONS = [
     input: f.body('Which payments.', {
       state: f.optional(f.word(PAYMENT_STATES, 'Only those in this state.')),
       wallet: f.optional(f.formed('Only those of this wallet.', { pattern: ADDRESS_PATTERN })),
-      limit: f.optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: LIMIT_MAX,
-          description: `How many at most; ${LIMIT} unless given. A page also ends at 1 MiB.`,
-        }),
-      ),
+      limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT }),
       before: f.optional(f.formed('Only those made before the payment with this ID.', { pattern: '^pay_' })),
     }),
     output: PaymentList,

@@ -192,6 +192,7 @@ export const showCluster = operationsOn<ClusterServices>()({
     'Returns every server that runs at this database, as it last reported: its active policy, why a later one is not active, its version and its clock. The exit code of `./signalbox instances` is 2 when servers run different policies.',
   output: ClusterStatus,
   answer: 'The servers.',
+  isFinding: ({ is_split }: { readonly is_split: boolean }) => is_split,
   prints: {
     columns: [
       ...['slot', 'name', 'version', 'policy_revision', 'policy_rank', 'policies_from', 'policy_since'],

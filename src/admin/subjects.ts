@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
 import {
   blockSubject,
@@ -51,13 +50,7 @@ export const SUBJECT_OPERATIONS = [
     summary: 'List the subjects of tokens',
     details: 'Lists the workloads that have sent a token in place of a key, by their first token, newest first.',
     input: f.body('Which subjects.', {
-      limit: f.optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: SUBJECT_LIMIT_MAX,
-          description: `How many at most; ${SUBJECT_LIMIT} unless given. A page also ends at 1 MiB.`,
-        }),
-      ),
+      limit: f.pageSize({ most: SUBJECT_LIMIT_MAX, unlessGiven: SUBJECT_LIMIT }),
       before: f.optional(f.formed('Only those after the subject with this ID.', { pattern: SUBJECT.source })),
     }),
     output: SubjectList,

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
 import { PeopleError } from '../access/people-terms.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import type { BudgetHolder } from '../core/holder.ts';
@@ -25,13 +25,7 @@ const PAGE_LIMIT = 100;
 /** What a query states of the page that it wants. @param of the rows of the list */
 export const pageInput = (of: string) => ({
   after: f.optional(f.text(`The ID of the last ${of} of the page before.`)),
-  limit: f.optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1_000,
-      description: `How many at most; ${PAGE_LIMIT} unless given. A page also ends at 1 MiB.`,
-    }),
-  ),
+  limit: f.pageSize({ most: 1_000, unlessGiven: PAGE_LIMIT }),
 });
 
 /** A page of rows in the order of their IDs. @param item the schema of a row */
@@ -41,7 +35,7 @@ export function pageOf<Row extends { readonly id: string }>(
   item: TSchema,
 ) {
   const next = after === undefined ? rows : rows.filter(({ id }) => id > after);
-  const { rows: data, hasMore } = pageOfList(next, limit, (row) => f.encode(item, row, { usd: () => null }));
+  const { rows: data, hasMore } = pageOfList(next, limit, f.sizedAs(item));
   return { object: 'list' as const, data, hasMore };
 }
 

@@ -208,13 +208,12 @@ export const showTraffic = operationsOn<TrafficServices>()({
         '`false` leaves out the figures by bucket, percentiles and tokens a second, and reads whole days where it can: for lists of sums.',
       ),
     ),
-    limit: f.optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: TRAFFIC_LIMIT_MAX,
-        description: `How many series at most; ${TRAFFIC_LIMIT} unless said. The rest is \`other\`.`,
-      }),
-    ),
+    limit: f.pageSize({
+      most: TRAFFIC_LIMIT_MAX,
+      unlessGiven: TRAFFIC_LIMIT,
+      of: 'series',
+      end: 'The rest is `other`.',
+    }),
   }),
   output: Traffic,
   answer: 'The figures.',

@@ -110,13 +110,7 @@ export const listEntries = operationsOn<TrailReader>()({
     ),
     ...TRAIL_PERIOD,
     before: f.optional(Type.Integer({ description: 'Only entries before the one with this ID.' })),
-    limit: f.optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: TRAIL_LIMIT_MAX,
-        description: `How many at most; ${TRAIL_LIMIT} unless given. A page also ends at 1 MiB.`,
-      }),
-    ),
+    limit: f.pageSize({ most: TRAIL_LIMIT_MAX, unlessGiven: TRAIL_LIMIT }),
   }),
   output: KeyTrail,
   answer: 'Newest first.',

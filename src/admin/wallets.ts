@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/holder-address.ts';
 import {
@@ -96,13 +95,7 @@ export const WALLET_OPERATIONS = [
     details: 'Lists the wallets of agents that have a balance, by address, with what is left of it.',
     input: f.body('Which wallets.', {
       after: f.optional(f.formed('`next_after` of the page before.', { pattern: ADDRESS_PATTERN })),
-      limit: f.optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: LIMIT_MAX,
-          description: `How many at most; ${LIMIT_MAX} unless given.`,
-        }),
-      ),
+      limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT_MAX, end: '' }),
     }),
     output: WalletList,
     answer: 'The wallets.',

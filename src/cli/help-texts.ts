@@ -1,4 +1,7 @@
+import { ALERT_OPERATIONS } from '../admin/alerts.ts';
+import { listRecords } from '../admin/decisions.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { showLearning } from '../admin/learning.ts';
 import { showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS } from '../admin/logins.ts';
 import { showCluster } from '../admin/status.ts';
@@ -15,6 +18,15 @@ import { POLICY_HELP } from './policy/help-texts.ts';
 import { DATA, SERVE_HELP } from './serve-help.ts';
 
 const DATABASE = `DATABASE_URL names a database of PostgreSQL in place of that in the data folder.`;
+
+/** The help of a command that a server answers with its policy. */
+const onPolicy = ({ usage, summary, details }: CommandHelp): CommandHelp => ({
+  usage: `${usage} [--policies DIR]`,
+  summary,
+  details: `${details}
+A running server answers with its own policy and variables. With --policies, or if no server runs,
+the command uses that policy and the variables of this shell.`,
+});
 
 /** By the words of each command, in the order of the overview. */
 export const HELP: Readonly<Record<string, CommandHelp>> = {
@@ -84,18 +96,7 @@ Exit code: 2 when something is wrong.`,
   },
   [eraseEntries.name]: helpOf(eraseEntries),
   instances: helpOf(showCluster),
-  'alerts list': {
-    usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
-    summary: 'List the alerts that people were sent, newest first, and the webhooks that fail.',
-    details: `GET /admin/alerts answers the same.
-${DATA}`,
-  },
-  'alerts test': {
-    usage: '[WEBHOOK] [--json] [--policies DIR]',
-    summary: 'Send a test message to one webhook of the policy, or to all.',
-    details: `Takes addresses and secrets from the variables of this shell; POST /admin/alerts/test takes
-those of the server. Exit code: 2 when a webhook could not be reached.`,
-  },
+  ...Object.fromEntries(ALERT_OPERATIONS.map((operation) => [operation.name, onPolicy(helpOf(operation))])),
   'ledger export': {
     usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID]
 [--team ID] [--user ID] [--label K=V]... [--model ID]
@@ -124,19 +125,8 @@ ${DATA}`,
 Exit code: 0 when the copied books are right, 2 when they are not, 1 without a copy.
 ${DATA}`,
   },
-  'decisions list': {
-    usage: `[--from T] [--to T] [--key ID] [--team ID] [--user ID] [--model ID] [--task T] [--status S]
-[--operation chat] [--session NAME] [--label K=V]... [--after ID] [--newer-than ID]
-[--limit 50] [--json] [--data DIR]`,
-    summary: 'List records of decisions, newest first.',
-    details: `T is 2026-11-20 or 2026-11-20T08:00Z. S is completed, failed, broken, abandoned or recommended.
-GET /admin/decisions answers the same.`,
-  },
-  'learn status': {
-    usage: '[--json] [--data DIR]',
-    summary: 'Show the means of the scores of answers, by model and task.',
-    details: 'Lists the number of scores, and the declared quality next to their mean.',
-  },
+  [listRecords.name]: helpOf(listRecords),
+  [showLearning.name]: helpOf(showLearning),
   'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
 [--source caller|checks|retry] [--format jsonl|csv] [--data DIR]`,

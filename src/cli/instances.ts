@@ -1,13 +1,9 @@
 import { showCluster } from '../admin/status.ts';
-import { objectOf } from '../core/object.ts';
 import { clusterStatus } from '../operate/cluster.ts';
 import type { ReportSource } from '../store/instance-reports.ts';
 import { NO_WORTH, runOperation } from './operations.ts';
-import type { CommandResult } from './result.ts';
+import type { CommandOutput } from './result.ts';
 import { operator } from './user.ts';
-
-/** Code of a command that found servers with different policies. */
-const SPLIT = 2;
 
 /**
  * `signalbox instances`: the servers at a database, with the active policy of each.
@@ -17,7 +13,7 @@ export async function runInstances(
   args: readonly string[],
   store: ReportSource,
   isServed: boolean,
-): Promise<CommandResult> {
+): Promise<CommandOutput> {
   const call = { by: operator(), now: 0, id: '', credentials: null, tags: null };
   const services = {
     ...NO_WORTH,
@@ -26,11 +22,5 @@ export async function runInstances(
       return isServed ? status : { instances: [], isSplit: false };
     },
   };
-  let code: CommandResult['code'] = 0;
-  const text = await runOperation(showCluster, args, async () => {
-    const { body } = await showCluster.perform(services, call, {});
-    if (objectOf(body).is_split === true) code = SPLIT;
-    return body;
-  });
-  return { text, code };
+  return runOperation(showCluster, args, async () => (await showCluster.perform(services, call, {})).body);
 }

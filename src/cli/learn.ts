@@ -1,72 +1,38 @@
+import { type LearningServices, showLearning } from '../admin/learning.ts';
 import { iso } from '../core/clock.ts';
 import { idAt, idText, timeOfId } from '../core/id.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { writeTable } from '../operate/csv.ts';
-import {
-  checkScored,
-  outcomePages,
-  points,
-  readScores,
-  resetScores,
-  type ScoreStatus,
-  scoreStatus,
-  scoresBody,
-} from '../operate/scores.ts';
-import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow, type SourceSums } from '../store/learning.ts';
+import { checkScored, outcomePages, readScores, resetScores } from '../operate/scores.ts';
+import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../store/learning.ts';
 import { choiceOf, groupOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
 import { periodOf } from './ledger/period.ts';
+import { commandsOf, NO_WORTH } from './operations.ts';
 import type { PolicyCommand } from './policy/command.ts';
-import { grid, paragraphs } from './terminal.ts';
-import { count, jsonText } from './text.ts';
+import type { CommandOutput } from './result.ts';
 import { operator } from './user.ts';
 
 /** The inputs of every command on scores, whose database exists. */
-type LearnCommand = Pick<PolicyCommand, 'judge' | 'database' | 'terminal' | 'write'>;
+interface LearnCommand extends Pick<PolicyCommand, 'database' | 'write'> {
+  now(): number;
+}
 
 /** `signalbox learn status|reset|export`, next to a running server or without one. Throws UsageError. */
-export const runLearn = groupOf('learn', { status: learnStatus, reset: learnReset, export: learnExport });
+export const runLearn = groupOf<LearnCommand, CommandOutput>('learn', {
+  ...commandsOf<LearningServices, LearnCommand>([showLearning], ({ database }) => ({
+    outcomes: (read) => readScores(operator(), database, ({ learning }) => read(learning.outcomes)),
+    ...NO_WORTH,
+  })),
+  reset: learnReset,
+  export: learnExport,
+});
 
-async function learnStatus(args: readonly string[], { database, terminal }: LearnCommand): Promise<string> {
-  const { json } = parseFlags(args, { json: SWITCH });
-  const status = await readScores(operator(), database, (reader) => scoreStatus(operator(), reader));
-  return json ? jsonText(scoresBody(status)) : asText(status, terminal);
-}
-
-const SOURCES: Readonly<Record<SourceSums['source'], readonly [one: string, many: string]>> = {
-  caller: ['score by callers', 'scores by callers'],
-  checks: ['check of an answer', 'checks of answers'],
-  retry: ['retry', 'retries'],
-};
-
-const SCORE = 'Score answers with POST /v1/feedback and their decision_id. See docs/route/learning.md.';
-
-function asText({ sources, models }: ScoreStatus, terminal: boolean): string {
-  if (sources.length === 0) return paragraphs(['No answer was scored yet.', SCORE], terminal);
-  const kept = sources.map(({ source, outcomes }) => count(outcomes, ...SOURCES[source])).join(', ');
-  const head = ['model', 'task', 'scores', 'declared', 'mean', 'points'];
-  const rows = models.map((one) => [
-    one.model,
-    one.task ?? 'all',
-    one.outcomes.toLocaleString('en', { maximumFractionDigits: 1 }),
-    one.declared.toFixed(3),
-    one.mean.toFixed(3),
-    signed(points(one)),
-  ]);
-  const table = rows.length > 0 ? `${grid([head, ...rows], terminal, (column) => column > 1).join('\n')}\n` : '';
-  return [paragraphs([`${kept} kept.`], terminal), table].filter(Boolean).join('\n');
-}
-
-function signed(value: number): string {
-  const text = value.toFixed(1);
-  return Number(text) > 0 ? `+${text}` : text.replace('-0.0', '0.0');
-}
-
-async function learnReset(args: readonly string[], { database, judge }: LearnCommand): Promise<string> {
+async function learnReset(args: readonly string[], { database, now }: LearnCommand): Promise<string> {
   const { model = null, yes } = parseFlags(args, { model: TEXT, yes: SWITCH });
   if (model !== null) await readScores(operator(), database, (reader) => checkScored(reader, model));
   const what = model === null ? 'all scores so far' : `the scores of ${model} so far`;
   if (!yes) throw new UsageError(`This leaves ${what} out of the means, and cannot be undone. To confirm, add --yes.`);
-  await resetScores(operator(), database, model, judge.now());
+  await resetScores(operator(), database, model, now());
   return `The means leave out ${what}. The export still has them.\n`;
 }
 

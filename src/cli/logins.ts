@@ -5,12 +5,13 @@ import { LOGIN_OPERATIONS, type LoginServices } from '../admin/logins.ts';
 import type { LoginDesk } from '../operate/logins.ts';
 import { groupOf } from './arguments.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
+import type { CommandOutput } from './result.ts';
 
 /** `signalbox logins …`. Returns what to print. Throws UsageError. */
 export async function runLogins(
   args: readonly string[],
   source: LoginsOptions & Parameters<typeof openPeople>[0] & Parameters<typeof openKeys>[0],
-): Promise<string> {
+): Promise<CommandOutput> {
   const [logins, people, keys] = await Promise.all([openLogins(source), openPeople(source), openKeys(source)]);
   try {
     return await run(args, { desk: { logins, people, keys }, now: source.now });

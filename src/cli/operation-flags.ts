@@ -68,8 +68,8 @@ export const cursorOf = ({ input }: Operation): 'after' | 'before' | null =>
 export function helpOf(operation: Operation): CommandHelp {
   const flags = [...flagsOf(operation.input)];
   const words = flags.map((flag) => {
+    if (flag.form.isPositional) return isRequired(operation, flag) ? shownName(flag) : `[${shownName(flag)}]`;
     const form = flag.form.form ?? formOf(flag.field);
-    if (flag.form.isPositional) return form;
     const kind = kindOf(flag);
     const stated = `[--${flag.name}${kind === 'switch' ? '' : ` ${form}`}]${kind === 'list' ? '...' : ''}`;
     if (!isRemovable(operation, flag)) return stated;
@@ -106,6 +106,9 @@ function describedIn(operation: Operation, flag: Flag): string {
   if (isRemovable(operation, flag) && !isMap(field)) return description.replaceAll(/\bnull\b/gi, `--no-${name}`);
   return description.replaceAll(/(?:; null\b[^.]*| ?\bNull\b[^.]*\.)/g, '');
 }
+
+const isRequired = ({ input }: Operation, { path: [name = ''] }: Flag): boolean =>
+  (input?.required as readonly string[] | undefined)?.includes(name) === true;
 
 const inLines = (words: readonly string[], columns: number): string =>
   words.reduce((text, word) => {

@@ -8,6 +8,7 @@ import { UsageError } from '../core/usage-error.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { listIn, printed } from './printed.ts';
+import type { CommandOutput } from './result.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
@@ -45,7 +46,11 @@ export const commandsOf = <Services, Command extends OperationCommand>(
  * @returns what to print
  * @throws UsageError for flags that do not fit, and for a refusal of the operation
  */
-export async function runOperation(operation: Operation, args: readonly string[], perform: Performer): Promise<string> {
+export async function runOperation(
+  operation: Operation,
+  args: readonly string[],
+  perform: Performer,
+): Promise<CommandOutput> {
   const flags = [...flagsOf(operation.input)];
   const { values, positionals } = parseArguments(withNumbers(args, flags), {
     ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),
@@ -65,7 +70,8 @@ export async function runOperation(operation: Operation, args: readonly string[]
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
-    return values.json === true ? jsonText(body) : printed(operation, body, id);
+    const text = values.json === true ? jsonText(body) : printed(operation, body, id);
+    return operation.isFinding?.(body as never) ? { text, code: 2 } : text;
   } catch (cause) {
     throw cause instanceof SignalboxError ? refusalOf(cause, flags) : cause;
   }

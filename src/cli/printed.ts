@@ -27,7 +27,7 @@ export function printed(operation: Operation, body: unknown, id: string): string
 function moreOf(operation: Operation, body: unknown): string {
   const cursor = cursorOf(operation);
   if (cursor === null || !isObject(body) || body.has_more !== true) return '';
-  return `\nMore follow. For the next page, add: --${cursor} ${objectsIn(body.data).at(-1)?.id}\n`;
+  return `\nMore follow. For the next page, add: --${cursor} ${body.next_after ?? objectsIn(body.data).at(-1)?.id}\n`;
 }
 
 /** The lines of a member: one, or for a list of objects one of each. */
@@ -38,12 +38,14 @@ function linesOf(name: string, whole: TSchema, value: unknown): [name: string, t
   return value.map((one) => [title.replace(/s$/, ''), textOf(field.items, one)]);
 }
 
-/** The member of an answer that is its list, and the schema of this member. */
-export const listIn = ({ properties }: TSchema): [name: string, field: TSchema] | undefined =>
-  Object.entries(properties as Record<string, TSchema>).find(([, field]) => field.items?.properties);
+/** The member of an answer that is its list, and the schema of this member. @param of its name; the first list of objects unless stated */
+export const listIn = ({ properties }: TSchema, of?: string): [name: string, field: TSchema] | undefined =>
+  Object.entries(properties as Record<string, TSchema>).find(([name, field]) =>
+    of === undefined ? field.items?.properties : name === of,
+  );
 
-function tableOf({ columns, rows: rowsOf, sum }: Columns, output: TSchema, body: unknown): string {
-  const [name = '', list] = listIn(output) ?? [];
+function tableOf({ of, columns, rows: rowsOf, sum }: Columns, output: TSchema, body: unknown): string {
+  const [name = '', list] = listIn(output, of) ?? [];
   const rows = objectsIn(rowsOf ? rowsOf(body as never) : objectOf(body)[name]);
   const cells = columns.flatMap((column) => columnsOf(column.split('.'), list!.items, rows));
   // A column that no row has anything in tells nothing.

@@ -8,6 +8,7 @@ import { namesOf } from '../operate/traffic/traffic.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { groupOf, parseFlags } from './arguments.ts';
 import { commandsOf } from './operations.ts';
+import type { CommandOutput } from './result.ts';
 import { operator } from './user.ts';
 
 interface TrafficCommand {
@@ -19,7 +20,7 @@ interface TrafficCommand {
 }
 
 /** `signalbox traffic show|rebuild`. Throws UsageError. */
-export const runTraffic = groupOf<TrafficCommand, string>('traffic', {
+export const runTraffic = groupOf<TrafficCommand, CommandOutput>('traffic', {
   ...commandsOf<TrafficServices, TrafficCommand>([showTraffic], ({ store, keys, people }) => ({
     ...{ store, nameOf: namesOf(keys, () => people), sightOf: () => FULL_SIGHT },
     teamIdOf: (text) => people.teamNamed(text)?.id ?? text,

@@ -1,13 +1,14 @@
 import type { Keys } from '../access/keys.ts';
 import { WALLET_OPERATIONS, type WalletServices } from '../admin/wallets.ts';
 import { foldJournal } from '../ledger/audit/run.ts';
-import type { servedBalances, WalletBalance, WalletSource } from '../operate/wallets.ts';
+import type { WalletBalance, WalletSource } from '../operate/wallets.ts';
 import type { OpenStore, StoreReader } from '../store/driver.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import { readStore } from '../store/open.ts';
 import { groupOf } from './arguments.ts';
 import { requireLedger } from './keys/command.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
+import type { CommandOutput } from './result.ts';
 
 /** A database with wallets, opened beside a server. */
 interface WalletCommand extends Pick<WalletSource, 'blocklist' | 'log' | 'now'> {
@@ -18,7 +19,7 @@ interface WalletCommand extends Pick<WalletSource, 'blocklist' | 'log' | 'now'> 
 }
 
 /** `signalbox wallets …`. Returns what to print. Throws UsageError. */
-export async function runWallets(args: readonly string[], command: WalletCommand): Promise<string> {
+export async function runWallets(args: readonly string[], command: WalletCommand): Promise<CommandOutput> {
   await requireLedger(command.store);
   return run(args, command);
 }
@@ -32,7 +33,7 @@ const run = groupOf(
 );
 
 /** The balances of a database. Its journal is read whole for what is held of them. */
-const storedBalances = (file: string): ReturnType<typeof servedBalances> => {
+const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceOf' | 'refresh'> => {
   const reading = async <T>(
     read: (reader: StoreReader, shown: (holder: string, balance: StoredBalance) => WalletBalance) => Promise<T>,
   ) => {

@@ -10,17 +10,21 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
+import { ALERT_OPERATIONS, type AlertServices } from '../admin/alerts.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
+import { DECISION_OPERATIONS, listRecords } from '../admin/decisions.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { type LearningServices, showLearning } from '../admin/learning.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
-import { STATUS_OPERATIONS } from '../admin/status.ts';
+import { STATUS_OPERATIONS, type StatusServices } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
 import { showTraffic } from '../admin/traffic.ts';
 import { TRAIL_OPERATIONS, type TrailVerifier } from '../admin/trail.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import { USER_OPERATIONS } from '../admin/users.ts';
+import type { Caller } from '../core/caller.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
@@ -44,7 +48,6 @@ import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
-import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { readBody } from './body.ts';
 import { BodyPace } from './body-pace.ts';
 import { BodyReader } from './body-reading.ts';
@@ -56,8 +59,6 @@ import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
 import { DailyChanges } from './daily-changes.ts';
-import { decisionDetailRoutes } from './decision-details.ts';
-import { decisionRoutes } from './decisions.ts';
 import { dialectFor } from './dialects.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -78,13 +79,15 @@ import { requestContexts } from './request-contexts.ts';
 import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
-import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
 import { trailExportRoutes } from './trail.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
+
+/** What only the running process knows of itself. */
+export type ServerStatus = StatusServices & LearningServices;
 
 export interface AppOptions {
   readonly gateway: X402Gateway;
@@ -99,7 +102,7 @@ export interface AppOptions {
   readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
   /** The limits that instances share; absent where this process alone counts. */
   readonly shared?: { readonly rates: RateStore; readonly newest: NewestLimits } | undefined;
-  readonly alerts: AlertDesk;
+  readonly alerts: AlertServices['alerts'];
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
   /** The files of `/console`; null where they are not built. */
@@ -119,7 +122,7 @@ export interface AppOptions {
   readonly socketBytesMax: number;
   /** Seconds after which a client that reads nothing of a stream is disconnected; `STALLED_S` unless given. */
   readonly stalledS?: number | undefined;
-  readonly status: StatusSources;
+  readonly status: ServerStatus;
   readonly audits: ServerAudits;
   /** Makes the page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => string) | null;
@@ -189,16 +192,14 @@ const keyServices = (services: RouteServices, { keys, people, store }: AppOption
   refresh: () => services.gateway.ledger.refresh(),
 });
 
-function ledgerServices(services: RouteServices, { keys, people }: AppOptions) {
+function ledgerServices(services: RouteServices, { people }: AppOptions) {
   const { gateway } = services;
   const { ledger, lease } = gateway;
-  const sightFor = ({ caller }: Principal) => sightOf(caller, { keys, policy: () => lease().snapshot });
   const names = ({ caller }: Principal) => namesFor(caller, people.people);
   return {
     ...services,
-    sightOf: sightFor,
     namesFor: names,
-    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, sightFor(by), names(by)),
+    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, services.sightOf(by), names(by)),
     report: (by: Principal, query: UsageQuery, sight: Sight) =>
       servedUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight }, query),
   };
@@ -227,7 +228,12 @@ function ownUsageServices(services: RouteServices) {
 const trafficServices = (services: RouteServices, { keys, logins, store }: AppOptions) => ({
   ...services,
   ...{ store, nameOf: namesOf(keys, () => logins.people) },
-  sightOf: ({ caller }: Principal) => sightOf(caller, { keys, policy: () => services.gateway.lease().snapshot }),
+});
+
+const decisionServices = (services: RouteServices, { store, levels = NO_LEVELS }: AppOptions) => ({
+  ...services,
+  ...{ store, records: services.gateway.records },
+  levelsOf: (caller: Caller) => levels.of(caller),
 });
 
 const VERIFICATIONS = {
@@ -251,17 +257,21 @@ const otherRoutes = (
   options: AppOptions,
 ) => {
   const { gateway, policy, desk, keys, store, metrics, status, alerts, signIn, built, logins } = options;
-  const { levels = NO_LEVELS } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
     .use(policyRoutes({ ...services, desk, store }))
-    .use(alertRoutes({ ...services, alerts }))
+    .use(
+      operationRoutes('alerts', ALERT_OPERATIONS, {
+        ...services,
+        alerts,
+        alertPolicy: () => gateway.lease().snapshot.alerts,
+      }),
+    )
     .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
     .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
-    .use(operationRoutes('status', STATUS_OPERATIONS, { ...services, ...status }))
-    .use(statusRoutes(services, status))
+    .use(operationRoutes<ServerStatus>('status', [...STATUS_OPERATIONS, showLearning], { ...services, ...status }))
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))
     .use(trailExportRoutes({ ...services, store }))
@@ -269,8 +279,8 @@ const otherRoutes = (
     .use(operationRoutes('teams', TEAM_OPERATIONS, peopleServices(services, options)))
     .use(operationRoutes('users', USER_OPERATIONS, peopleServices(services, options)))
     .use(modelRoutes(services))
-    .use(decisionRoutes(services))
-    .use(decisionDetailRoutes({ ...services, store, levelsOf: (caller) => levels.of(caller) }))
+    .use(operationRoutes('decisions', [listRecords], decisionServices(services, options)))
+    .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))
     .use(feedbackRoutes(services))
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
@@ -358,7 +368,7 @@ function servicesOf(
     readmit: (request, context) => readmit(request, rules(), edge.server(), context),
     callerOf: (request) => contextOf(request).knownCaller,
     teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
-    sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
+    sightOf: ({ caller }) => sightOf(caller, sources),
     principalOf: (request) => {
       const operator = operatorOf(request);
       if (operator) return operatorAs(operator);

@@ -6,28 +6,12 @@ interface TextForm {
   readonly pattern?: string;
 }
 export const NOT_EMPTY: TextForm = { minLength: 1 };
-export const LABEL_FORM: TextForm = { pattern: '^[^=]+=' };
-/** A day, or a moment that begins with one. */
-export const MOMENT_FORM: TextForm = { pattern: '^\\d{4}-\\d{2}-\\d{2}' };
 
 const textOf = (form: TextForm | undefined) => form && { allOf: [form] };
 
 /** A parameter of a query. */
 export const queryText = (description: string, form?: TextForm) =>
   t.Optional(t.String({ description, ...textOf(form) }));
-
-/**
- * A parameter that is one of some words. The document lists them; the handler refuses others, since the check of the query ignores
- * `enum`.
- */
-export const queryWord = (words: readonly string[], description: string) =>
-  t.Optional(t.String({ description, enum: [...words] }));
-
-/** A parameter that may be repeated. */
-export const queryTexts = (description: string, form: TextForm) => {
-  const text = t.String(textOf(form));
-  return t.Optional(t.Union([text, t.Array(text)], { description }));
-};
 
 /** The number of items of a page. The handler reads it, and refuses others. */
 export const queryLimit = (

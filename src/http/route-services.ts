@@ -70,8 +70,8 @@ export interface RouteServices {
   principalOf(request: Request): Principal;
   /** The ID of the team that has this name now; any other text as it is, and no team need have it as its ID. */
   teamIdOf(text: string): string;
-  /** How much its caller is shown of keys and runs. */
-  sightOf(request: Request): Sight;
+  /** How much a caller is shown of keys and runs. */
+  sightOf(by: Principal): Sight;
   /**
    * Waits for the request's turn, and reads its JSON body.
    * @throws SignalboxError

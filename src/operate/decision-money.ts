@@ -1,15 +1,12 @@
 import { type BillLine, billOf } from '../accounting/bill.ts';
-import { iso } from '../core/clock.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/credits.ts';
 import { type Decimal, parseDecimal } from '../core/decimal.ts';
-import { idText } from '../core/id.ts';
 import type { Price } from '../core/price.ts';
-import { usdWriter } from '../core/usd.ts';
 import { quotient, readAddOns, readPrice } from '../ledger/export/price.ts';
 import type { RecordReader } from '../records/records.ts';
 import { visibleRecord } from '../request/explain.ts';
 import { hashOf } from '../runtime/source.ts';
-import type { ReservationEntry } from '../store/journal-reader.ts';
+import { HOLD_ENTRIES, type ReservationEntry } from '../store/journal-reader.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
@@ -24,7 +21,7 @@ export interface MoneySources {
 const MILLION = 1_000_000n;
 
 /**
- * The entries of the journal for one decision, each charge with the lines of its bill, and their sums.
+ * The entries of the journal for one decision, each charge with the lines of its bill, and their sums, in microcredits.
  * @param id `dec_…`
  * @throws SignalboxError `not_found`, also for a decision of others. Rejects with StoreError.
  */
@@ -33,7 +30,7 @@ export async function decisionMoney(
   { records, store: { ledger, journal } }: MoneySources,
   id: string,
   sight = FULL_SIGHT,
-): Promise<object> {
+) {
   const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
   const { id: number } = await visibleRecord(records, id, keyIds);
   const [entries, booked, usdPerCredit] = await Promise.all([
@@ -41,20 +38,17 @@ export async function decisionMoney(
     ledger.reservation(number),
     journal.usdPerCredit(),
   ]);
-  const write = usdWriter(usdPerCredit);
   const worth = usdPerCredit === null ? null : parseDecimal(usdPerCredit);
-  const sums = sumsOf(entries, booked?.givenBack ?? 0);
   return {
-    decision_id: idText('dec_', number),
-    object: 'decision.money',
-    state: entries.length === 0 ? 'none' : stateOf(entries),
-    usd_per_credit: usdPerCredit,
-    entries: entries.filter(({ kind }) => kind !== 'attach').map((entry) => entryBody(entry, worth, write)),
-    sums: Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, amountBody(sum, write)])),
+    id: number,
+    state: entries.length === 0 ? ('none' as const) : stateOf(entries),
+    usdPerCredit,
+    entries: entries.flatMap((entry) => shownEntry(entry, worth)),
+    sums: sumsOf(entries, booked?.givenBack ?? 0),
   };
 }
 
-const stateOf = (entries: readonly ReservationEntry[]) =>
+const stateOf = (entries: readonly ReservationEntry[]): 'settled' | 'expired' | 'open' =>
   entries.some(({ kind }) => kind === 'settle')
     ? 'settled'
     : entries.some(({ kind }) => kind === 'expire')
@@ -66,26 +60,31 @@ function sumsOf(entries: readonly ReservationEntry[], refunded: Microcredits) {
     entries.reduce((all, { kind, amount }) => (kinds.includes(kind) ? all + amount : all), 0);
   const [held, charged] = [sum('reserve', 'raise'), sum('post', 'settle', 'expire')];
   const released = stateOf(entries) === 'open' ? 0 : held - charged;
-  return { held, charged, released, overrun: sum('overrun'), refunded };
-}
-
-const amountBody = (amount: Microcredits, usd: ReturnType<typeof usdWriter>) => ({
-  credits: toCredits(amount),
-  usd: usd(amount),
-});
-
-function entryBody(entry: ReservationEntry, worth: Decimal | null, usd: ReturnType<typeof usdWriter>): object {
-  const { kind, time, amount, model, provider, upstream } = entry;
-  const price = entry.price !== null && isCharge(entry) ? readPrice(entry.price) : null;
   return {
-    ...{ kind, time: iso(time), ...amountBody(amount, usd), model, provider, upstream },
-    price_revision: price && entry.price !== null ? hashOf(entry.price) : null,
-    estimated: price && entry.estimated,
-    lines: price && linesOf(entry, price).map((line) => lineBody(line, price, worth)),
+    held: { amount: held },
+    charged: { amount: charged },
+    released: { amount: released },
+    overrun: { amount: sum('overrun') },
+    refunded: { amount: refunded },
   };
 }
 
-const isCharge = ({ kind }: ReservationEntry): boolean => kind === 'post' || kind === 'settle';
+function shownEntry(entry: ReservationEntry, worth: Decimal | null) {
+  const kind = HOLD_ENTRIES.find((one) => one === entry.kind);
+  if (!kind) return [];
+  const { time, amount, model, provider, upstream } = entry;
+  const price = entry.price !== null && isCharge(kind) ? readPrice(entry.price) : null;
+  return [
+    {
+      ...{ kind, time, amount, model, provider, upstream },
+      priceRevision: price && entry.price !== null ? hashOf(entry.price) : null,
+      estimated: price && entry.estimated,
+      lines: price && linesOf(entry, price).map((line) => shownLine(line, price, worth)),
+    },
+  ];
+}
+
+const isCharge = (kind: ReservationEntry['kind']): boolean => kind === 'post' || kind === 'settle';
 
 function linesOf({ input, cached, written, output, reasoning, addOns }: ReservationEntry, price: Price) {
   const tokens = { inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens: output };
@@ -94,13 +93,13 @@ function linesOf({ input, cached, written, output, reasoning, addOns }: Reservat
 }
 
 /** A rate over the divisor is Credits for a million units. */
-function lineBody({ item, name, units, rate }: BillLine, { divisor }: Price, worth: Decimal | null): object {
-  const over = worth && BigInt(divisor) * 10n ** BigInt(worth.scale);
+function shownLine({ item, name, units, rate }: BillLine, { divisor }: Price, worth: Decimal | null) {
+  const over = BigInt(divisor) * 10n ** BigInt(worth?.scale ?? 0);
   const isTokens = item !== 'tool' && item !== 'request';
-  const usdRate = worth && over && quotient(BigInt(rate) * worth.digits, isTokens ? over : over * MILLION);
+  const usdRate = worth && quotient(BigInt(rate) * worth.digits, isTokens ? over : over * MILLION);
   return {
-    ...{ item, name: name === '' ? null : name, units, per: isTokens ? 1_000_000 : 1, rate_usd: usdRate },
+    ...{ item, name: name === '' ? null : name, units, per: isTokens ? 1_000_000 : 1, rateUsd: usdRate },
     credits: (units * rate) / divisor / 1_000_000,
-    usd: worth && over && quotient(BigInt(units) * BigInt(rate) * worth.digits, over * MILLION),
+    usd: worth && quotient(BigInt(units) * BigInt(rate) * worth.digits, over * MILLION),
   };
 }

@@ -56,22 +56,3 @@ export function pageOfList<Row, Body>(rows: Iterable<Row>, limit: number, bodyOf
   for (const row of rows) if (page.isFull || !page.take(row, bodyOf(row))) return { ...page, hasMore: true };
   return { ...page, hasMore: false };
 }
-
-/**
- * Reads a list page by page, for commands.
- * @param limit of all rows
- * @param read returns the page after a row, or the first page, of at most `limit` rows
- * @returns as `pageOf`, of all pages
- */
-export async function joinedPages<Row, Body>(
-  limit: number,
-  read: (last: Row | null, limit: number) => Promise<Page<Row, Body>>,
-): Promise<Page<Row, Body>> {
-  const all = { rows: [] as Row[], data: [] as Body[] };
-  for (;;) {
-    const { rows, data, hasMore } = await read(all.rows.at(-1) ?? null, limit - all.rows.length);
-    all.rows.push(...rows);
-    all.data.push(...data);
-    if (!hasMore || all.rows.length >= limit) return { ...all, hasMore };
-  }
-}

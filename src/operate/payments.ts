@@ -9,16 +9,10 @@ import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
 
-/** The stored payments, and the chain that knows how each ended. */
-export interface PaymentSource extends Pick<PaymentTable, 'get' | 'list'> {
-  /** Asks the chain about a payment now. Null for an unknown ID. Rejects with SignalboxError `payment_unavailable`. */
-  reconcile(id: number): Promise<Payment | null>;
-}
-
 /** Returns a page of the payments, the newest first. @param bodyOf how the answer shows a payment. Rejects with StoreError. */
 export async function listPayments<Body>(
   by: Principal,
-  payments: Pick<PaymentSource, 'list'>,
+  payments: Pick<PaymentTable, 'list'>,
   query: PaymentQuery,
   bodyOf: (payment: Payment) => Body,
 ): Promise<Page<Payment, Body>> {
@@ -34,7 +28,7 @@ export async function listPayments<Body>(
  */
 export async function findPayment(
   { caller }: Principal,
-  payments: Pick<PaymentSource, 'get'>,
+  payments: Pick<PaymentTable, 'get'>,
   id: string,
 ): Promise<Payment | null> {
   checkAction(caller, 'payments.own');
@@ -46,7 +40,10 @@ export async function findPayment(
 
 /** What the state of a payment is asked with. */
 export interface ReconcilingSource {
-  readonly payments: Pick<PaymentSource, 'get' | 'reconcile'>;
+  readonly payments: Pick<PaymentTable, 'get'> & {
+    /** Asks the chain about a payment now. @returns null for an unknown one. @throws SignalboxError `payment_unavailable` */
+    reconcile(id: number): Promise<Payment | null>;
+  };
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
   readonly log: Pick<Log, 'info'>;
   /** Milliseconds since 1970. */

@@ -74,12 +74,20 @@ export function membershipPatch(people: People, { team, user }: Partial<Membersh
   };
 }
 
-/** The ID of a user that a text names: an ID, or the address of exactly one user. @throws PeopleError */
-export function userIdIn(people: Pick<People, 'user' | 'users'>, text: string): string {
+/**
+ * The ID of a user that a text names: an ID, or the address of exactly one user. Another text is returned as it is.
+ * @param isSeen whether the caller may see a user: an address names no other
+ * @throws PeopleError
+ */
+export function userIdIn(
+  people: Pick<People, 'user' | 'users'>,
+  text: string,
+  isSeen: (user: User) => boolean = () => true,
+): string {
   if (!text.includes('@') || people.user(text) !== null) return text;
   const [user, ...others] = people
     .users()
-    .filter(({ email }) => email !== null && email.toLowerCase() === text.toLowerCase());
+    .filter((one) => one.email?.toLowerCase() === text.toLowerCase() && isSeen(one));
   if (others.length > 0) throw PeopleError.manyUsers(text, [user!, ...others]);
   return user?.id ?? text;
 }

@@ -80,16 +80,22 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
+  const matches = certificate.choice === record.choice && isSame(outcome, record, snapshot);
+  if (!matches && isOfFirstVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
   const usage = record.outcome?.usage;
   return {
     record,
     certificate,
     reason: null,
-    matches: certificate.choice === record.choice && isSame(outcome, record, snapshot),
+    matches,
     hindsight: usage ? hindsightOf(certificate, usage, snapshot) : null,
     leftOut: leftOutProviders(snapshot),
   };
 }
+
+/** Version 0.1 kept no labels, and ranked some candidates in another way. */
+const isOfFirstVersion = ({ labels }: DecisionRecord): boolean => labels === null;
+const DECIDED_OTHERWISE = 'An earlier version made it, and this version decides differently.';
 
 function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {
   if (isRefusal(outcome) || outcome.reason !== record.reason) return false;

@@ -13,8 +13,8 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { ServerStatus } from '../http/app.ts';
 import type { EventFeed } from '../http/event-feed.ts';
-import type { StatusSources } from '../http/status.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
@@ -22,7 +22,6 @@ import { x402Funding } from '../money/x402/funding.ts';
 import { clusterStatus } from '../operate/cluster.ts';
 import { decisionEvent } from '../operate/events.ts';
 import { instanceStatus } from '../operate/instance.ts';
-import { scoreStatus } from '../operate/scores.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
@@ -147,8 +146,8 @@ const openLengths = ({ store, log, host: { timers } }: GatewayResources, lead: L
 const statusOf = (
   lease: () => Runtime,
   { store, host: { version } }: GatewayResources,
-): Omit<StatusSources, 'health'> => ({
-  learning: (by) => scoreStatus(by, store),
+): Omit<ServerStatus, 'health'> => ({
+  outcomes: (read) => read(store.learning.outcomes),
   instance: (by) => instanceStatus(by, store, { version, policyRevision: lease().snapshot.revision }),
   cluster: (by) => clusterStatus(by, store),
 });

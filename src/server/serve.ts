@@ -50,7 +50,7 @@ import { openDataStore } from './store.ts';
 import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
-import { keepTrailNote, lastChange } from './trail-note.ts';
+import { keepTrailNote, lastFollowedChange } from './trail-note.ts';
 
 /** A start beside a database that is near takes a fraction of this, ms. */
 export const SLOW_START_MS = 5_000;
@@ -190,7 +190,7 @@ async function openDoors(
 ) {
   const address = await listen(app, { ...options, ...terms });
   const isFirst = options.process === null || options.process === 1;
-  const behindOf = async () => serversBehind(store, await lastChange(store), async () => true);
+  const behindOf = async () => serversBehind(store, await lastFollowedChange(store), async () => true);
   const closeSocket = isFirst ? openOperatorSocket(options.home, (request) => app.handle(request), behindOf) : null;
   const stopListening = () => {
     closeSocket?.();

@@ -152,6 +152,9 @@ export interface MoneyEntry {
   readonly note: string;
 }
 
+/** The kinds of entries of a hold that have an amount. */
+export const HOLD_ENTRIES = ['reserve', 'raise', 'post', 'settle', 'expire', 'overrun'] as const;
+
 /** A row of one reservation, with the tariff that it names. */
 export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | 'price' | 'addOns' | 'estimated'> {
   readonly kind: EntryKind;

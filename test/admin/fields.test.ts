@@ -3,6 +3,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import * as f from '../../src/admin/kit/fields.ts';
+import { parsedValue } from '../../src/admin/kit/values.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
 import { tries } from '../deep/effort.ts';
 
 /** A field with a value that the program may have in it. */
@@ -87,4 +89,23 @@ const withoutMs: typeof f.encode = (field, value, worth) =>
 
 test('the law rejects a codec that writes moments to the second', () => {
   expect(fc.check(law(withoutMs), tries('fields', 300, 20_000)).failed).toBe(true);
+});
+
+test.each([
+  ['1', 'out_of_range', 1],
+  ['500', 'out_of_range', 500],
+  ['0', 'out_of_range', 'out_of_range'],
+  ['501', 'out_of_range', 'out_of_range'],
+  ['many', 'out_of_range', 'out_of_range'],
+  ['501', 'invalid_value', 'invalid_value'],
+] as const)('a page size %s is read, or refused with the code of its list, %s', (text, code, expected) => {
+  const field = f.pageSize({ most: 500, unlessGiven: 50, ...(code === 'invalid_value' && { code }) });
+  const read = () => {
+    try {
+      return parsedValue('limit', field, [text]);
+    } catch (cause) {
+      return cause instanceof SignalboxError && cause.info.param === 'limit' ? cause.code : cause;
+    }
+  };
+  expect(read()).toBe(expected);
 });

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { Static } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { ALERT_OPERATIONS, AlertList } from '../../src/admin/alerts.ts';
 import { Alerts, LOOK_EVERY_MS, SEND_EVERY_MS } from '../../src/alerts/alerts.ts';
+import { NO_WORTH } from '../../src/cli/operations.ts';
 import type { AlertPolicy, AlertWebhook } from '../../src/core/alert-policy.ts';
-import { alertsBody } from '../../src/operate/alerts.ts';
 import { operatorAs } from '../../src/operate/principal.ts';
 import type { Instance, InstanceName } from '../../src/store/instance.ts';
 import { isSameInstance } from '../../src/store/instance.ts';
@@ -108,8 +111,17 @@ afterEach(async () => {
   for (const alerts of opened) await alerts.close();
 });
 
-const statusOf = () =>
-  alertsBody(operatorAs(SERVER), { alerts: store.alerts, policy: POLICY }, { limit: 20, after: null });
+/** As `GET /admin/alerts` answers. */
+async function statusOf(): Promise<Static<typeof AlertList>> {
+  const services = {
+    alerts: { list: store.alerts.list, test: async () => [] },
+    alertPolicy: () => POLICY,
+    ...NO_WORTH,
+  };
+  const call = { by: operatorAs(SERVER), now: time, id: '', credentials: null, tags: null };
+  const list = ALERT_OPERATIONS.find(({ name }) => name === 'alerts list');
+  return Value.Parse(AlertList, (await list!.perform(services, call, {})).body);
+}
 
 const texts = () => receiver.received.map(({ text }) => text);
 

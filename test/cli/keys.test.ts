@@ -20,7 +20,8 @@ afterAll(async () => {
 const run = async (...args: string[]) => {
   const { keys, store, clock } = opened;
   const people = await openPeople({ store, now: () => clock.now });
-  return runKeys(args, { keys, people, store, file: folder.file, now: () => clock.now });
+  const output = await runKeys(args, { keys, people, store, file: folder.file, now: () => clock.now });
+  return typeof output === 'string' ? output : output.text;
 };
 
 describe('wrong usage gives one clear sentence, and no key is made:', () => {

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
+import { AlertList, AlertTest } from '../../src/admin/alerts.ts';
 import { LOOK_EVERY_MS } from '../../src/alerts/alerts.ts';
 import type { Timers } from '../../src/core/timers.ts';
-import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { startReceiver } from '../alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
@@ -143,7 +143,8 @@ describe('alerts of a server', () => {
       rules: [{ name: 'budgets', last_alert_at: expect.any(String) }, {}, { last_alert_at: null }, {}],
     });
     const list = await signalbox.run('alerts', 'list', '--policies', folder);
-    expect(list.out).toContain('ops      signalbox  ok');
+    expect(list.out).toContain('Webhook ops: ok.\n');
+    expect((await signalbox.run('alerts', 'list')).out).toBe(list.out);
   });
 
   test('come page by page', async () => {
@@ -198,8 +199,16 @@ describe('a test of webhooks', () => {
       { webhook: 'slack', sent: true, problem: null },
     ]);
     const { code, out } = await signalbox.run('alerts', 'test', 'slack', '--policies', folder);
-    expect([code, out]).toEqual([2, 'slack: not sent: the variable `SLACK_URL` is not set.\n']);
+    expect([code, out]).toEqual([2, expect.stringMatching(/^slack +false +the variable `SLACK_URL` is not set$/m)]);
     expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/ops', '/slack']);
+    // A running server sends it with its own variables, and lists it.
+    const before = (await listed('?limit=200')).data.length;
+    const served = await signalbox.run('alerts', 'test', 'slack', '--json');
+    expect([served.code, JSON.parse(served.out)]).toEqual([
+      0,
+      { object: 'list', data: [{ webhook: 'slack', sent: true, problem: null }] },
+    ]);
+    expect((await listed('?limit=200')).data.length).toBe(before + 1);
   });
 
   test('names the webhook that does not exist, and is for admins alone', async () => {
@@ -209,8 +218,10 @@ describe('a test of webhooks', () => {
     const key = await signalbox.makeKey('--scope', 'report');
     const refused = await fetch(`${signalbox.url}/admin/alerts/test`, { ...withKey(key), method: 'POST', body: '{}' });
     expect(refused.status).toBe(403);
-    const command = await signalbox.run('alerts', 'test', 'op', '--policies', folder);
-    expect([command.code, command.err]).toEqual([1, expect.stringContaining('no webhook `op`')]);
+    for (const more of [['--policies', folder], []]) {
+      const command = await signalbox.run('alerts', 'test', 'op', ...more);
+      expect([command.code, command.err]).toEqual([1, expect.stringContaining('no webhook `op`')]);
+    }
   });
 });
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Static } from '@sinclair/typebox';
-import type { Decision, DecisionList, DecisionRepeat } from '../../src/http/schemas/decision.ts';
-import type { DecisionMoney } from '../../src/http/schemas/decision-money.ts';
+import type { Decision, DecisionRepeat } from '../../src/admin/decision.ts';
+import type { DecisionList } from '../../src/admin/decision-list.ts';
+import type { DecisionMoney } from '../../src/admin/decision-money.ts';
 import { adviceOf, answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';

@@ -53,6 +53,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
         const page = await served(box, `?${query}`);
         expect([query, page.data.map(({ id }) => id)]).toEqual([query, [...expected]]);
         expect(await printed(box, ...args)).toEqual(page);
+        expect(await printed(box, ...args, '--offline')).toEqual(page);
       }
       // Two are newer than the first.
       const since = (id: string) => served(box, `?newer_than=${id}`);
@@ -78,7 +79,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
       expect(new Date(String(data[0]!.time)).getTime()).toBeGreaterThan(Date.now() - 60_000);
       const text = (await box.run('decisions', 'list', '--limit', '2')).out;
       expect(text).toContain(ids[0]!);
-      expect(text).toContain(`More decisions exist. For the next page, add: --after ${ids[1]}`);
+      expect(text).toContain(`More follow. For the next page, add: --after ${ids[1]}`);
     },
     PATIENCE,
   );

@@ -44,6 +44,33 @@ test('keys list finds the keys of a team by its name', async () => {
   expect(await list('--team', 'serach')).toEqual([]);
 });
 
+test('keys list finds the keys of a user by its address, and names the users of a shared one to those who see them', async () => {
+  const user = async (body: object) =>
+    ((await (await box.post('/admin/users', { team: 'search', ...body })).json()) as { id: string }).id;
+  const ids = [await user({ email: 'ada@example.com' }), await user({ email: 'shared@example.com' })];
+  for (const [at, id] of ids.entries()) await make('--name', `of-${at}`, '--user', id);
+  expect(await list('--user', 'ada@example.com')).toEqual(['of-0']);
+  expect(await list('--user', 'shared@example.com')).toEqual(['of-1']);
+  expect(await list('--user', 'nobody@example.com')).toEqual([]);
+  const other = await user({ email: 'Shared@example.com' });
+  const answer = await box.get('/admin/keys?user=shared@example.com');
+  const { error } = (await answer.json()) as { error: { param: string; message: string } };
+  expect([answer.status, error.param]).toEqual([400, 'user']);
+  for (const id of [ids[1], other]) expect(error.message).toContain(id!);
+  const { code, err } = await box.run('keys', 'list', '--user', 'shared@example.com');
+  expect([code, err]).toEqual([1, expect.stringContaining(`--user: 2 users have the address`)]);
+});
+
+test.each([
+  ...['keys?team=nobody', 'keys?user=nobody', 'keys?user=nobody@example.com', 'logins?user=nobody'],
+  ...['decisions?team=nobody', 'decisions?user=nobody', 'usage?team=nobody', 'usage?user=nobody'],
+  ...['traffic?team=nobody', 'traffic?user=nobody'],
+])('GET /admin/%s has a filter that matches nothing', async (path) => {
+  const answer = await box.get(`/admin/${path}`);
+  const { data, groups, total } = (await answer.json()) as Record<'data' | 'groups' | 'total', unknown>;
+  expect([answer.status, data ?? groups ?? total]).toMatchObject([200, total ? { whole: { requests: 0 } } : []]);
+});
+
 test('keys list refuses a state that there is none of', async () => {
   const { code, err } = await box.run('keys', 'list', '--state', 'odd');
   expect([code, err]).toEqual([1, expect.stringMatching(/--state must be one of "valid", "suspended"/)]);

@@ -241,7 +241,7 @@ test('the words of a key are erased from its changes, and the trail is whole', a
   const created = (await trail()).find(({ details }) => details.name === 'app');
   const id = created?.key_id ?? '';
   expect((await box.run('trail', 'erase', '--subject', id)).err).toContain('cannot be restored');
-  expect((await box.run('trail', 'erase', '--subject', id, '--yes')).code).toBe(0);
+  expect(await box.run('trail', 'erase', '--subject', id, '--yes')).toMatchObject({ code: 0, err: '' });
   const entries = await trail(`?key=${id}`);
   expect(entries.map(({ details, is_erased }) => [details.name ?? details.note ?? null, is_erased])).toEqual([
     [null, true],

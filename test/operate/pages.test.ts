@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { joinedPages, pageOf, pageOfList } from '../../src/operate/pages.ts';
+import { pageOf, pageOfList } from '../../src/operate/pages.ts';
 import { inBatches } from '../../src/store/batches.ts';
 
 const MIB = 1_048_576;
@@ -59,12 +59,4 @@ describe('a page', () => {
     await pageOf(rows, 10, bodyOf);
     expect(read.length).toBe(64);
   });
-});
-
-test('joined pages have each row once, up to a limit', async () => {
-  const all = Array.from({ length: 3_000 }, (_, at) => at);
-  const read = async (last: number | null, limit: number) =>
-    pageOfList(all.slice(last === null ? 0 : last + 1), limit, (row) => `${row}`.padStart(998, '0'));
-  expect((await joinedPages(Number.POSITIVE_INFINITY, read)).rows).toEqual(all);
-  expect(await joinedPages(2_000, read)).toMatchObject({ rows: all.slice(0, 2_000), hasMore: true });
 });

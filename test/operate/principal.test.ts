@@ -6,7 +6,6 @@ import { USER_OPERATIONS } from '../../src/admin/users.ts';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { USER_ROLES } from '../../src/core/people.ts';
-import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { clusterStatus } from '../../src/operate/cluster.ts';
 import { readContent } from '../../src/operate/content.ts';
@@ -40,7 +39,7 @@ import { policyPatch, pushPolicyFiles, rollBackPolicy, writePolicyFiles } from '
 import type { Principal } from '../../src/operate/principal.ts';
 import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
-import { readScores, resetScores, scoreStatus } from '../../src/operate/scores.ts';
+import { readScores, resetScores } from '../../src/operate/scores.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
@@ -88,7 +87,6 @@ const PEOPLE_READERS = [...AUDITED, 'finance', ...MEMBERS];
 
 /** Every use case with the roles that may use it. */
 const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
-  alertsBody: [AUDITED, (by) => alertsBody(by, stub, { limit: 1, after: null })],
   backUp: [['owner'], (by) => backUp(by, stub, { target: import.meta.path, onSpool: stub })],
   blockSubject: [OPERATORS, (by) => blockSubject(by, stub, 's', '')],
   blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
@@ -130,7 +128,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
-  scoreStatus: [AUDITED, (by) => scoreStatus(by, stub)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listLogins: [[...REPORTED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub, stub)],
@@ -181,7 +178,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
-  testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
   trafficOf: [[...MONEY, ...MEMBERS], (by) => trafficOf(by, stub, stub)],
   unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],

@@ -204,6 +204,17 @@ describe('a decision of the past', () => {
     expect((await certificateOf(other, records, past())).matches).toBe(false);
   });
 
+  test('of version 0.1 matches, or an earlier version made it: it never differs', async () => {
+    const record = { ...(await decide(await load(models('a', 'b')))), labels: null };
+    expect((await certificateOf(record, records, past())).matches).toBe(true);
+    const other = await certificateOf({ ...record, choice: 'b' }, records, past());
+    expect(other).toMatchObject({
+      matches: null,
+      certificate: null,
+      reason: expect.stringContaining('earlier version'),
+    });
+  });
+
   test('goes by what was estimated then', async () => {
     const record = await decide(await load(models('a', 'b')), { estimate });
     expect(record.choice).toBe('b');

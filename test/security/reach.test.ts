@@ -119,6 +119,12 @@ describe('a list', () => {
     const shared = await owner.get('/admin/users/twin@example.com');
     expect(shared.status).toBe(404);
     expect(await shared.text()).toContain(`${red}, ${blue}`);
+    // A filter by it names them to those who see them, and to a lead its own alone.
+    const filter = '/admin/keys?user=twin@example.com';
+    await expectError(await owner.get(filter), 'invalid_value', 'user');
+    expect(await read(filter, 'lead')).toMatchObject({ data: [] });
+    const made = await box.as('lead').post('/admin/keys', { user: 'twin@example.com' });
+    expect(await made.json()).toMatchObject({ user: red });
     for (const id of [red, blue]) expect((await owner.send('DELETE', `/admin/users/${id}`)).status).toBe(200);
   });
 

@@ -1,5 +1,9 @@
+import { AlertList, AlertTest } from '../../src/admin/alerts.ts';
 import { ChildKeyList } from '../../src/admin/child-keys.ts';
+import { Decision } from '../../src/admin/decision.ts';
+import { KeptContent } from '../../src/admin/decision-list.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/keys.ts';
+import { LearningStatus } from '../../src/admin/learning.ts';
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Payment, PaymentList } from '../../src/admin/payments.ts';
@@ -14,11 +18,9 @@ import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
-import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
-import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
-import { Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { Health, Readiness } from '../../src/http/schemas/status.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {
   ChatCompletion,

@@ -75,7 +75,7 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
   return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
 
   async function makeKey(...flags: string[]): Promise<string> {
-    const printed = await runKeys(['create', ...flags], { keys, people, store, now, file: '' });
+    const printed = String(await runKeys(['create', ...flags], { keys, people, store, now, file: '' }));
     // To list its keys a server reads them.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
     return printed.split('\n', 1)[0]!;

@@ -47,7 +47,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   audits: unasked(),
   status: {
     health: { samples: () => [] },
-    learning: () => Promise.reject(new Error('no learning here')),
+    outcomes: () => Promise.reject(new Error('no learning here')),
     instance: () => {
       throw new Error('not asked for here');
     },

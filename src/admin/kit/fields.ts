@@ -3,6 +3,7 @@ import {
   type SchemaOptions,
   type Static,
   type StringOptions,
+  type TInteger,
   type TObject,
   type TOptional,
   type TProperties,
@@ -12,7 +13,7 @@ import {
 import * as parts from '../../api/parts.ts';
 import { iso, parseMoment } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { exactMillionths } from '../../core/exact-millionths.ts';
 
 /**
@@ -57,12 +58,14 @@ export interface CommandForm {
 const CODEC = Symbol('codec');
 const COMMAND = Symbol('command');
 const MEMBER = Symbol('member');
+const REFUSAL = Symbol('refusal');
 declare const VALUE: unique symbol;
 
 interface Annotations {
   readonly [CODEC]?: Codec;
   readonly [COMMAND]?: CommandForm;
   readonly [MEMBER]?: string;
+  readonly [REFUSAL]?: ErrorCode | undefined;
 }
 
 /** A schema whose value the program has as `Value`. */
@@ -84,12 +87,17 @@ const annotationsOf = (schema: TSchema): Annotations => schema as Annotations;
 
 const codecOf = (schema: TSchema): Codec | undefined => annotationsOf(schema)[CODEC];
 export const commandOf = (schema: TSchema): CommandForm => annotationsOf(schema)[COMMAND] ?? {};
+/** The code of refusals of a number outside of the bounds of a field. */
+export const refusalCodeOf = (schema: TSchema): ErrorCode => annotationsOf(schema)[REFUSAL] ?? 'out_of_range';
 
 /** Writes a value of the program. */
 export const encode = (schema: TSchema, value: unknown, worth: Worth): unknown => {
   const codec = codecOf(schema);
   return codec ? codec.encode(value, worth) : value;
 };
+
+/** Writes the items of a page that ends by its size; each USD amount has a usual length. */
+export const sizedAs = (schema: TSchema) => (value: unknown) => encode(schema, value, { usd: () => '0.0000123' });
 
 /** Reads a value that the schema accepts. @throws SignalboxError for what a schema cannot say */
 export const decode = (schema: TSchema, value: unknown, path = ''): unknown => {
@@ -187,6 +195,9 @@ export const list = <Schema extends TSchema>(item: Schema, description: string, 
   });
 };
 
+/** A value that the program has in its form on the wire. */
+export const onWire = <Schema extends TSchema>(schema: Schema) => annotated<Schema, object>({ ...schema }, {});
+
 /** Texts by names that the schema does not know, such as labels. */
 export const { mapOf } = parts;
 
@@ -257,6 +268,35 @@ export const page = <Schema extends TSchema>(title: string, description: string,
     data: list(item, order),
     has_more: flag('Whether more follow. To get them, repeat the request with the last `id`.', false),
   });
+
+interface PageSize {
+  readonly most: number;
+  /** The number without it. */
+  readonly unlessGiven: number | 'all';
+  /** The noun of the items, where `How many` alone is not clear. */
+  readonly of?: string;
+  /** A sentence about the rest. */
+  readonly end?: string;
+  /** The code of refusals of another number. */
+  readonly code?: ErrorCode;
+}
+
+/** The number of items that a list returns. The value is undefined where it is not given. */
+export const pageSize = ({ most, unlessGiven, of, end = 'A page also ends at 1 MiB.', code }: PageSize) =>
+  optional(
+    annotated<TInteger, number>(
+      Type.Integer({
+        minimum: 1,
+        maximum: most,
+        description: `How many ${of ? `${of} ` : ''}at most; ${unlessGiven} unless given. ${end}`.trimEnd(),
+      }),
+      { [REFUSAL]: code },
+    ),
+  );
+
+/** The ID after which a page of a list begins. @param of the noun of the items */
+export const afterLast = (of: string) =>
+  optional(inCommand(formed(`The ID of the last ${of} of the page before.`, { minLength: 1 }), { form: 'ID' }));
 
 /** A text of some form, for the document; the operation refuses other texts, with what would be right. */
 export const formed = (description: string, form: StringOptions, ...examples: string[]) =>

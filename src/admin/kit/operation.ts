@@ -5,7 +5,7 @@ import { compileCheck } from '../../core/validation.ts';
 import type { Principal } from '../../operate/principal.ts';
 import { type Action, checkAction, type Reach } from '../../operate/roles.ts';
 import { decode, encode, statesUsd, type ValueOf } from './fields.ts';
-import { refused } from './refusals.ts';
+import { refused, translated } from './refusals.ts';
 
 /** Who sends a request for an operation, when, and what it makes of the state that it expects. */
 export interface Call {
@@ -28,6 +28,8 @@ export interface OperationHost {
 
 /** The table that a command prints of a list. */
 export interface Columns {
+  /** The member of the answer with the items; the first list of objects unless stated. */
+  readonly of?: string;
   /** Members of an item, such as `whole.requests` within another. One that no item has anything in is left out. */
   readonly columns: readonly string[];
   /** The items, where they are more than those of the list. */
@@ -88,6 +90,8 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly commandLimit?: number;
   /** Why the command does it only with `--yes`, in a sentence. */
   readonly confirmation?: string;
+  /** Whether an answer is a finding: its command then ends with the code 2. */
+  readonly isFinding?: (body: never) => boolean;
   /** What its command prints without `--json`: a table, every member in a line of its own, or a text. `fields` unless stated. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
   /** Checks that the caller's role reaches what it is about, and does it. The role includes the action. @throws SignalboxError */
@@ -162,9 +166,7 @@ export const operationsOn =
       const reached = { ...call, reach: checkAction(call.by.caller, action) };
       check?.(given);
       const value = (input ? decode(input, given) : {}) as ValueOf<Input>;
-      const result = await (method === 'GET'
-        ? run(services, reached, value)
-        : refused(() => run(services, reached, value), isMember));
+      const result = await (method === 'GET' ? translated : refused)(() => run(services, reached, value), isMember);
       if (result instanceof TextAnswer) return { body: result, tag: null };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };

@@ -26,24 +26,27 @@ export async function inTerms<T>(
 export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be written, so nothing was changed; try again.', change);
 
+/** Runs a change as `translated` runs work, and turns a refusal by the disk into an error of the caller, too. @throws SignalboxError */
+export const refused = <T>(change: () => T | Promise<T>, isField?: (param: string) => boolean): Promise<T> =>
+  orNothingDone(() => translated(change, isField));
+
 /**
- * Runs a change, and turns a refusal by terms, by the state of what it changes, or by the disk into an error of the caller.
+ * Runs work, and turns a refusal by terms, or by the state of what it is about, into an error of the caller.
  * @param isField as in `inTerms`
  * @throws SignalboxError
  */
-export const refused = <T>(change: () => T | Promise<T>, isField?: (param: string) => boolean): Promise<T> =>
-  orNothingDone(async () => {
-    try {
-      return await inTerms(change, isField);
-    } catch (cause) {
-      if (!(cause instanceof KeyConflict || cause instanceof PeopleError)) throw cause;
-      const { reason, message, tag } = cause;
-      throw new SignalboxError(CODES[reason], message, {
-        ...(tag !== null && { headers: { etag: `"${tag}"` } }),
-        cause,
-      });
-    }
-  });
+export async function translated<T>(work: () => T | Promise<T>, isField?: (param: string) => boolean): Promise<T> {
+  try {
+    return await inTerms(work, isField);
+  } catch (cause) {
+    if (!(cause instanceof KeyConflict || cause instanceof PeopleError)) throw cause;
+    const { reason, message, tag } = cause;
+    throw new SignalboxError(CODES[reason], message, {
+      ...(tag !== null && { headers: { etag: `"${tag}"` } }),
+      cause,
+    });
+  }
+}
 
 const CODES = {
   conflict: 'conflict',

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { refusalCodeOf } from './fields.ts';
 
 /** Texts of a query or of a command's flags, as the values that a schema has. */
 
@@ -31,7 +32,7 @@ export function parsedValue(name: string, field: TSchema, texts: readonly string
   const [text = ''] = texts;
   switch (withoutNull(field).type) {
     case 'integer':
-      return /^-?\d+$/.test(text) ? Number(text) : refuseNumber(name, field);
+      return /^-?\d+$/.test(text) && isWithin(Number(text), field) ? Number(text) : refuseNumber(name, field);
     case 'number':
       return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
     case 'boolean':
@@ -56,11 +57,17 @@ function pairsIn(name: string, texts: readonly string[]): Record<string, string>
 /** A parameter in backticks; a flag as it is. */
 const quoted = (name: string): string => (name.startsWith('-') ? name : `\`${name}\``);
 
+/** Bounds of one side alone are left to the check of the input. */
+function isWithin(number: number, field: TSchema): boolean {
+  const { minimum, maximum } = withoutNull(field);
+  return minimum === undefined || maximum === undefined || (number >= minimum && number <= maximum);
+}
+
 function refuseNumber(name: string, field: TSchema): never {
   const { minimum, maximum } = withoutNull(field);
   const isBounded = minimum !== undefined && maximum !== undefined;
   const range = isBounded ? ` from ${minimum} to ${maximum}` : '';
-  refuse(name, `${quoted(name)} must be a whole number${range}.`, isBounded ? 'out_of_range' : 'invalid_value');
+  refuse(name, `${quoted(name)} must be a whole number${range}.`, isBounded ? refusalCodeOf(field) : 'invalid_value');
 }
 
 function refuse(param: string, message: string, code: ErrorCode = 'invalid_value'): never {

@@ -1,5 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
+import type * as alerts from '../../admin/alerts.ts';
+import type { Decision, DecisionRepeat } from '../../admin/decision.ts';
+import type * as decisions from '../../admin/decision-list.ts';
+import type { DecisionMoney } from '../../admin/decision-money.ts';
 import type * as keys from '../../admin/keys.ts';
+import type { LearningStatus } from '../../admin/learning.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type { PaymentList } from '../../admin/payments.ts';
@@ -11,13 +16,9 @@ import type * as trail from '../../admin/trail.ts';
 import type { AdminUsage } from '../../admin/usage.ts';
 import type * as users from '../../admin/users.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
-import type * as alerts from '../../http/schemas/alerts.ts';
-import type * as decisions from '../../http/schemas/decision.ts';
-import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
 import type * as models from '../../http/schemas/models.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
-import type * as status from '../../http/schemas/status.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
@@ -28,7 +29,7 @@ interface ReadSchemas {
   '/admin/status': typeof servers.InstanceStatus;
   '/admin/keys': typeof keys.ApiKeyList;
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
-  '/admin/learning': typeof status.LearningStatus;
+  '/admin/learning': typeof LearningStatus;
   '/admin/ledger': typeof ledger.LedgerStatus;
   '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
@@ -51,14 +52,14 @@ interface ReadSchemas {
   '/admin/users': typeof users.UserList;
   [user: `/admin/users/${string}`]: typeof users.UserStatus;
   [wallet: `/admin/wallets/${string}`]: typeof WalletStatus;
-  [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
+  [decision: `/admin/decisions/${string}`]: typeof Decision;
 }
 
 /** Parts of a detail. The pattern of the detail would match their paths, too. */
 interface PartSchemas {
   [content: `/admin/decisions/${string}/content`]: typeof decisions.KeptContent;
   [money: `/admin/decisions/${string}/money`]: typeof DecisionMoney;
-  [repeat: `/admin/decisions/${string}/repeat`]: typeof decisions.DecisionRepeat;
+  [repeat: `/admin/decisions/${string}/repeat`]: typeof DecisionRepeat;
 }
 
 export type ReadPath = keyof ReadSchemas | keyof PartSchemas;

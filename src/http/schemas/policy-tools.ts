@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import { CERTIFICATE } from '../../admin/certificate.ts';
+import { Facts } from '../../admin/decision.ts';
 import { PolicyDiagnostic } from '../../api/diagnostic.ts';
 import * as field from '../../api/parts.ts';
-import { CERTIFICATE } from './certificate.ts';
-import { Facts } from './decision.ts';
 import { PolicyChange, PolicyReload } from './policy.ts';
 
 const fileName = field.text('Its name in the policy’s folder.', 'models.yaml');

@@ -11,11 +11,17 @@ import { wellKnownRoutes } from './well-known.ts';
 export function x402Routes(services: X402Services) {
   const { gateway, store } = services;
   const { payments, keys, ledger, log, now } = gateway;
-  const { blocklist } = payments;
-  const wallets = { ...servedBalances(ledger), blocklist, store, keys, payments, log, now };
   return new Elysia({ name: 'x402' })
     .use(operationRoutes('payments', [...PAYMENT_OPERATIONS, showPayment], { ...services, payments, log, now }))
-    .use(operationRoutes('wallets', [...WALLET_OPERATIONS, showOwnWallet], { ...services, wallets }))
+    .use(
+      operationRoutes('wallets', [...WALLET_OPERATIONS, showOwnWallet], {
+        ...services,
+        // Read at each request: routes are documented without payments.
+        get wallets() {
+          return { ...servedBalances(ledger), blocklist: payments.blocklist, store, keys, payments, log, now };
+        },
+      }),
+    )
     .use(walletRoutes(services))
     .use(wellKnownRoutes(services));
 }

@@ -20,6 +20,7 @@ import {
   type OpenedFixture,
   openFixture,
   readHistory,
+  replaysOf,
 } from '../../fixtures/history.ts';
 import { answerOf } from '../../support/answers.ts';
 import { freshDatabase } from '../../support/shared-postgres.ts';
@@ -108,7 +109,7 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
         if (hasClock) expect(history.funds).toMatchObject(funds);
         for (const [id, { replays, ...decision }] of Object.entries(decisions)) {
           expect(history.decisions[id]).toMatchObject(decision);
-          // Deciding a request of 0.1 again may give another choice; the recorded one stays.
+          // Deciding a request of 0.1 again may give another choice: then an earlier version made it.
           if (earlier.people) expect(history.decisions[id]?.replays).toBe(replays);
         }
         for (const list of ['keys', 'usage', 'decisions'] as const)
@@ -116,6 +117,13 @@ for (const { title, folder, hasClock, answers, open, ...earlier } of EARLIER) {
       },
       PATIENCE,
     );
+
+    test('decides each decision again as it was, or says that an earlier version made it', async () => {
+      const replays = await replaysOf(opened);
+      expect(replays.some(({ matches }) => matches)).toBe(true);
+      for (const { matches, reason } of replays.filter((one) => one.matches !== true))
+        expect([matches, reason]).toEqual([null, expect.stringContaining('earlier version')]);
+    });
 
     test('explains a decision with the candidates that the earlier version reported', async () => {
       const { id, candidates } = expected.explained;

@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import { ERROR_CODES } from '../../api/error-schema.ts';
-import * as field from '../../api/parts.ts';
-import { Platform } from '../../api/platform.ts';
-import { CAPABILITY_NAMES } from '../../core/capability.ts';
-import { RECORD_STATUSES } from '../../core/decision-record.ts';
-import { DIFFICULTIES } from '../../core/facts.ts';
-import { OPERATION_NAMES } from '../../core/operation.ts';
-import { Usage } from '../../surface/openai-chat/completion-schema.ts';
+import { ERROR_CODES } from '../api/error-schema.ts';
+import * as field from '../api/parts.ts';
+import { Platform } from '../api/platform.ts';
+import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { DIFFICULTIES } from '../core/facts.ts';
+import { OPERATION_NAMES } from '../core/operation.ts';
+import { Usage } from '../surface/openai-chat/completion-schema.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
+import { ofKey } from './decision-list.ts';
 
 export const Facts = field.shape('The facts that the decision was based on. They contain no text of the request.', {
   operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
@@ -189,21 +189,8 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   object: field.always('decision'),
   created: field.unixTime('When it was written.'),
   time: field.moment('The same, to the millisecond.'),
-  key_id: field.textOrNull(
-    'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
-    'k7mw2pq9x4ta',
-  ),
-  key_name: field.textOrNull('The name of that key, or the address; null where it has none.', 'search'),
-  labels: field.orNull(
-    Type.Record(Type.String(), Type.String()),
-    'The labels of the key at the time; null in records of version 0.1.',
-    { team: 'search' },
-  ),
+  ...ofKey,
   kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
-  team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
-  user_id: field.textOrNull(
-    'ID of the user that the key belonged to; null for none, and where reports do not name it.',
-  ),
   sent_by: field.textOrNull(
     'Who sent the request by `POST /admin/playground`: the ID of a user, or of the key; null for a request with the key itself, and for a key with the scope `report`.',
   ),
@@ -261,78 +248,3 @@ export const DecisionRepeat = field.named(
     ...CERTIFICATE,
   },
 );
-
-const texts = (description: string, example: Readonly<Record<string, string>>) =>
-  field.orNull(Type.Record(Type.String(), Type.String()), description, example);
-const ofOutcome = 'Null for a recommendation.';
-
-const DecisionSummary = field.named(
-  'DecisionSummary',
-  'A decision in a list. All but the first fields are null if its record is unreadable.',
-  {
-    id: field.decisionId,
-    object: field.always('decision.summary'),
-    created: field.wholeOrNull('When it was written. Unix time in seconds.', 1_793_000_000),
-    time: field.momentOrNull('The same as `created`, to the millisecond.', '2026-11-20T09:30:00.000Z'),
-    key_id: field.textOrNull(
-      'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
-      'k7mw2pq9x4ta',
-    ),
-    key_name: field.textOrNull('The name of that key, or the address; null where it has none.', 'search'),
-    operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
-    status: field.word(
-      RECORD_STATUSES,
-      'How its execution ended; `recommended` for a route query, which executes nothing.',
-    ),
-    model: field.modelId('The model that was tried last, or the choice where none was tried.'),
-    task: field.text('The task type of the request.', 'coding'),
-    provider: field.textOrNull('The provider that was tried last; null for none.', 'openai'),
-    selector: field.textOrNull('`model` of the request; `pinned` where it named one model.', 'auto'),
-    stream: field.flagOrNull('Whether the request asked for a stream; null in records of version 0.1.', true),
-    labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
-    metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
-    team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
-    user_id: field.textOrNull(
-      'ID of the user that the key belonged to; null for none, and where reports do not name it.',
-    ),
-    session: field.textOrNull('The session that the request names; null for none, and where reports do not name it.'),
-    route_reason: field.textOrNull('Why this model was chosen.', 'auto:balanced'),
-    policy_revision: field.textOrNull('The policy in force when the decision was made.', '95f1a7d5f908027b'),
-    error: field.orNull(field.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
-    attempts: field.wholeOrNull(`Attempts at endpoints. ${ofOutcome}`, 1),
-    credits_consumed: field.figureOrNull(`Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
-    cost_saved_credits: field.figureOrNull(
-      `Against the baseline model; negative if the choice cost more. In Credits. ${ofOutcome}`,
-      0.0456,
-    ),
-    charged_usd: field.textOrNull('The same as `credits_consumed`, in USD.', '0.0000123'),
-    saved_usd: field.textOrNull('The same as `cost_saved_credits`, in USD.', '0.0000456'),
-    input_tokens: field.wholeOrNull('Input tokens of the answer; null without one.', 1_204),
-    output_tokens: field.wholeOrNull('Output tokens of the answer, hidden reasoning included; null without one.', 318),
-    first_part_ms: field.wholeOrNull('From admission to the first content, in ms; null if none came.', 312),
-    total_ms: field.wholeOrNull(`From admission to the end, in ms. ${ofOutcome}`, 2_149),
-  },
-);
-
-export const DecisionList = field.named('DecisionList', 'Decisions, the newest first.', {
-  ...field.listOf(DecisionSummary),
-  has_more: field.flag(
-    'Whether older decisions may match. To get them, repeat the request with `next_after` as `after`. A page can have fewer decisions than its limit, or none, and go on: a page looks at a bounded number of decisions.',
-  ),
-  next_after: field.textOrNull('The value of `after` for the next page; null for none.', 'dec_0a4x1wm3zk0'),
-});
-
-export const KeptContent = field.named('KeptContent', 'The stored text of one request and its answer.', {
-  decision_id: field.decisionId,
-  object: field.always('content'),
-  prompt: field.orNull(
-    Type.Array(Type.Unknown(), { examples: [[{ role: 'user', content: 'Write to [email].' }]] }),
-    'The messages, without media and with the kinds of text that the policy lists redacted. Null if prompts are not stored.',
-  ),
-  answer: field.orNull(
-    Type.Array(Type.Unknown(), { examples: [[{ index: 0, content: 'Dear [email], …' }]] }),
-    'The text that the model wrote, by choice. Null if answers are not stored.',
-  ),
-  is_cut: field.flag('True if a text was longer than the stored maximum.'),
-  kept_until: field.text('When it is deleted, ISO 8601, UTC.', '2026-11-27T09:30:00.000Z'),
-});
