@@ -3,6 +3,8 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Payment, PaymentList } from '../../src/admin/payments.ts';
+import { PolicyStatus } from '../../src/admin/policy-answers.ts';
+import { PolicyReload } from '../../src/admin/policy-shapes.ts';
 import { ClusterStatus, EndpointList, InstanceStatus } from '../../src/admin/status.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { Removal, Team, TeamList } from '../../src/admin/teams.ts';
@@ -17,7 +19,6 @@ import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
-import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {

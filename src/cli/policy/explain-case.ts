@@ -1,5 +1,6 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { explainCase } from '../../operate/policy/explain.ts';
+import { explanationBody } from '../../operate/policy/explanation-body.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 import { explanationResult } from './explain-result.ts';
@@ -11,30 +12,27 @@ const NOTE =
 
 /** `signalbox policy explain --case`. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplainCase(
-  name: string,
+  caseName: string,
   folder: string,
   { here, json }: { readonly here: boolean; readonly json: boolean },
-  command: PolicyCommand,
+  { judge, terminal }: PolicyCommand,
 ): Promise<CommandResult> {
-  const explanation = await explainCase(name, folder, here, command.judge);
-  const { case: found } = explanation;
+  const explanation = await explainCase(caseName, folder, here, judge);
+  const { name, place } = explanation.case;
   if (explanation.unserved) {
-    throw new UsageError(`The case "${found.name}" cannot run: ${missingText(explanation.unserved)}.`);
+    throw new UsageError(`The case "${name}" cannot run: ${missingText(explanation.unserved)}.`);
   }
   const { failures, settings, missing } = explanation;
   const status = failures.length === 0 ? 'holds' : 'failed';
   const keys = failures.map(({ key, wanted, got }) => `${key} is ${got}, expected ${wanted}`);
-  const { file, line, column } = found.place;
-  return explanationResult(
-    explanation,
-    {
-      json,
-      before: [`The case “${found.name}” (${placeText(found.place)}), ${SETTING_WORDS[settings[0]!]}.`],
-      after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],
-      note: NOTE,
-      missing,
-      head: { case: { name: found.name, file, line, column, status, settings } },
-    },
-    command,
-  );
+  const { file, line, column } = place;
+  const body = {
+    case: { name, file, line, column, status, settings },
+    ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
+  };
+  return explanationResult(body, {
+    ...{ json, terminal, note: NOTE },
+    before: [`The case “${name}” (${placeText(place)}), ${SETTING_WORDS[settings[0]!]}.`],
+    after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],
+  });
 }

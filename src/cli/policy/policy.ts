@@ -1,6 +1,9 @@
+import { listPushed } from '../../admin/policy.ts';
 import { groupOf } from '../arguments.ts';
+import { commandsOf, NO_WORTH } from '../operations.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
+import { atStore, runPush, runRollback, type StoreTarget } from './push.ts';
 
 /**
  * `signalbox policy check|test|explain|diff|schema|push|history|rollback`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
@@ -15,10 +18,12 @@ export const runPolicy = groupOf<PolicyCommand, CommandResult>('policy', {
       : (await import('./explain-request.ts')).runExplain(args, command),
   diff: async (args, command) => (await import('./diff.ts')).runDiff(args, command),
   schema: async (args, command) => (await import('./schema.ts')).runSchema(args, command),
-  push: async (args, command) => withCode(await (await import('./push.ts')).runPush(args, command)),
-  history: async (args, command) => withCode(await (await import('./push.ts')).runHistory(args, command)),
-  rollback: async (args, command) => withCode(await (await import('./push.ts')).runRollback(args, command)),
+  push: async (args, command) => withCode(await runPush(args, command)),
+  history: async (args, command) => withCode(await atStore(command, (target) => onStore.history!(args, target))),
+  rollback: async (args, command) => withCode(await runRollback(args, command)),
 });
+
+const onStore = commandsOf([listPushed], (desk: StoreTarget) => ({ desk, ...NO_WORTH }));
 
 const withCode = (text: string): CommandResult => ({ text, code: 0 });
 

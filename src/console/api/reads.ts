@@ -3,6 +3,7 @@ import type * as keys from '../../admin/keys.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type { PaymentList } from '../../admin/payments.ts';
+import type * as policy from '../../admin/policy-answers.ts';
 import type * as servers from '../../admin/status.ts';
 import type * as subjects from '../../admin/subjects.ts';
 import type * as teams from '../../admin/teams.ts';
@@ -15,8 +16,6 @@ import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
 import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
 import type * as models from '../../http/schemas/models.ts';
-import type * as policy from '../../http/schemas/policy.ts';
-import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
@@ -36,10 +35,10 @@ interface ReadSchemas {
   '/admin/payments': typeof PaymentList;
   '/admin/models': typeof models.DetailedModelList;
   '/admin/policy': typeof policy.PolicyStatus;
-  '/admin/policy/files': typeof tools.PolicyFiles;
-  '/admin/policy/revisions': typeof tools.PolicyRevisions;
-  [revision: `/admin/policy/revisions/${string}`]: typeof tools.PolicyRevision;
-  '/admin/policy/schema': typeof tools.PolicyJsonSchema;
+  '/admin/policy/files': typeof policy.PolicyFiles;
+  '/admin/policy/revisions': typeof policy.PolicyRevisions;
+  [revision: `/admin/policy/revisions/${string}`]: typeof policy.PolicyRevision;
+  '/admin/policy/schema': typeof policy.PolicyJsonSchema;
   '/admin/subjects': typeof subjects.SubjectList;
   [subject: `/admin/subjects/${string}`]: typeof subjects.Subject;
   '/admin/teams': typeof teams.TeamList;

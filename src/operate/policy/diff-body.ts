@@ -1,10 +1,12 @@
-import { objectOf } from '../../core/object.ts';
-import { diagnosticsJson } from '../../policy/diagnostics.ts';
+import { diagnosticsBody } from '../../policy/diagnostics.ts';
 import { inSteps } from '../../policy/steps.ts';
+import type { PolicyChange } from '../../runtime/diff.ts';
+import { inSlices } from '../../runtime/slices.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
+import { patchOf } from './bundles.ts';
 import {
   type ComparedCase,
-  type Figures,
+  figuresBody,
   isRefused,
   isSame,
   plus,
@@ -18,41 +20,41 @@ import type { BuiltPolicy } from './diff-side.ts';
 export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
   cases.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0);
 
-/** The difference as `policy diff --json` prints it and `POST /admin/policy/diff` answers, with secrets masked. Yields after each change. */
-export function* differenceBody({ a, b, changes, renamed, decisions }: PolicyDifference): Generator<undefined, object> {
-  const body = {
+/** The difference as commands print it and the API answers, with secrets masked. Throws SupersededError once stale. */
+export async function differenceBody(
+  { a, b, changes, renamed, decisions }: PolicyDifference,
+  isStale: () => boolean = () => false,
+) {
+  const requests = decisions?.requests ?? null;
+  const body = scrubAll({
     a: sideJson(a),
     b: sideJson(b),
-    // In its place, and masked one by one: there may be thousands.
-    changes: null,
     renamed,
     usd_per_credit: decisions && { a: Number(decisions.worth.a), b: Number(decisions.worth.b) },
     cases: decisions && changedCases(decisions.cases).map(caseJson),
-    requests:
-      decisions?.requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
-    requests_left_out: decisions?.requests?.leftOut ?? 0,
+    requests: requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
+    requests_left_out: requests?.leftOut ?? 0,
     moves:
-      decisions?.requests?.moves.map((move) => ({
-        from: goalJson(move.a),
-        to: goalJson(move.b),
-        ...totalsJson(move.totals),
-      })) ?? null,
+      requests?.moves.map((move) => ({ from: goalJson(move.a), to: goalJson(move.b), ...totalsJson(move.totals) })) ??
+      null,
     totals: decisions && {
       cases: {
         ...totalsJson(decisions.caseTotals),
         broken: decisions.cases.filter(({ broken }) => broken.length > 0).length,
       },
-      requests: decisions.requests && totalsJson(decisions.requests.totals),
+      requests: requests && totalsJson(requests.totals),
     },
-  };
-  return { ...objectOf(scrubAll(body)), changes: yield* inSteps(changes, scrubAll) };
+  });
+  // There may be thousands.
+  const masked = await inSlices(inSteps(changes, scrubAll<PolicyChange>), isStale);
+  return { ...body, changes: masked, patch: await patchOf(a.place.bundle, b.place.bundle, isStale) };
 }
 
 const sideJson = ({ place, side, problems, message }: BuiltPolicy) => ({
   name: place.label,
   kind: place.kind,
   loaded: side !== null,
-  ...(side === null && { message, ...diagnosticsJson(problems) }),
+  ...(side === null && { message, ...diagnosticsBody(problems, place.bundle.files) }),
 });
 
 const caseJson = ({ case: one, of, isReworded, a, b, broken }: ComparedCase) => ({
@@ -68,24 +70,13 @@ const caseJson = ({ case: one, of, isReworded, a, b, broken }: ComparedCase) => 
 const answersJson = (a: RequestOutcome, b: RequestOutcome) => ({
   a: answerJson(a),
   b: answerJson(b),
-  difference: isRefused(a) || isRefused(b) ? null : figuresJson(plus(b, a, -1), 1),
-});
-
-/** Rounds off the errors of adding doubles. */
-const tidy = (value: number): number => Number(value.toPrecision(12));
-
-/** Sums of costs, and means of what `answered` requests sum up to. */
-const figuresJson = ({ costCredits, costUsd, latencyMs, quality }: Figures, answered: number) => ({
-  cost_credits: tidy(costCredits),
-  cost_usd: tidy(costUsd),
-  latency_ms: answered === 0 ? null : tidy(latencyMs / answered),
-  quality: answered === 0 ? null : tidy(quality / answered),
+  difference: isRefused(a) || isRefused(b) ? null : figuresBody(plus(b, a, -1), 1),
 });
 
 function answerJson(answer: RequestOutcome) {
   if (isRefused(answer)) return { refused: answer.code, message: answer.message };
   const { model, provider, reason } = answer;
-  return { model, provider, reason, ...figuresJson(answer, 1) };
+  return { model, provider, reason, ...figuresBody(answer, 1) };
 }
 
 const goalJson = (answer: RequestOutcome) =>
@@ -97,7 +88,7 @@ function totalsJson({ requests, different, refusedA, refusedB, answered, a, b }:
     count: requests,
     different,
     answered_by_both: answered,
-    a: { refused: refusedA, ...figuresJson(a, answered) },
-    b: { refused: refusedB, ...figuresJson(b, answered) },
+    a: { refused: refusedA, ...figuresBody(a, answered) },
+    b: { refused: refusedB, ...figuresBody(b, answered) },
   };
 }

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../../api/parts.ts';
-import { REJECTIONS } from '../../core/decision.ts';
-import { LEARNING_MODES } from '../../core/estimate.ts';
-import { LENGTH_SOURCES } from '../../core/expected-length.ts';
-import { HEALTH } from '../../core/readings.ts';
+import * as field from '../api/parts.ts';
+import { REJECTIONS } from '../core/decision.ts';
+import { LEARNING_MODES } from '../core/estimate.ts';
+import { LENGTH_SOURCES } from '../core/expected-length.ts';
+import { HEALTH } from '../core/readings.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = field.share('The expected share of good answers.', 0.71);
