@@ -1,6 +1,5 @@
 import { UsageError } from '../../core/usage-error.ts';
-import { diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
-import { differenceBody } from '../../operate/policy/diff-body.ts';
+import { differenceBody, diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
 import { isFolder } from '../../operate/policy/tools.ts';
 import { type LanguageVersion, VERSIONS } from '../../policy/versions.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';

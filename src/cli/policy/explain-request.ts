@@ -4,7 +4,7 @@ import { callerLevels } from '../../access/levels.ts';
 import { levelsAbove } from '../../access/people-copy.ts';
 import { parseJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { explainStored } from '../../operate/policy/explain.ts';
+import { explainCase, explainStored } from '../../operate/policy/explain.ts';
 import { explanationBody } from '../../operate/policy/explanation-body.ts';
 import { momentOf } from '../../operate/policy/hypothetical.ts';
 import { storedPayer } from '../../operate/policy/key-funds.ts';
@@ -15,10 +15,11 @@ import { pairsOf, parseArguments } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
-import { runExplainCase } from './explain-case.ts';
 import { EXPLAIN_FLAGS, refuseOthers, withFlags } from './explain-flags.ts';
 import { explanationResult } from './explain-result.ts';
 import { explainedAt } from './explain-served.ts';
+import { SETTING_WORDS } from './setting-text.ts';
+import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
   'The figures come from the policy, corrected by the lengths of questions that this data folder has seen. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
@@ -103,4 +104,34 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
   const body = parseJson(text.replace(/^\uFEFF/, ''));
   if (body === undefined) throw new UsageError(`${name} is not JSON.`);
   return body;
+}
+
+const CASE_NOTE =
+  'Cases use only the figures that the policy declares. Learned estimates, measurements and budgets do not count.';
+
+/** `signalbox policy explain --case`. Throws UsageError, or SignalboxError as the API would. */
+async function runExplainCase(
+  caseName: string,
+  folder: string,
+  { here, json }: { readonly here: boolean; readonly json: boolean },
+  { judge, terminal }: PolicyCommand,
+): Promise<CommandResult> {
+  const explanation = await explainCase(caseName, folder, here, judge);
+  const { name, place } = explanation.case;
+  if (explanation.unserved) {
+    throw new UsageError(`The case "${name}" cannot run: ${missingText(explanation.unserved)}.`);
+  }
+  const { failures, settings, missing } = explanation;
+  const status = failures.length === 0 ? 'holds' : 'failed';
+  const keys = failures.map(({ key, wanted, got }) => `${key} is ${got}, expected ${wanted}`);
+  const { file, line, column } = place;
+  const body = {
+    case: { name, file, line, column, status, settings },
+    ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
+  };
+  return explanationResult(body, {
+    ...{ json, terminal, note: CASE_NOTE },
+    before: [`The case “${name}” (${placeText(place)}), ${SETTING_WORDS[settings[0]!]}.`],
+    after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],
+  });
 }

@@ -7,11 +7,9 @@ import { liveInstances } from '../../store/instance-reports.ts';
 import type { PushedPolicy } from '../../store/pushed-policies.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { activePolicy } from './active-policy.ts';
 import { namedBundle, outlineOf, patchOf } from './bundles.ts';
-import { differenceOf, type PolicyDifference } from './diff.ts';
-import { differenceBody } from './diff-body.ts';
-import { buildSide } from './diff-side.ts';
+import { revisionSource } from './desk.ts';
+import { buildSide, differenceBody, differenceOf, type PolicyDifference } from './diff.ts';
 import { guardedChanges } from './guarded.ts';
 import { formerPush } from './history.ts';
 import { followers, lagging, type PushTarget, push } from './push.ts';
@@ -109,4 +107,31 @@ async function judged(bundle: PolicyBundle, folder: string, judge: JudgeTools): 
   const [first] = result.problems.filter(({ severity }) => severity === 'error');
   const why = first ? `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}` : result.message;
   throw new UsageError(`The policy is not valid, so nothing was stored: ${why}`);
+}
+
+/** The servers, the revisions that they keep, and the tools that judge one. */
+interface ServedPolicies {
+  readonly store: Pick<OpenStore, 'instanceReports' | 'records'>;
+  readonly isServed: PushTarget['isServed'];
+  readonly judge: JudgeTools;
+}
+
+/**
+ * The policy that is active at the servers: the last push, or before the first push the files of a running server, as its database keeps
+ * them. Null if no server runs. Rejects with StoreError.
+ * @param folder of relative plugins
+ */
+export async function activePolicy(
+  head: PushedPolicy | null,
+  { store, isServed, judge }: ServedPolicies,
+  folder: string,
+): Promise<PolicySource | null> {
+  if (head) {
+    // The code of its plugins is compared where servers load them.
+    const { files, hash } = pushedBundle(head);
+    return { label: `push ${head.id}`, kind: 'revision', bundle: { files, hash }, folder, loader: judge.loader };
+  }
+  const [server] = (await isServed()) ? await liveInstances(store) : [];
+  const revision = server ? await store.records.revisions.find(server.revision) : null;
+  return revision && revisionSource(revision, folder, judge);
 }

@@ -1,6 +1,8 @@
 import { callerLevels, type PeopleTerms } from '../../access/levels.ts';
 import { type Caller, OPERATOR } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { measuredModels, priorReadings, type Readings } from '../../core/readings.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { QuestionLengths } from '../../prompt/question-lengths.ts';
 import type { Gateway } from '../../request/gateway.ts';
 import { meaningOf } from '../../routing/model-name.ts';
@@ -15,7 +17,6 @@ import { judgeOfSent, type NamedPolicy, orRefused, type PolicyDesk, sourceOf } f
 import { explainRequest } from './explain.ts';
 import { explanationBody } from './explanation-body.ts';
 import { momentOf } from './hypothetical.ts';
-import { readingsAlike } from './measured.ts';
 import { bodyOf } from './tools.ts';
 
 /** All that a request would be decided by on this server. */
@@ -170,3 +171,34 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
     return candidate.runtime;
   });
 }
+
+/**
+ * The present measurements for another policy than that in force: those of the endpoints that both have, by their names. An endpoint that
+ * is not in force has the figures of its policy.
+ * @returns null where they have no endpoint in common
+ */
+export function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | null {
+  const present = inForce.readings();
+  const slots = new Map(
+    measuredModels(inForce.snapshot).flatMap(({ id, firstSlot, endpoints }) =>
+      endpoints.map(({ provider, upstream }, at) => [nameOf(id, provider, upstream), firstSlot + at] as const),
+    ),
+  );
+  const readings = priorReadings(snapshot);
+  let shared = 0;
+  for (const { id, firstSlot, endpoints } of measuredModels(snapshot)) {
+    for (const [at, { provider, upstream }] of endpoints.entries()) {
+      const from = slots.get(nameOf(id, provider, upstream));
+      if (from === undefined) continue;
+      shared++;
+      for (const figure of ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt'] as const) {
+        readings[figure][firstSlot + at] = present[figure][from] ?? 0;
+      }
+    }
+  }
+  const allHealthy = readings.health.every((health) => health === 0);
+  return shared === 0 ? null : { ...readings, ...inForce.outputs.lengthsFor(snapshot), allHealthy };
+}
+
+const nameOf = (model: string, provider: string, upstream: string): string =>
+  JSON.stringify([model, provider, upstream]);
