@@ -129,11 +129,11 @@ export async function buildSide(place: PolicySource, judge: JudgeTools): Promise
 }
 
 /** Returns the differences of two policies, with secrets masked. Build both first: building registers their secrets. */
-export const changesOf = (a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyChange[]> =>
+const changesOf = (a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyChange[]> =>
   inSteps([...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)], withoutValues);
 
 /** Returns the parts that were only renamed, with secrets masked. */
-export function* renamesOf(a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyRename[]> {
+function* renamesOf(a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyRename[]> {
   const renames = yield* findRenames(a.outline, b.outline);
   return renames.map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
 }

@@ -121,7 +121,7 @@ interface ServedPolicies {
  * them. Null if no server runs. Rejects with StoreError.
  * @param folder of relative plugins
  */
-export async function activePolicy(
+async function activePolicy(
   head: PushedPolicy | null,
   { store, isServed, judge }: ServedPolicies,
   folder: string,

@@ -177,7 +177,7 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
  * is not in force has the figures of its policy.
  * @returns null where they have no endpoint in common
  */
-export function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | null {
+function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | null {
   const present = inForce.readings();
   const slots = new Map(
     measuredModels(inForce.snapshot).flatMap(({ id, firstSlot, endpoints }) =>
