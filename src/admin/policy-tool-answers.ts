@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../api/diagnostic.ts';
 import * as field from '../api/parts.ts';
+import * as f from './kit/fields.ts';
 import { fileName, guarded, PolicyChange } from './policy-shapes.ts';
 
 /** What the tools for policies answer. */
@@ -118,8 +119,7 @@ const DiffSide = (description: string) =>
     kind: field.word(['folder', 'revision', 'git', 'bundle'], 'Where it is from.', 'revision'),
     loaded: field.flag('Whether it can be loaded.', true),
     message: Type.Optional(field.textOrNull('Why it cannot be loaded; null where `diagnostics` tell.')),
-    errors: Type.Optional(field.count('The number of errors.')),
-    diagnostics: Type.Optional(field.arrayOf(PolicyDiagnostic, 'Its errors.')),
+    ...f.allOptional(DIAGNOSTICS),
   });
 
 const figures = {

@@ -5,7 +5,6 @@ import { isObject } from '../../core/object.ts';
 import type { Revision } from '../../core/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { PluginLoader } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { PLACEHOLDER } from '../../policy/providers.ts';
 import type { PolicyCandidate } from '../../runtime/candidate.ts';
@@ -13,7 +12,7 @@ import { type PolicyBundle, PolicySourceError } from '../../runtime/source.ts';
 import type { Principal } from '../principal.ts';
 import { bundleOf, namedBundle, type SentPolicy, sentBundle } from './bundles.ts';
 import type { PolicyHome } from './home.ts';
-import { recalling } from './place.ts';
+import { knownPlugins, recalling } from './place.ts';
 import type { JudgeTools, PolicySource } from './tools.ts';
 import type { Turns } from './turns.ts';
 
@@ -41,7 +40,10 @@ export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boole
   const candidate = inForce();
   const named = new Set([...variablesIn(JSON.parse(candidate.outline)), ...presetVariables(judge.shipped)]);
   const get = (name: string) => (named.has(name) && judge.env.get(name)?.trim() ? PLACEHOLDER : undefined);
-  return { ...judge, env: { get }, loader: loadedPlugins(judge.loader, candidate), isStale };
+  const loader = knownPlugins(candidate.surroundings.plugins, judge.loader, (isKnown) =>
+    isKnown ? 'its code has changed since the server started' : NOT_IN_FORCE,
+  );
+  return { ...judge, env: { get }, loader, isStale };
 }
 
 /** The values of all keys that name a variable, whatever section they are in. */
@@ -59,26 +61,6 @@ const presetVariables = (plugins: readonly Plugin[]): string[] =>
       ? Object.values(plugin.presets ?? {}).flatMap(({ apiKeyEnv, baseUrlEnv }) => [apiKeyEnv ?? '', baseUrlEnv ?? ''])
       : [],
   );
-
-/** Knows the plugins of a policy that are loaded, as they are, and loads no others. */
-function loadedPlugins(loader: PluginLoader, { surroundings }: PolicyCandidate): PluginLoader {
-  const hashes = new Map(surroundings.plugins);
-  const recall: PluginLoader['recall'] = async (specifier, folder, hash) =>
-    hashes.get(specifier) === hash ? await loader.recall(specifier, folder, hash) : null;
-  return {
-    ...loader,
-    recall,
-    async load(specifiers, folder) {
-      const all = specifiers.map(async (specifier) => {
-        const hash = hashes.get(specifier);
-        const found = hash === undefined ? null : await recall(specifier, folder, hash);
-        const why = hash === undefined ? NOT_IN_FORCE : 'its code has changed since the server started';
-        return [specifier, found ? { ...found, specifier, hash: hash ?? '', outside: null } : new Error(why)] as const;
-      });
-      return new Map(await Promise.all(all));
-    },
-  };
-}
 
 const NOT_IN_FORCE =
   'it is not in the policy in force, and by HTTP no other code is run. `policy check` on the command line runs it';
