@@ -45,6 +45,8 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
   ),
 });
 
+const PLACE = { line: field.count('Its line, from 1.', 12), column: field.count('Its column, from 1.', 5) };
+
 const CASE_OUTCOME = {
   status: field.word(['holds', 'failed', 'not_run'], 'The result.', 'holds'),
   missing: field.rows(
@@ -92,8 +94,7 @@ export const PolicyTest = field.named('PolicyTest', 'The results of cases.', {
   cases: field.rows('In the order of the policy.', {
     name: field.text('Its name.', 'greeting goes to the small model'),
     file: fileName,
-    line: Type.Integer(),
-    column: Type.Integer(),
+    ...PLACE,
     ...CASE_OUTCOME,
     settings: field.rows('The same for each environment.', { settings, ...CASE_OUTCOME }),
   }),
@@ -107,8 +108,7 @@ export const PolicyTest = field.named('PolicyTest', 'The results of cases.', {
       kind: field.word(['constraint', 'preference', 'model'], 'The kind.', 'constraint'),
       name: field.text('Its name.', 'eu-only'),
       file: fileName,
-      line: Type.Integer(),
-      column: Type.Integer(),
+      ...PLACE,
     }),
   }),
 });
@@ -148,8 +148,8 @@ const TOTALS = {
   count: field.count('All of them.', 2),
   different: field.count('Those with another model, provider or error.', 1),
   answered_by_both: field.count('Those that both answer.', 2),
-  a: Type.Object({ refused: field.count('Refused by `a`.'), ...figures }),
-  b: Type.Object({ refused: field.count('Refused by `b`.'), ...figures }),
+  a: field.shape('By `a`.', { refused: field.count('Refused by `a`.'), ...figures }),
+  b: field.shape('By `b`.', { refused: field.count('Refused by `b`.'), ...figures }),
 };
 const SUMS = 'Sums of costs, and means of the rest, of those that both answer.';
 const OUTCOMES = {
@@ -157,10 +157,14 @@ const OUTCOMES = {
   b: outcome('The outcome by `b`.'),
   difference: field.shapeOrNull('`b` less `a`.', figures),
 };
-const goal = Type.Union([
-  Type.Object({ model: field.modelId('The model.'), provider: field.text('The provider.', 'openai') }),
-  Type.Object({ refused: field.text('The code of the error.', 'no_eligible_model') }),
-]);
+const goal = (description: string) =>
+  Type.Union(
+    [
+      Type.Object({ model: field.modelId('The model.'), provider: field.text('The provider.', 'openai') }),
+      Type.Object({ refused: field.text('The code of the error.', 'no_eligible_model') }),
+    ],
+    { description },
+  );
 const REQUESTS_ONLY = 'Only of a command with `--requests`, otherwise null.';
 
 export const PolicyDifference = field.named('PolicyDifference', 'Two policies compared.', {
@@ -176,13 +180,16 @@ export const PolicyDifference = field.named('PolicyDifference', 'Two policies co
     },
     [],
   ),
-  usd_per_credit: field.shapeOrNull('The worth of a Credit. In USD.', { a: Type.Number(), b: Type.Number() }),
+  usd_per_credit: field.shapeOrNull('The worth of a Credit. In USD.', {
+    a: field.figure('By `a`.', 0.001),
+    b: field.figure('By `b`.', 0.001),
+  }),
   cases: field.orNull(
     Type.Array(
       Type.Object({
         name: field.text('The case.', 'greeting goes to the small model'),
         file: fileName,
-        line: Type.Integer(),
+        line: PLACE.line,
         of: field.word(['both', 'a', 'b'], 'Which of the two has it.', 'both'),
         asks_otherwise: field.flag('Whether its request differs.', false),
         broken: field.rows(
@@ -213,7 +220,7 @@ export const PolicyDifference = field.named('PolicyDifference', 'Two policies co
   ),
   requests_left_out: field.count('The different requests beyond those.', 0),
   moves: field.orNull(
-    Type.Array(Type.Object({ from: goal, to: goal, ...TOTALS })),
+    Type.Array(Type.Object({ from: goal('The choice by `a`.'), to: goal('The choice by `b`.'), ...TOTALS })),
     `The same by both outcomes, that of most requests first. ${REQUESTS_ONLY}`,
     null,
   ),
