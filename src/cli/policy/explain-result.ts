@@ -22,11 +22,23 @@ interface ExplainForm {
   readonly note: string;
 }
 
-/** The parts of an explanation that are printed. */
-const Printed = Type.Pick(PolicyExplanation, [
-  ...(['choice', 'shortage', 'explanation', 'candidates', 'hold_note', 'task_note', 'task_reasons'] as const),
-  ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
-]);
+const { properties } = PolicyExplanation;
+/** The parts of an explanation that are printed; an earlier server may lack others. */
+const Printed = Type.Object({
+  ...Type.Pick(PolicyExplanation, [
+    ...(['choice', 'shortage', 'explanation', 'hold_note', 'task_note', 'task_reasons'] as const),
+    ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
+  ]).properties,
+  candidates: Type.Union([
+    Type.Array(
+      Type.Pick(properties.candidates.anyOf[0].items, [
+        ...(['model', 'rank', 'quality', 'counted_quality', 'cost_credits', 'latency_ms'] as const),
+        ...(['latency_basis', 'utility', 'parts', 'rejections'] as const),
+      ]),
+    ),
+    Type.Null(),
+  ]),
+});
 type Printed = Static<typeof Printed>;
 const check = new SchemaCheck(Printed);
 
