@@ -62,6 +62,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   wallets: async () => (await import('./admin/wallets.ts')).WALLET_OPERATIONS,
   teams: async () => (await import('./admin/teams.ts')).TEAM_OPERATIONS,
   users: async () => (await import('./admin/users.ts')).USER_OPERATIONS,
+  policy: async () => [(await import('./admin/policy.ts')).listPushed],
   traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
   trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
   ledger: async () => {
@@ -120,7 +121,10 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
       return (await import('./cli/health.ts')).runHealth(command.args, command.port);
     case 'policy':
       host.mindPlugins();
-      return (await import('./cli/policy/policy.ts')).runPolicy(command.args, await policyCommand(command, host));
+      return (await import('./cli/policy/policy.ts')).runPolicy(
+        command.args.filter((word) => word !== OFFLINE),
+        await policyCommand(command, host),
+      );
     case 'plugin':
       return (await import('./cli/plugin/plugin.ts')).runPlugin(command.args, { shipped: await shipped(), terminal });
     case 'import': {

@@ -56,7 +56,8 @@ function tableOf({ of, columns, rows: rowsOf, sum }: Columns, output: TSchema, b
     (at) => kept[at]!.texts.every((text) => /^-?[\d.,]+$/.test(text)),
   );
   const text = `${table.join('\n')}\n`;
-  return sum ? `${rows.length > 0 ? `${text}\n` : ''}${sum(body as never)}` : text;
+  const end = sum?.(body as never) ?? '';
+  return rows.length === 0 && end !== '' ? end : `${text}${end && `\n${end}`}`;
 }
 
 interface Column {

@@ -31,8 +31,5 @@ export function grid(
   });
 }
 
-/** Columns as wide as their widest cell, on every terminal. The first row has the names. */
-export const table = (rows: readonly (readonly string[])[]): string => `${grid(rows, false).join('\n')}\n`;
-
 export const clipped = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;

@@ -17,6 +17,9 @@ import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { type LearningServices, showLearning } from '../admin/learning.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
 import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
+import { listPushed, POLICY_OPERATIONS, type PolicyServices } from '../admin/policy.ts';
+import { explainRequested } from '../admin/policy-explain.ts';
+import { POLICY_TOOLS } from '../admin/policy-tools.ts';
 import { STATUS_OPERATIONS, type StatusServices } from '../admin/status.ts';
 import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
@@ -46,7 +49,6 @@ import type { KeyInfo } from '../store/keys.ts';
 import type { RateStore } from '../store/rates.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
-import { adminRoutes } from './admin.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { readBody } from './body.ts';
 import { BodyPace } from './body-pace.ts';
@@ -73,7 +75,6 @@ import { modelRoutes } from './models.ts';
 import { operationRoutes } from './operations.ts';
 import { operatorOf } from './operator-socket.ts';
 import { playgroundRoutes } from './playground.ts';
-import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } from './route-services.ts';
@@ -95,7 +96,7 @@ export interface AppOptions {
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs'>;
-  readonly desk: PolicyTable;
+  readonly desk: PolicyServices['desk'];
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
@@ -260,8 +261,11 @@ const otherRoutes = (
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
-    .use(adminRoutes(services, policy))
-    .use(policyRoutes({ ...services, desk, store }))
+    .use(
+      operationRoutes<PolicyServices>('policy', [...POLICY_OPERATIONS, ...POLICY_TOOLS, explainRequested, listPushed], {
+        ...{ ...services, policy, desk },
+      }),
+    )
     .use(
       operationRoutes('alerts', ALERT_OPERATIONS, {
         ...services,

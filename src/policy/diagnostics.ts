@@ -180,8 +180,18 @@ function position(place: SourceSpan): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
 
-/** The diagnostics for programs, as `--json` prints them, with the counts that decide the exit code. */
-export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  return { errors, warnings: diagnostics.length - errors, diagnostics };
+/** The diagnostics for programs, each with its line, and the counts that decide the exit code. Secrets in the lines are masked. */
+export function diagnosticsBody(found: readonly Diagnostic[], files: readonly FileText[]) {
+  const lines = sourceLines(
+    files,
+    found.filter(({ code }) => code === 'secret'),
+  );
+  const errors = found.filter(({ severity }) => severity === 'error').length;
+  const diagnostics = found.map((one) => ({
+    ...one,
+    end_column: one.column + one.length,
+    frame: excerptOf(one, lines),
+    help: DIAGNOSTICS[one.code],
+  }));
+  return { errors, warnings: found.length - errors, diagnostics };
 }

@@ -32,13 +32,14 @@ export const servable = (parts: {
 /** The number of models and of wildcards among IDs: `6 models, 1 wildcard`. */
 export function modelCount(ids: readonly string[]): string {
   const wildcards = ids.filter(isWildcard).length;
-  const models = ids.length - wildcards;
-  const counts = [
-    models > 0 || wildcards === 0 ? plural(models, 'model') : '',
-    wildcards > 0 && plural(wildcards, 'wildcard'),
-  ];
-  return counts.filter(Boolean).join(', ');
+  return countText(ids.length - wildcards, wildcards);
 }
+
+/** The same, where both are counted. */
+export const countText = (models: number, wildcards: number): string =>
+  [models > 0 || wildcards === 0 ? plural(models, 'model') : '', wildcards > 0 && plural(wildcards, 'wildcard')]
+    .filter(Boolean)
+    .join(', ');
 
 /** The wildcards of `models` and those of providers that serve `"*"`. Wrong ones are reported instead. */
 export function draftWildcards(

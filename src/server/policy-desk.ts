@@ -1,6 +1,6 @@
 import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
-import type { PolicyTable } from '../http/policy.ts';
+import type { PolicyServices } from '../admin/policy.ts';
 import { oneAtATime } from '../operate/policy/desk.ts';
 import type { PolicyHome } from '../operate/policy/home.ts';
 import { Turns } from '../operate/policy/turns.ts';
@@ -38,7 +38,7 @@ export function openPolicyDesk(
   // Another parser than the reload's: a hostile text must not keep an edit on disk waiting.
   const parser = createParser(PARSE_MS);
   const { health: _, network: __, ...judging } = tools;
-  const desk: PolicyTable = {
+  const desk: PolicyServices['desk'] = {
     inForce: () => reloader.inForce,
     folder: tools.folder,
     home,

@@ -74,9 +74,10 @@ export function mask(text: string): string {
 }
 
 /** Scrubs all texts and names of a JSON value. */
+export function scrubAll<Value>(value: Value): Value;
 export function scrubAll(value: unknown): unknown {
   if (typeof value === 'string') return scrub(value);
-  if (Array.isArray(value)) return value.map(scrubAll);
+  if (Array.isArray(value)) return value.map((one: unknown) => scrubAll(one));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [scrub(name), scrubAll(inner)]));
 }

@@ -16,7 +16,12 @@ export async function everyOperation(): Promise<readonly Operation[]> {
 
 /** The schema of every answer of the operations, by the name that it has in the API's documentation. */
 export const operationAnswers = async (): Promise<ReadonlyMap<string, TSchema>> =>
-  new Map((await everyOperation()).map(({ output }) => [output.title ?? '', output]));
+  new Map(
+    (await everyOperation()).flatMap(({ output }) =>
+      // A text and a JSON Schema have no name.
+      output.title === undefined ? [] : [[output.title, output] as const],
+    ),
+  );
 
 /** As the OpenAPI document and the matrix of roles name an operation. */
 export const documentedName = ({ method, path }: Operation): string => `${method} ${path.replace(':id', '{id}')}`;

@@ -325,6 +325,7 @@ describe('signalbox policy diff', () => {
       write(name, `${REQUESTS[0]}\n${line}\n`);
       return diffHere('policies', '--requests', name);
     };
+    writeFileSync(join(repository, 'bytes.jsonl'), Buffer.from([...Buffer.from(`${REQUESTS[0]}\n{`), 0xff, 0x0a]));
     const message = { role: 'user', content: 7 };
     const runs: readonly (readonly [ReturnType<typeof diff>, RegExp])[] = [
       [diffHere(), /policy diff takes one or two policies: folders, revisions or commits/],
@@ -353,6 +354,7 @@ describe('signalbox policy diff', () => {
         bad('{"request": {}, "time": "noon"}'),
         /bad-\d+\.jsonl:2: `time` takes a time with its offset, such as 2026-11-20T08:00:00Z/,
       ],
+      [diffHere('policies', '--requests', 'bytes.jsonl'), /bytes\.jsonl:2: it is not UTF-8\.$/],
       [bad('{'), /bad-\d+\.jsonl:2: the line is not JSON; each line is one request\.$/],
       [diffHere('policies', '--requests', 'nope.jsonl'), /--requests: .*nope\.jsonl cannot be read\.$/],
     ];

@@ -88,6 +88,8 @@ describe('a case about a wildcard’s model', () => {
   test('names it as callers do, and its wildcard in the list of a key', async () => {
     const given = 'model: gpt-4o-mini, key: { models: ["a/*"] }';
     expect(await run('test', oneCase(given, 'model: a/gpt-4o-mini'))).toMatchObject({ code: 0 });
+    const { out } = await run('test', oneCase(given, 'model: a/gpt-4o-mini'), ['--json']);
+    expect(JSON.parse(out).cases).toMatchObject([{ status: 'holds', choice: 'a/gpt-4o-mini', provider: 'a' }]);
     const other = 'model: gpt-4o-mini, key: { models: ["b/*"] }';
     expect(await run('test', oneCase(other, 'refused: insufficient_permissions'))).toMatchObject({ code: 0 });
   });

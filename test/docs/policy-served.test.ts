@@ -242,7 +242,8 @@ describe('the shell blocks of docs/policies/guide.md', () => {
     test(`work as they stand: ${text.trimEnd()}`, async () => {
       const [, , ...words] = [...text.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
       const args = words.map((word) => (/^(my-)?policies$/.test(word) ? join(home, word) : word));
-      const { code: ended, text: out } = await runPolicy(args, commandIn(join(home, 'mine')));
+      const output = await runPolicy(args, commandIn(join(home, 'mine')));
+      const { code: ended, text: out } = typeof output === 'string' ? { code: 0, text: output } : output;
       expect({ ended, out }).toEqual({ ended: 0, out: expect.stringMatching(/\S/) });
     });
   }

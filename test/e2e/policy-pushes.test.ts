@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
+import { PolicyPushes, PolicyWrite } from '../../src/admin/policy-answers.ts';
 import { ClusterStatus } from '../../src/admin/status.ts';
-import { PolicyPushes, PolicyWrite } from '../../src/http/schemas/policy-tools.ts';
 import { World } from '../store/hostile/world.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';

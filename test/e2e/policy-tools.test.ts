@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Static, TSchema } from '@sinclair/typebox';
+import { PolicyExplanation } from '../../src/admin/policy-explanation.ts';
+import * as schemas from '../../src/admin/policy-tool-answers.ts';
 import { SchemaCheck } from '../../src/core/schema-check.ts';
-import * as schemas from '../../src/http/schemas/policy-tools.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -32,7 +33,7 @@ async function told<Schema extends TSchema>(schema: Schema, path: string, body: 
 const check = (body: object) => told(schemas.PolicyCheck, 'check', body);
 const runCases = (body: object) => told(schemas.PolicyTest, 'test', body);
 const diff = (body: object) => told(schemas.PolicyDifference, 'diff', body);
-const explain = (body: object) => told(schemas.PolicyExplanation, 'explain', body);
+const explain = (body: object) => told(PolicyExplanation, 'explain', body);
 const command = async (...args: string[]) =>
   JSON.parse((await runHere(['policy', ...args, '--json'], UPSTREAM_ENV)).out);
 const files = (changed: Readonly<Record<string, string>> = {}) =>

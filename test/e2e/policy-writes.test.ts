@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
+import { PolicyFiles, PolicyRevision, PolicyRevisions, PolicyWrite } from '../../src/admin/policy-answers.ts';
 import type { KeyTrail } from '../../src/admin/trail.ts';
 import { SchemaCheck } from '../../src/core/schema-check.ts';
-import { PolicyFiles, PolicyRevision, PolicyRevisions, PolicyWrite } from '../../src/http/schemas/policy-tools.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import type { LivePolicy } from '../support/live-policy.ts';

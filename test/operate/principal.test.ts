@@ -28,14 +28,12 @@ import { endLogin, listLogins, meOf } from '../../src/operate/logins.ts';
 import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
 import { removeUser } from '../../src/operate/people.ts';
 import { senderAs } from '../../src/operate/playground.ts';
+import { listPushes, listRevisions } from '../../src/operate/policy/history.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
-import { pushFolder, rollBackTo } from '../../src/operate/policy/push-folder.ts';
-import { listPushes } from '../../src/operate/policy/pushed.ts';
-import { checkServed, diffServed, testServed } from '../../src/operate/policy/served-check.ts';
+import { pushRevision } from '../../src/operate/policy/push-folder.ts';
 import { explainServed } from '../../src/operate/policy/served-explain.ts';
-import { policyFiles, policyRevision, policyRevisions, servedSchema } from '../../src/operate/policy/served-files.ts';
-import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
-import { policyPatch, pushPolicyFiles, rollBackPolicy, writePolicyFiles } from '../../src/operate/policy/write.ts';
+import { reloadPolicy } from '../../src/operate/policy/serving.ts';
+import { policyPatch, pushPolicy, writePolicyFiles } from '../../src/operate/policy/write.ts';
 import type { Principal } from '../../src/operate/principal.ts';
 import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
@@ -135,21 +133,13 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, stub)],
   senderAs: [[...OPERATORS, ...MEMBERS], (by) => senderAs(by, stub, 'k')],
-  checkServed: [REPORTED, (by) => checkServed(by, stub, {}, '')],
-  testServed: [REPORTED, (by) => testServed(by, stub, {}, { text: null, onlyHere: false })],
-  diffServed: [REPORTED, (by) => diffServed(by, stub, null, {})],
   explainServed: [[...REPORTED, ...MEMBERS], (by) => explainServed(by, stub, { request: {} })],
-  policyFiles: [REPORTED, (by) => policyFiles(by, stub)],
-  listPushes: [REPORTED, (by) => listPushes(by, stub, { limit: 1, after: null })],
+  listPushes: [REPORTED, (by) => listPushes(by, stub, {})],
   policyPatch: [REPORTED, (by) => policyPatch(by, stub, [])],
-  policyRevision: [REPORTED, (by) => policyRevision(by, stub, '')],
-  policyRevisions: [REPORTED, (by) => policyRevisions(by, stub, stub, { limit: 1, after: null })],
-  servedSchema: [REPORTED, (by) => servedSchema(by, stub)],
-  pushFolder: [OPERATORS, (by) => pushFolder(by, stub, '/nowhere', null)],
-  pushPolicyFiles: [OPERATORS, (by) => pushPolicyFiles(by, stub, [], '')],
-  rollBackTo: [OPERATORS, (by) => rollBackTo(by, stub, '/nowhere', '1')],
-  rollBackPolicy: [OPERATORS, (by) => rollBackPolicy(by, stub, '1', '')],
-  writePolicyFiles: [OPERATORS, (by) => writePolicyFiles(by, stub, [], '')],
+  listRevisions: [REPORTED, (by) => listRevisions(by, stub, stub, {})],
+  pushRevision: [OPERATORS, (by) => pushRevision(by, stub, '/nowhere', { from: null })],
+  pushPolicy: [OPERATORS, (by) => pushPolicy(by, stub, {}, [''])],
+  writePolicyFiles: [OPERATORS, (by) => writePolicyFiles(by, stub, [], [''])],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   meOf: [[...REPORTED, 'finance', ...MEMBERS], (by) => meOf(by, stub)],
@@ -169,7 +159,6 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
   runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
-  servedPolicy: [REPORTED, (by) => servedPolicy(by, stub)],
   servedUsage: [
     [...MONEY, ...MEMBERS],
     (by) => servedUsage(by, { ledger: stub, usdPerCredit: '1', sight: FULL_SIGHT }, stub),

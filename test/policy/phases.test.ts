@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { caseDiagnostics } from '../../src/policy/cases.ts';
 import { compileSteps } from '../../src/policy/compile.ts';
-import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { diagnosticsBody, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';
 import { shippedContext } from './shipped.ts';
@@ -67,7 +67,7 @@ describe('diagnostics', () => {
   });
 
   test('have a form for programs, with counts', () => {
-    expect(diagnosticsJson(diagnostics)).toMatchObject({
+    expect(diagnosticsBody(diagnostics, [])).toMatchObject({
       errors: 1,
       warnings: 0,
       diagnostics: [{ file: 'p.yaml', line: 14, column: 1, length: 6, code: 'unknown-key', severity: 'error' }],

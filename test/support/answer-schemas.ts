@@ -7,6 +7,8 @@ import { LearningStatus } from '../../src/admin/learning.ts';
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Payment, PaymentList } from '../../src/admin/payments.ts';
+import { PolicyStatus } from '../../src/admin/policy-answers.ts';
+import { PolicyReload } from '../../src/admin/policy-shapes.ts';
 import { ClusterStatus, EndpointList, InstanceStatus } from '../../src/admin/status.ts';
 import { Subject, SubjectList } from '../../src/admin/subjects.ts';
 import { Removal, Team, TeamList } from '../../src/admin/teams.ts';
@@ -19,7 +21,6 @@ import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
-import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { Health, Readiness } from '../../src/http/schemas/status.ts';
 import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 import {

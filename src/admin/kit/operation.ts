@@ -59,6 +59,8 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly counts?: boolean;
   /** Whether it may take longer than a connection may be idle. */
   readonly isLong?: boolean;
+  /** Most bytes of its body; `policy` as `gateway.body_bytes_max` says. 64 KiB unless stated. */
+  readonly bodyMax?: number | 'policy';
   /** False where no command does the same. */
   readonly command?: false;
   /** What its command takes in place of an ID, such as `NAME|ID`: a text that may have spaces. */
@@ -72,7 +74,7 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly output: Output;
   /** Describes the answer. */
   readonly answer: string;
-  /** The other form of the answer, which `run` gives as a `TextAnswer`. */
+  /** The other form of the answer, which `run` gives as a `TextAnswer`; its only form where the output is a text. */
   readonly text?: TextForm;
   /** Members of the answer's example that differ from the examples of the fields. */
   readonly differs?: object;
@@ -200,6 +202,20 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'request_too_large',
   'overloaded',
   'unknown_field',
+];
+
+/** Errors of what decides by a whole request, beyond those of its body. */
+export const DECISION_ERRORS: readonly ErrorCode[] = [
+  'unsupported_parameter',
+  'model_not_found',
+  'budget_limit_too_low',
+  'context_length_exceeded',
+  'no_eligible_model',
+  'no_healthy_model',
+  'upstream_rate_limited',
+  'upstream_out_of_credit',
+  'insufficient_quota',
+  'request_exceeds_budget',
 ];
 
 /** The subject of an operation is not there, or not for this caller. */

@@ -1,14 +1,16 @@
 import { commandName } from '../../core/command-name.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
-import { checkBody, checkPolicy, declaredIn, type PolicyCheck } from '../../operate/policy/check.ts';
+import { checkPolicy, type PolicyCheck, unreadFiles } from '../../operate/policy/check.ts';
+import { readPolicy } from '../../operate/policy/tools.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { STALE_AFTER_DAYS } from '../../policy/figures.ts';
 import { LATEST_VERSION } from '../../policy/versions.ts';
-import { modelCount } from '../../policy/wildcards.ts';
+import { countText } from '../../policy/wildcards.ts';
+import type { PolicyBundle } from '../../runtime/source.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
-import { day, jsonText } from '../text.ts';
+import { jsonText } from '../text.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { leftOutText, REASONS_MAX } from './setting-text.ts';
@@ -17,24 +19,16 @@ import { leftOutText, REASONS_MAX } from './setting-text.ts';
 export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { all: SWITCH, json: SWITCH, strict: SWITCH });
   const folder = folderIn(positionals, 'check', options);
-  const check = await checkPolicy(folder, options.judge, day(options.judge.now()));
-  const { diagnostics, unread } = check;
-  const isWrong = countOf(diagnostics, 'error') > 0 || (values.strict && diagnostics.length + unread.length > 0);
+  const bundle = await readPolicy(folder);
+  const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder) });
+  const isWrong = check.errors > 0 || (values.strict && check.warnings + check.not_read.length > 0);
   const form = { folder, all: values.all || values.strict, colour: options.terminal };
-  return {
-    text: values.json
-      ? jsonText({ ...checkBody(check), not_read: unread, unchecked_teams: check.uncheckedTeams })
-      : asText(check, unread, form),
-    code: isWrong ? 2 : 0,
-  };
+  return { text: values.json ? jsonText(check) : asText(check, bundle, form), code: isWrong ? 2 : 0 };
 }
 
 /** Warnings that may be why an error is there: another strategy than a selector names, a text that nothing has. */
 const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
 const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
-
-const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
-  found.filter((one) => one.severity === severity).length;
 
 /** Catalogs age all at once: a line for each figure is enough. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
@@ -82,12 +76,8 @@ interface CheckForm {
   readonly colour: boolean;
 }
 
-function asText(
-  { bundle, snapshot, diagnostics: found, missing, uncheckedTeams, changedDefaults }: PolicyCheck,
-  unread: readonly string[],
-  { folder, all, colour }: CheckForm,
-): string {
-  const errors = countOf(found, 'error');
+function asText(check: PolicyCheck, bundle: PolicyBundle, { folder, all, colour }: CheckForm): string {
+  const { diagnostics: found, errors, not_read: unread, left_out_here: missing, unchecked_teams: teams } = check;
   // Warnings would bury the errors that keep the policy from serving.
   const shown = errors > 0 ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
@@ -97,20 +87,23 @@ function asText(
   if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
   // Figures that are folded are counted apart.
   const counted = all ? found : found.filter((one) => !isOfFigure(one));
-  const warnings = countOf(counted, 'warning') + unread.length;
+  const warnings = counted.filter(({ severity }) => severity === 'warning').length + unread.length;
   const unseen = counted.filter((one) => !shown.includes(one)).length;
   const hidden = unseen === 0 ? '' : unseen === warnings ? ' (not shown)' : ` (${unseen} not shown)`;
   const counts = [
     errors > 0 && plural(errors, 'error'),
     warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,
   ].filter(Boolean);
-  const files = plural(bundle.files.length, 'file');
-  const size = snapshot ? `, ${modelCount(declaredIn(snapshot))}, ${plural(snapshot.cases.length, 'case')}` : '';
+  const files = plural(check.files.length, 'file');
+  const size =
+    check.cases === null
+      ? ''
+      : `, ${countText(check.models ?? 0, check.wildcards ?? 0)}, ${plural(check.cases, 'case')}`;
   const isFew = all || missing.length <= REASONS_MAX;
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
-  if (uncheckedTeams.length > 0) parts.push(uncheckedText(uncheckedTeams));
-  if (errors === 0 && changedDefaults) parts.push(versionText(changedDefaults, folder));
+  if (teams.length > 0) parts.push(uncheckedText(teams));
+  if (errors === 0 && check.changed_by_latest_version) parts.push(versionText(check.changed_by_latest_version, folder));
   return `${parts.join('\n\n')}\n`;
 }

@@ -8,10 +8,9 @@ import {
   type RequestOutcome,
   type Totals,
 } from '../../operate/policy/compare.ts';
-import type { PolicyDifference } from '../../operate/policy/diff.ts';
-import { changedCases } from '../../operate/policy/diff-body.ts';
+import type { BuiltPolicy, PolicyDifference } from '../../operate/policy/diff.ts';
+import { changedCases } from '../../operate/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../operate/policy/diff-requests.ts';
-import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';

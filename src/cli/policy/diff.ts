@@ -1,8 +1,6 @@
 import { UsageError } from '../../core/usage-error.ts';
-import { diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
-import { differenceBody } from '../../operate/policy/diff-body.ts';
+import { differenceBody, diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
 import { isFolder } from '../../operate/policy/tools.ts';
-import { atOnce } from '../../policy/steps.ts';
 import { type LanguageVersion, VERSIONS } from '../../policy/versions.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
@@ -27,9 +25,7 @@ export async function runDiff(args: readonly string[], command: PolicyCommand): 
   }
   const workspace = { ...command, folder: folderMeant(positionals, command) };
   const difference = await diffPolicy({ a: a ?? workspace.folder, b, asVersion, requests: values.requests }, workspace);
-  const text = values.json
-    ? jsonText(atOnce(differenceBody(difference)))
-    : differenceText(difference, command.terminal);
+  const text = values.json ? jsonText(await differenceBody(difference)) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);
     throw new UsageError(`${difference.a.place.label} cannot be loaded, so only the declarations were compared.`);

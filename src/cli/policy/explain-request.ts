@@ -3,34 +3,33 @@ import { readFile } from 'node:fs/promises';
 import { callerLevels } from '../../access/levels.ts';
 import { levelsAbove } from '../../access/people-copy.ts';
 import { parseJson } from '../../core/object.ts';
-import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { visible } from '../../core/visible.ts';
-import { explainStored, type TaskReasons } from '../../operate/policy/explain.ts';
-import { taskBody } from '../../operate/policy/explanation-body.ts';
+import { explainCase, explainStored } from '../../operate/policy/explain.ts';
+import { explanationBody } from '../../operate/policy/explanation-body.ts';
 import { momentOf } from '../../operate/policy/hypothetical.ts';
 import { storedPayer } from '../../operate/policy/key-funds.ts';
 import { bodyOf, isFolder, runtimeOf } from '../../operate/policy/tools.ts';
-import { percent } from '../../routing/advise.ts';
-import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteBody } from '../../surface/route-body.ts';
 import { pairsOf, parseArguments } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
-import { runExplainCase } from './explain-case.ts';
 import { EXPLAIN_FLAGS, refuseOthers, withFlags } from './explain-flags.ts';
 import { explanationResult } from './explain-result.ts';
-import { runExplainServed } from './explain-served.ts';
+import { explainedAt } from './explain-served.ts';
+import { SETTING_WORDS } from './setting-text.ts';
+import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
   'The figures come from the policy, corrected by the lengths of questions that this data folder has seen. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
+const SERVED = 'The server decided by its own policy, measurements and learned estimates.';
 const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
 const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { terminal } = command;
   const { values: flags, positionals } = parseArguments(args, EXPLAIN_FLAGS);
   const { folder: named, file } = placesIn(positionals);
   const folder = named ?? command.folder;
@@ -50,7 +49,8 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
     const other = others.find(Boolean);
     if (other) throw new UsageError(`--url explains by the policy and the keys of the server. Remove ${other}.`);
-    return await runExplainServed({ url, request: body, key, time, json }, command);
+    const answer = await explainedAt(url, { request: body, key, time }, command.judge.env);
+    return explanationResult(answer, { json, terminal, note: SERVED });
   }
   const runtime = await runtimeOf(folder, command.judge);
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
@@ -66,16 +66,9 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
   const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);
-  const { taskNote, taskReasons: reasons, failedRules } = explanation;
-  const form = {
-    json: flags.json,
-    before: [...(taskNote ? [taskNote] : []), ...(reasons ? [taskText(reasons)] : [])],
-    after: [...failedRules].map(ruleText),
-    note: `${NOTE} ${payer ? FUNDED : UNFUNDED}`,
-    missing: leftOutProviders(runtime.snapshot),
-    head: { task_reasons: reasons && taskBody(reasons) },
-  };
-  return explanationResult(explanation, form, command);
+  return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
+    ...{ json: flags.json, terminal, note: `${NOTE} ${payer ? FUNDED : UNFUNDED}` },
+  });
 }
 
 /** Reads IDs of models. Throws UsageError for one that the policy does not declare. */
@@ -87,10 +80,6 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
     throw new UsageError(`--key-models: the policy has no model \`${id}\`.`);
   });
 }
-
-/** With the first line of the expression's error: the others draw the place. */
-const ruleText = ([rule, error]: readonly [rule: string, error: unknown]): string =>
-  `The condition of ${rule} failed, so it counts as true: ${messageOf(error).split('\n')[0]}.`;
 
 /** At most a folder with a policy and a file with a request, in any order. */
 function placesIn(positionals: readonly string[]) {
@@ -117,13 +106,32 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
   return body;
 }
 
-const PLACES = { question: '', 'system prompt': ' in the system prompt', 'question before': ' in the question before' };
+const CASE_NOTE =
+  'Cases use only the figures that the policy declares. Learned estimates, measurements and budgets do not count.';
 
-/** `Task: classification (81 % likely, by “classify”, “tickets” in the system prompt; “label”).` */
-function taskText({ task, share, words }: TaskReasons): string {
-  const places = Map.groupBy(words, ({ of }) => of);
-  const signs = [...places].map(
-    ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of]}`,
-  );
-  return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, by ${signs.join('; ')}` : ''}).`;
+/** `signalbox policy explain --case`. Throws UsageError, or SignalboxError as the API would. */
+async function runExplainCase(
+  caseName: string,
+  folder: string,
+  { here, json }: { readonly here: boolean; readonly json: boolean },
+  { judge, terminal }: PolicyCommand,
+): Promise<CommandResult> {
+  const explanation = await explainCase(caseName, folder, here, judge);
+  const { name, place } = explanation.case;
+  if (explanation.unserved) {
+    throw new UsageError(`The case "${name}" cannot run: ${missingText(explanation.unserved)}.`);
+  }
+  const { failures, settings, missing } = explanation;
+  const status = failures.length === 0 ? 'holds' : 'failed';
+  const keys = failures.map(({ key, wanted, got }) => `${key} is ${got}, expected ${wanted}`);
+  const { file, line, column } = place;
+  const body = {
+    case: { name, file, line, column, status, settings },
+    ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
+  };
+  return explanationResult(body, {
+    ...{ json, terminal, note: CASE_NOTE },
+    before: [`The case “${name}” (${placeText(place)}), ${SETTING_WORDS[settings[0]!]}.`],
+    after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],
+  });
 }

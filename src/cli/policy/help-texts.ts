@@ -1,4 +1,6 @@
+import { listPushed } from '../../admin/policy.ts';
 import type { CommandHelp } from '../command-help.ts';
+import { helpOf } from '../operation-flags.ts';
 
 /** By the words of each command on policies. */
 export const POLICY_HELP: Readonly<Record<string, CommandHelp>> = {
@@ -58,10 +60,7 @@ Shows first how the policy differs from the active one, as policy diff does.
 --from is the active revision, or its number, from which you began. The first push needs none.
 Without it, a later push stores nothing and only shows the difference.`,
   },
-  'policy history': {
-    usage: '[--limit 50] [--json] [--data DIR]',
-    summary: 'List the revisions that were pushed, newest first, with who has pushed each.',
-  },
+  [listPushed.name]: helpOf(listPushed),
   'policy rollback': {
     usage: 'REVISION | NUMBER [--json] [--policies DIR] [--data DIR]',
     summary: 'Push the files of an earlier revision again.',

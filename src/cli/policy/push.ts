@@ -1,92 +1,69 @@
+import { UNFOLLOWED } from '../../admin/policy.ts';
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
-import { differenceBody } from '../../operate/policy/diff-body.ts';
-import { followers } from '../../operate/policy/push.ts';
-import { type PushDesk, type PushedRevision, pushFolder, rollBackTo } from '../../operate/policy/push-folder.ts';
-import { listPushes, PUSHES_LIMIT, PUSHES_LIMIT_MAX } from '../../operate/policy/pushed.ts';
-import { atOnce } from '../../policy/steps.ts';
+import { type PushDesk, type PushedRevision, pushRevision } from '../../operate/policy/push-folder.ts';
 import { isStoreLocked, openStore, requireStore } from '../../store/open.ts';
-import { onlyOne, parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
-import { table } from '../terminal.ts';
+import { onlyOne, parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import { jsonText } from '../text.ts';
 import { operator } from '../user.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { differenceText } from './diff-text.ts';
 
-const UNFOLLOWED = 'No server follows pushes now: those with --policies-from store do.\n';
-
 /** `signalbox policy push [DIR] [--from REVISION]`. */
 export async function runPush(args: readonly string[], command: PolicyCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { from: TEXT, json: SWITCH });
-  const folder = folderIn(positionals, 'push', command);
   const { from = null, json } = values;
-  return await atStore({ ...command, json }, async (desk) =>
-    pushText(await pushFolder(operator(), desk, folder, from), json),
-  );
+  return await pushed({ ...command, folder: folderIn(positionals, 'push', command) }, json, { from });
 }
 
 /** `signalbox policy rollback REVISION`. */
 export async function runRollback(args: readonly string[], command: PolicyCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
-  const name = onlyOne(positionals, 'policy rollback takes one revision, or its number: policy history lists them.');
-  const { json } = values;
-  return await atStore({ ...command, json }, async (desk) =>
-    pushText(await rollBackTo(operator(), desk, command.folder, name), json),
+  const revision = onlyOne(
+    positionals,
+    'policy rollback takes one revision, or its number: policy history lists them.',
   );
+  return await pushed(command, values.json, { revision });
 }
 
-/** `signalbox policy history`. */
-export async function runHistory(args: readonly string[], command: PolicyCommand): Promise<string> {
-  const { limit, json } = parseFlags(args, { limit: TEXT, json: SWITCH });
-  const most = limit === undefined ? PUSHES_LIMIT : wholeOf('--limit', limit, 1, PUSHES_LIMIT_MAX);
-  return await atStore({ ...command, json }, async ({ store, isServed }) => {
-    const { data } = await listPushes(operator(), store, { limit: most, after: null }, isServed);
-    if (json) return jsonText(data);
-    if (data.length === 0) return 'No revision was pushed.\n';
-    const rows = data.map(({ id, revision, time, author, state, is_in_force, reason }) => [
-      `${id}`,
-      revision,
-      time.slice(0, 16).replace('T', ' '),
-      author?.name ?? author?.kind ?? '-',
-      is_in_force ? 'in force' : state,
-      reason ?? '-',
-    ]);
-    const lines = table([['PUSH', 'REVISION', 'PUSHED', 'BY', 'STATE', 'REASON'], ...rows]);
-    return (await followers(store, isServed)).length > 0 ? lines : lines + UNFOLLOWED;
+async function pushed(
+  command: PolicyCommand,
+  json: boolean,
+  what: Parameters<typeof pushRevision>[3],
+): Promise<string> {
+  const { folder, judge, terminal, write } = command;
+  return await atStore(command, async (target) => {
+    const show = async (difference: PolicyDifference) => {
+      if (!json) await write(`${differenceText(difference, terminal)}\n`);
+    };
+    const revision = await pushRevision(operator(), { ...target, judge, show }, folder, what);
+    return json ? jsonText(revision) : pushText(revision);
   });
 }
 
-interface PushCommand extends PolicyCommand {
-  /** Whether the difference is part of the output as data, and not written before as text. */
-  readonly json: boolean;
-}
+/** The store, with the servers that follow it. */
+export type StoreTarget = Omit<PushDesk, 'judge' | 'show'>;
 
-async function atStore(command: PushCommand, work: (desk: PushDesk) => Promise<string>): Promise<string> {
-  const { database, judge, terminal, json, write } = command;
+/** Works on the database while servers run or not. Throws UsageError without a database. */
+export async function atStore<Result>(
+  { database, judge }: Pick<PolicyCommand, 'database' | 'judge'>,
+  work: (target: StoreTarget) => Promise<Result>,
+): Promise<Result> {
   await requireStore(database);
   const store = await openStore(database, { mode: 'beside', rooms: ['access', 'instances', 'policies', 'records'] });
-  const show = async (difference: PolicyDifference) => {
-    if (!json) await write(`${differenceText(difference, terminal)}\n`);
-  };
   try {
-    return await work({ store, judge, show, isServed: () => isStoreLocked(database), now: judge.now });
+    return await work({ store, isServed: () => isStoreLocked(database), now: judge.now });
   } finally {
     await store.close();
   }
 }
 
-function pushText(pushed: PushedRevision, json: boolean): string {
-  const { push, previous, guarded, difference, lagging, followingFiles, isFollowed } = pushed;
-  const { id, revision } = push;
-  if (json) {
-    const body = difference && atOnce(differenceBody(difference));
-    return jsonText({ id, revision, previous, guarded, difference: body, lagging, following_files: followingFiles });
-  }
+function pushText({ id, revision, previous, guarded, lagging, following_files, is_followed }: PushedRevision): string {
   const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
   return [
-    `${isFollowed ? 'In force' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
-    isFollowed ? '' : UNFOLLOWED,
+    `${is_followed ? 'In force' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
+    is_followed ? '' : UNFOLLOWED,
     places.length > 0 ? `It changes where requests go or who may do what: ${places.join(', ')}.\n` : '',
     lagging.length > 0 ? `Not in force yet at ${lagging.join(', ')}: signalbox instances says why.\n` : '',
-    followingFiles.length > 0 ? `${followingFiles.join(', ')} follow their files, and do not take it.\n` : '',
+    following_files.length > 0 ? `${following_files.join(', ')} follow their files, and do not take it.\n` : '',
   ].join('');
 }

@@ -8,6 +8,7 @@ import type { LearningStatus } from '../../admin/learning.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type { PaymentList } from '../../admin/payments.ts';
+import type * as policy from '../../admin/policy-answers.ts';
 import type * as servers from '../../admin/status.ts';
 import type * as subjects from '../../admin/subjects.ts';
 import type * as teams from '../../admin/teams.ts';
@@ -17,8 +18,6 @@ import type { AdminUsage } from '../../admin/usage.ts';
 import type * as users from '../../admin/users.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as models from '../../http/schemas/models.ts';
-import type * as policy from '../../http/schemas/policy.ts';
-import type * as tools from '../../http/schemas/policy-tools.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
@@ -37,10 +36,10 @@ interface ReadSchemas {
   '/admin/payments': typeof PaymentList;
   '/admin/models': typeof models.DetailedModelList;
   '/admin/policy': typeof policy.PolicyStatus;
-  '/admin/policy/files': typeof tools.PolicyFiles;
-  '/admin/policy/revisions': typeof tools.PolicyRevisions;
-  [revision: `/admin/policy/revisions/${string}`]: typeof tools.PolicyRevision;
-  '/admin/policy/schema': typeof tools.PolicyJsonSchema;
+  '/admin/policy/files': typeof policy.PolicyFiles;
+  '/admin/policy/revisions': typeof policy.PolicyRevisions;
+  [revision: `/admin/policy/revisions/${string}`]: typeof policy.PolicyRevision;
+  '/admin/policy/schema': typeof policy.PolicyJsonSchema;
   '/admin/subjects': typeof subjects.SubjectList;
   [subject: `/admin/subjects/${string}`]: typeof subjects.Subject;
   '/admin/teams': typeof teams.TeamList;

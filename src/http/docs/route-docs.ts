@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, t } from 'elysia';
+import { DECISION_ERRORS as REQUEST_ERRORS } from '../../admin/kit/operation.ts';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
@@ -77,20 +78,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Errors of every route that decides by a whole request. */
-export const DECISION_ERRORS: readonly ErrorCode[] = [
-  ...BODY_ERRORS,
-  'unknown_field',
-  'unsupported_parameter',
-  'model_not_found',
-  'budget_limit_too_low',
-  'context_length_exceeded',
-  'no_eligible_model',
-  'no_healthy_model',
-  'upstream_rate_limited',
-  'upstream_out_of_credit',
-  'insufficient_quota',
-  'request_exceeds_budget',
-];
+export const DECISION_ERRORS: readonly ErrorCode[] = [...BODY_ERRORS, 'unknown_field', ...REQUEST_ERRORS];
 
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {

@@ -1,7 +1,12 @@
 import { basename, dirname, join } from 'node:path';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PolicyFile } from '../../policy/load.ts';
+import type { Outline } from '../../runtime/diff.ts';
+import { inSlices } from '../../runtime/slices.ts';
 import { FILE_BYTES_MAX, FILES_MAX, hashOf, isPolicyFile, type PolicyBundle } from '../../runtime/source.ts';
+import { mask } from '../../telemetry/secrets.ts';
+import type { JudgeTools } from './tools.ts';
+import { unifiedDiff } from './unified-diff.ts';
 
 /** A file of a policy that somebody sends, with its text; null removes it. */
 export interface FileChange {
@@ -11,8 +16,8 @@ export interface FileChange {
 
 /** A policy that somebody sends: all of its files, or those that differ from the files on disk. Neither: the files on disk. */
 export interface SentPolicy {
-  readonly files?: readonly FileChange[];
-  readonly changes?: readonly FileChange[];
+  readonly files?: readonly FileChange[] | undefined;
+  readonly changes?: readonly FileChange[] | undefined;
 }
 
 /** Most characters of all files that are sent together. */
@@ -80,3 +85,24 @@ function checkSent(sent: readonly FileChange[], param: string, isKnown: (name: s
 }
 
 const refused = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
+
+/** The statements of a policy, section by section, as far as its files can be read. */
+export async function outlineOf({ files }: PolicyBundle, judge: JudgeTools): Promise<Outline> {
+  const { outline } = await judge.parse(files, null);
+  // Written by JSON.stringify of an object.
+  return JSON.parse(outline);
+}
+
+/** The difference of the texts, with secrets masked. Made in slices: throws SupersededError once stale. */
+export async function patchOf(
+  before: PolicyBundle,
+  after: PolicyBundle,
+  isStale: () => boolean = () => false,
+): Promise<string> {
+  const [a, b] = [before, after].map(
+    ({ files }) => new Map(files.map(({ path, text }) => [basename(path), text ?? null])),
+  );
+  const names = [...new Set([...a!.keys(), ...b!.keys()])].sort();
+  const changes = names.map((name) => ({ name, before: a!.get(name) ?? null, after: b!.get(name) ?? null }));
+  return await inSlices(unifiedDiff(changes, mask), isStale);
+}

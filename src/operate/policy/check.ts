@@ -1,52 +1,63 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StrategyPlugin } from '../../contract/strategy.ts';
+import { iso } from '../../core/clock.ts';
 import { measuredModels } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Diagnostic, type DiagnosticCode, diagnosticsJson } from '../../policy/diagnostics.ts';
+import { type Diagnostic, type DiagnosticCode, diagnosticsBody } from '../../policy/diagnostics.ts';
 import { isWildcard } from '../../policy/models.ts';
 import { changedDefaults } from '../../policy/version-changes.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
+import type { Outline } from '../../runtime/diff.ts';
 import { isPolicyFile, type PolicyBundle } from '../../runtime/source.ts';
-import { idleIn, idleText, type JudgeTools, readPolicy, toolsFor } from './tools.ts';
+import { outlineOf } from './bundles.ts';
+import { guardedChanges } from './guarded.ts';
+import { idleIn, idleText, type JudgeTools, toolsFor } from './tools.ts';
 
-/** The result of checking a policy. */
-export type PolicyCheck = Awaited<ReturnType<typeof checkBundle>>;
-
-/** Checks the policy of a folder as `checkBundle` does, and tells which of its files are not read. */
-export async function checkPolicy(folder: string, judge: JudgeTools, today: string) {
-  return { ...(await checkBundle(folder, await readPolicy(folder), judge, today)), unread: await unreadFiles(folder) };
-}
+/** A policy that was checked, as commands print it and the API answers. */
+export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
 
 /**
  * Checks a policy with every variable set and with the variables that are set here.
- * @param folder that of relative plugins
- * @param today the day, such as `2026-10-07`, for warnings of stale figures.
+ * @param folder where relative plugins are
+ * @param disk the files that a policy which was sent is to replace; absent for the files of a folder
+ * @param unread the files of the folder that are not read
  * @throws UsageError when there is nothing to check.
  */
-export async function checkBundle(folder: string, bundle: PolicyBundle, judge: JudgeTools, today: string) {
-  const tools = await toolsFor(folder, bundle, { ...judge, today });
+export async function checkPolicy(
+  folder: string,
+  bundle: PolicyBundle,
+  judge: JudgeTools,
+  { disk, unread = [] }: { readonly disk?: PolicyBundle; readonly unread?: string[] } = {},
+) {
+  const tools = await toolsFor(folder, bundle, { ...judge, today: iso(judge.now()).slice(0, 10) });
   const judged = await buildCandidate(bundle, tools.anywhere);
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
   const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
+  // Null for a policy with errors that keep it from being built.
+  const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
+  const declared = snapshot && declaredIn(snapshot);
+  // First the findings with every variable set, then those that show only with the variables set here. A finding of both names the
+  // models that can be served here.
+  const diagnostics = [
+    ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
+    ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
+  ];
+  const outline: Outline = JSON.parse(tools.parsed.outline);
   return {
-    bundle,
-    // Null for a policy with errors that keep it from being built.
-    snapshot: isRejected(judged) ? null : judged.runtime.snapshot,
-    // First the findings with every variable set, then those that show only with the variables set here. A finding of both names the
-    // models that can be served here.
-    diagnostics: [
-      ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
-      ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
-    ],
-    // Providers that the variables set here leave out, with the reason.
-    missing: here.missing,
-    // Teams that conditions of budgets name, where no store says whether they exist.
-    uncheckedTeams: isRejected(judged) || judge.teams?.() ? [] : teamsLeftOpen(judged.runtime.snapshot),
-    // The defaults that the latest version of the language would change; null for a policy of that version.
-    changedDefaults: changedDefaults(JSON.parse(tools.parsed.outline), strategiesOf(judge.shipped)),
+    ...diagnosticsBody(diagnostics, bundle.files),
+    files: bundle.files.map(({ path }) => path),
+    models: declared?.filter((id) => !isWildcard(id)).length ?? null,
+    wildcards: declared?.filter(isWildcard).length ?? null,
+    cases: snapshot?.cases.length ?? null,
+    left_out_here: here.missing,
+    changed_by_latest_version: changedDefaults(outline, strategiesOf(judge.shipped)),
+    guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
+    not_read: unread,
+    // Only a store says whether a team exists.
+    unchecked_teams: snapshot && !judge.teams?.() ? teamsLeftOpen(snapshot) : [],
   };
 }
 
@@ -79,25 +90,14 @@ const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.column === b.column &&
   (OF_SERVED_MODELS.has(a.code) || a.message === b.message);
 
-/** The result as `policy check --json` prints it and `POST /admin/policy/check` answers. */
-export const checkBody = ({ bundle, snapshot, diagnostics, missing, changedDefaults }: PolicyCheck) => ({
-  ...diagnosticsJson(diagnostics),
-  files: bundle.files.map(({ path }) => path),
-  models: snapshot && declaredIn(snapshot).filter((id) => !isWildcard(id)).length,
-  wildcards: snapshot && declaredIn(snapshot).filter(isWildcard).length,
-  cases: snapshot?.cases.length ?? null,
-  left_out_here: missing,
-  changed_by_latest_version: changedDefaults,
-});
-
 /** The declared models and wildcards: also those that serve only alone, which are left out where every variable is set. */
-export const declaredIn = (snapshot: PolicySnapshot): string[] => [
+const declaredIn = (snapshot: PolicySnapshot): string[] => [
   ...measuredModels(snapshot).map(({ id }) => id),
   ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
 ];
 
 /** Lists files that look like a part of the policy and are not read, so that their rules have no effect: each with the reason. */
-async function unreadFiles(folder: string): Promise<string[]> {
+export async function unreadFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const visible = entries.filter(({ name }) => !name.startsWith('.'));
   const misnamed = visible.filter((entry) => !entry.isDirectory() && isYaml(entry.name) && !isPolicyFile(entry.name));

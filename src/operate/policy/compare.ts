@@ -178,3 +178,14 @@ export const plus = (sums: Figures, more: Figures, count: number): Figures => ({
   latencyMs: sums.latencyMs + more.latencyMs * count,
   quality: sums.quality + more.quality * count,
 });
+
+/** Rounds off the errors of adding doubles. */
+const tidy = (value: number): number => Number(value.toPrecision(12));
+
+/** Sums of costs, and means of what `answered` requests sum up to, as answers have them. */
+export const figuresBody = ({ costCredits, costUsd, latencyMs, quality }: Figures, answered: number) => ({
+  cost_credits: tidy(costCredits),
+  cost_usd: tidy(costUsd),
+  latency_ms: answered === 0 ? null : tidy(latencyMs / answered),
+  quality: answered === 0 ? null : tidy(quality / answered),
+});

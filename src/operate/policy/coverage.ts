@@ -14,7 +14,7 @@ import type { CaseRun } from './cases.ts';
 type PartKind = 'constraint' | 'preference' | 'model';
 
 /** A part of the policy, and whether a case covers it. */
-export interface CoverageEntry {
+interface CoverageEntry {
   readonly kind: PartKind;
   readonly name: string;
   readonly place: SourcePlace;
@@ -127,16 +127,18 @@ function lookedAtBy(
   );
 }
 
-export type CoverageSummary = ReturnType<typeof summaryOf>;
-
-/** Sums up a report, and compares it with the least percentage, null for none. */
+/** Sums up a report, as answers have it, and compares it with the least percentage, null for none. */
 export function summaryOf(report: CoverageReport, min: number | null) {
-  const total = report.length;
   const untouched = report.filter(({ isTouched }) => !isTouched);
-  const touched = total - untouched.length;
-  // Rounded down to a tenth; 100 of nothing.
-  const percent = total === 0 ? 100 : Math.floor((touched * 1000) / total) / 10;
-  // Compared in whole numbers: a percentage that was rounded up would let too little pass.
-  const isEnough = min === null || touched * 100 >= min * total;
-  return { touched, total, percent, min, isEnough, untouched };
+  const [total, touched] = [report.length, report.length - untouched.length];
+  return {
+    touched,
+    total,
+    // Rounded down to a tenth; 100 of nothing.
+    percent: total === 0 ? 100 : Math.floor((touched * 1000) / total) / 10,
+    min,
+    // Compared in whole numbers: a percentage that was rounded up would let too little pass.
+    enough: min === null || touched * 100 >= min * total,
+    untouched: untouched.map(({ kind, name, place: { file, line, column } }) => ({ kind, name, file, line, column })),
+  };
 }

@@ -5,14 +5,14 @@ import { isObject } from '../../core/object.ts';
 import type { Revision } from '../../core/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { PluginLoader } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { PLACEHOLDER } from '../../policy/providers.ts';
 import type { PolicyCandidate } from '../../runtime/candidate.ts';
-import type { PolicyBundle } from '../../runtime/source.ts';
-import { bundleOf } from './bundles.ts';
+import { type PolicyBundle, PolicySourceError } from '../../runtime/source.ts';
+import type { Principal } from '../principal.ts';
+import { bundleOf, namedBundle, type SentPolicy, sentBundle } from './bundles.ts';
 import type { PolicyHome } from './home.ts';
-import { recalling } from './place.ts';
+import { knownPlugins, recalling } from './place.ts';
 import type { JudgeTools, PolicySource } from './tools.ts';
 import type { Turns } from './turns.ts';
 
@@ -40,7 +40,10 @@ export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boole
   const candidate = inForce();
   const named = new Set([...variablesIn(JSON.parse(candidate.outline)), ...presetVariables(judge.shipped)]);
   const get = (name: string) => (named.has(name) && judge.env.get(name)?.trim() ? PLACEHOLDER : undefined);
-  return { ...judge, env: { get }, loader: loadedPlugins(judge.loader, candidate), isStale };
+  const loader = knownPlugins(candidate.surroundings.plugins, judge.loader, (isKnown) =>
+    isKnown ? 'its code has changed since the server started' : NOT_IN_FORCE,
+  );
+  return { ...judge, env: { get }, loader, isStale };
 }
 
 /** The values of all keys that name a variable, whatever section they are in. */
@@ -58,26 +61,6 @@ const presetVariables = (plugins: readonly Plugin[]): string[] =>
       ? Object.values(plugin.presets ?? {}).flatMap(({ apiKeyEnv, baseUrlEnv }) => [apiKeyEnv ?? '', baseUrlEnv ?? ''])
       : [],
   );
-
-/** Knows the plugins of a policy that are loaded, as they are, and loads no others. */
-function loadedPlugins(loader: PluginLoader, { surroundings }: PolicyCandidate): PluginLoader {
-  const hashes = new Map(surroundings.plugins);
-  const recall: PluginLoader['recall'] = async (specifier, folder, hash) =>
-    hashes.get(specifier) === hash ? await loader.recall(specifier, folder, hash) : null;
-  return {
-    ...loader,
-    recall,
-    async load(specifiers, folder) {
-      const all = specifiers.map(async (specifier) => {
-        const hash = hashes.get(specifier);
-        const found = hash === undefined ? null : await recall(specifier, folder, hash);
-        const why = hash === undefined ? NOT_IN_FORCE : 'its code has changed since the server started';
-        return [specifier, found ? { ...found, specifier, hash: hash ?? '', outside: null } : new Error(why)] as const;
-      });
-      return new Map(await Promise.all(all));
-    },
-  };
-}
 
 const NOT_IN_FORCE =
   'it is not in the policy in force, and by HTTP no other code is run. `policy check` on the command line runs it';
@@ -102,6 +85,56 @@ export async function orRefused<Result>(work: () => Promise<Result>): Promise<Re
     if (!(cause instanceof UsageError)) throw cause;
     throw new SignalboxError('invalid_value', cause.message, { cause });
   }
+}
+
+/** Runs a tool on what a request sent, in its turn. @throws SignalboxError */
+export const atDesk = <Result>(
+  by: Principal,
+  desk: PolicyDesk,
+  work: (judge: JudgeTools, isStale: () => boolean) => Promise<Result>,
+): Promise<Result> =>
+  desk.turns.take(by.caller.keyId, (isStale) => orRefused(() => work(judgeOfSent(desk, isStale), isStale)));
+
+/** The files on disk, or those that were pushed last. @throws SignalboxError `conflict` where they cannot be read */
+export async function filesOnDisk({ home }: Pick<PolicyDesk, 'home'>): Promise<PolicyBundle> {
+  try {
+    return await home.read();
+  } catch (cause) {
+    if (!(cause instanceof PolicySourceError)) throw cause;
+    throw new SignalboxError('conflict', cause.message.replace('; name another with --policies', ''), { cause });
+  }
+}
+
+/** A policy of a request: a stored revision, one that was sent, or the files on disk. */
+export interface NamedPolicy extends SentPolicy {
+  readonly revision?: string | undefined;
+}
+
+/** The policy that a request names. @param named null for that in force. @throws SignalboxError */
+export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judge: JudgeTools): Promise<PolicySource> {
+  const { folder, inForce } = desk;
+  const { loader } = judge;
+  if (named === null) {
+    const { bundle, runtime } = inForce();
+    return { label: runtime.snapshot.revision, kind: 'revision', bundle: namedBundle(bundle), folder, loader };
+  }
+  const { revision, ...sent } = named;
+  if (revision !== undefined) {
+    if (sent.files || sent.changes) {
+      throw new SignalboxError('invalid_value', 'State either `revision` or files.', { param: 'revision' });
+    }
+    return revisionSource(await storedRevision(desk, revision), folder, judge);
+  }
+  const isSent = sent.files !== undefined || sent.changes !== undefined;
+  const disk = sent.files ? null : await filesOnDisk(desk);
+  const bundle = sentBundle(sent, () => disk ?? { files: [], hash: '' });
+  return {
+    label: isSent ? 'the files sent' : 'the files on disk',
+    kind: isSent ? 'bundle' : 'folder',
+    bundle,
+    folder,
+    loader,
+  };
 }
 
 /**

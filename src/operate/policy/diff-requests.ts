@@ -145,43 +145,33 @@ async function answer(query: HypotheticalRequest, runtime: Runtime, counter: Tok
 /** Lines that hold something, as they come in, with their numbers from 1. Throws UsageError. */
 async function* linesOf(file: string): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let line = 0;
-  for await (const bytes of byteLines(streamOf(file), file)) {
-    line++;
-    let text: string;
-    try {
-      text = decoder.decode(bytes).trim();
-    } catch {
-      throw new UsageError(`${shownName(file)}:${line}: it is not UTF-8.`);
-    }
-    if (text !== '') yield { text, line };
-  }
-}
-
-async function* byteLines(stream: ReadableStream<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
-  let parts: Uint8Array[] = [];
-  let size = 0;
   let line = 1;
-  const take = (part: Uint8Array) => {
-    parts.push(part);
-    size += part.length;
-    if (size > LINE_BYTES_MAX) {
-      throw new UsageError(`${shownName(file)}:${line}: it is longer than ${LINE_BYTES_MAX / 1e6} MB.`);
+  let begun = Buffer.alloc(0);
+  const refuse = (why: string) => new UsageError(`${shownName(file)}:${line}: it is ${why}.`);
+  const plus = (bytes: Uint8Array) => {
+    if (begun.length + bytes.length > LINE_BYTES_MAX) throw refuse(`longer than ${LINE_BYTES_MAX / 1e6} MB`);
+    return Buffer.concat([begun, bytes]);
+  };
+  const textOf = (bytes: Uint8Array) => {
+    try {
+      return decoder.decode(bytes).trim();
+    } catch {
+      throw refuse('not UTF-8');
     }
   };
-  for await (const chunk of stream) {
+  for await (const chunk of streamOf(file)) {
     let at = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, at)) {
-      take(chunk.subarray(at, end));
-      yield Buffer.concat(parts);
-      parts = [];
-      size = 0;
+      const text = textOf(plus(chunk.subarray(at, end)));
+      if (text !== '') yield { text, line };
+      begun = Buffer.alloc(0);
       line++;
       at = end + 1;
     }
-    take(chunk.subarray(at));
+    begun = plus(chunk.subarray(at));
   }
-  if (size > 0) yield Buffer.concat(parts);
+  const text = textOf(begun);
+  if (text !== '') yield { text, line };
 }
 
 function streamOf(file: string): ReadableStream<Uint8Array> {

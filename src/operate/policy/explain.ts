@@ -26,10 +26,13 @@ import { caseNamed, runCase } from './cases.ts';
 import { exactFacts, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf } from './reasons.ts';
 import { settingsOf } from './settings.ts';
-import type { JudgeTools } from './tools.ts';
+import { type JudgeTools, readPolicy } from './tools.ts';
 
 /** The decision for a hypothetical request, with its reasons. */
 export type HypotheticalExplanation = ReturnType<typeof explained>;
+
+/** The same for a request that is not of a case, with what its text and the rules showed. */
+export type RequestExplanation = Awaited<ReturnType<typeof explainRequest>>;
 
 /** A hold, and the output that it pays for. */
 interface ExplainedHold extends FirstHold {
@@ -130,9 +133,6 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
   return { ...hold, capped: by === null ? null : { by, outputCap: choice.outputCap } };
 }
 
-/** The evidence for a request's task, read from its text. */
-export type TaskReasons = Awaited<ReturnType<typeof taskReasons>>;
-
 /** Returns the words that decided the likeliest task of a request. */
 async function taskReasons(request: ProfileInput, { task, mix }: Facts) {
   const likeliest = mix[0]?.task ?? task;
@@ -149,7 +149,7 @@ async function taskReasons(request: ProfileInput, { task, mix }: Facts) {
  * @throws UsageError, or SignalboxError as the API would.
  */
 export async function explainCase(name: string, folder: string, onlyHere: boolean, judge: JudgeTools) {
-  const { settings, problems, missing } = await settingsOf(folder, judge, onlyHere);
+  const { settings, problems, missing } = await settingsOf(folder, await readPolicy(folder), judge, onlyHere);
   if (problems.length > 0)
     throw new UsageError(`${folder}: the policy has errors. Run ${commandName()} policy check to list them.`);
   const cases = settings[0]?.runtime.snapshot.cases ?? [];

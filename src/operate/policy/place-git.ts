@@ -163,21 +163,18 @@ function loading(
   shown: (text: string) => string,
 ): PluginLoader['load'] {
   let all: Promise<Error | null> | null = null;
-  const obstacleTo = async (specifier: string): Promise<Error | null> => {
-    if (!/^\.{1,2}\//.test(specifier)) return null;
-    const file = posix.join(path, specifier);
-    if (within(file) === null)
-      return new Error(`${file} is not in the repository, so its earlier version cannot be loaded`);
-    all ??= checkOutAll().then(
-      () => null,
-      (cause: Error) => cause,
-    );
-    return await all;
-  };
   return async (specifiers, folder) => {
     const obstacles = new Map<string, Error>();
-    for (const one of specifiers) {
-      const obstacle = await obstacleTo(one);
+    for (const one of specifiers.filter((name) => /^\.{1,2}\//.test(name))) {
+      const file = posix.join(path, one);
+      all ??= checkOutAll().then(
+        () => null,
+        (cause: Error) => cause,
+      );
+      const obstacle =
+        within(file) === null
+          ? new Error(`${file} is not in the repository, so its earlier version cannot be loaded`)
+          : await all;
       if (obstacle) obstacles.set(one, obstacle);
     }
     const loaded = await loader.load(

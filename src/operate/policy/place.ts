@@ -55,15 +55,34 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
 }
 
 /** Loads the present code of plugins if it has the stored hash: a revision keeps only hashes of code. */
-export function recalling({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] {
-  if (surroundings === null) return loader.load;
-  const hashes = new Map(surroundings.plugins);
-  const recall = async (specifier: string, folder: string): Promise<PluginModule | Error> => {
+export const recalling = ({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] =>
+  surroundings === null
+    ? loader.load
+    : knownPlugins(surroundings.plugins, loader, () => 'its code is missing or has changed since').load;
+
+/**
+ * Knows plugins by the hashes of their code, and loads no others.
+ * @param why the reason against a plugin that is not loaded, by whether it is known
+ */
+export function knownPlugins(
+  plugins: readonly (readonly [specifier: string, hash: string])[],
+  loader: PluginLoader,
+  why: (isKnown: boolean) => string,
+): PluginLoader {
+  const hashes = new Map(plugins);
+  const recall: PluginLoader['recall'] = async (specifier, folder, hash) =>
+    hashes.get(specifier) === hash ? await loader.recall(specifier, folder, hash) : null;
+  const load = async (specifier: string, folder: string): Promise<PluginModule | Error> => {
     const hash = hashes.get(specifier);
-    const found = hash === undefined ? null : await loader.recall(specifier, folder, hash);
-    if (hash === undefined || found === null) return new Error('its code is missing or has changed since');
-    return { ...found, specifier, hash, outside: null };
+    const found = hash === undefined ? null : await recall(specifier, folder, hash);
+    return found && hash !== undefined
+      ? { ...found, specifier, hash, outside: null }
+      : new Error(why(hash !== undefined));
   };
-  return async (specifiers, folder) =>
-    new Map(await Promise.all(specifiers.map(async (one) => [one, await recall(one, folder)] as const)));
+  return {
+    ...loader,
+    recall,
+    load: async (specifiers, folder) =>
+      new Map(await Promise.all(specifiers.map(async (one) => [one, await load(one, folder)] as const))),
+  };
 }

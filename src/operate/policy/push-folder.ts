@@ -7,16 +7,14 @@ import { liveInstances } from '../../store/instance-reports.ts';
 import type { PushedPolicy } from '../../store/pushed-policies.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { activePolicy } from './active-policy.ts';
-import { namedBundle } from './bundles.ts';
-import { differenceOf, type PolicyDifference } from './diff.ts';
-import { buildSide } from './diff-side.ts';
-import { type GuardedChange, guardedChanges } from './guarded.ts';
+import { namedBundle, outlineOf, patchOf } from './bundles.ts';
+import { revisionSource } from './desk.ts';
+import { buildSide, differenceBody, differenceOf, type PolicyDifference } from './diff.ts';
+import { guardedChanges } from './guarded.ts';
+import { formerPush } from './history.ts';
 import { followers, lagging, type PushTarget, push } from './push.ts';
-import { formerPush } from './pushed.ts';
-import { outlineOf, patchOf } from './served-check.ts';
 import { generous, type JudgeTools, type PolicySource, readPolicy } from './tools.ts';
-import { editNotes, editsOf } from './write.ts';
+import { changeOf, editNotes, editsOf } from './write.ts';
 
 /** The store of servers, as a command pushes to it. */
 export interface PushDesk extends PushTarget {
@@ -26,54 +24,57 @@ export interface PushDesk extends PushTarget {
   show(difference: PolicyDifference): Promise<void>;
 }
 
-/** A revision that is in force at the servers that follow pushes. */
-export interface PushedRevision {
-  readonly push: PushedPolicy;
-  /** The revision before it; null for the first. */
-  readonly previous: string | null;
-  readonly guarded: readonly GuardedChange[];
-  /** How it differs from the policy that was active before; null if none was. */
-  readonly difference: PolicyDifference | null;
-  /** The names of servers that do not have it in force yet. */
-  readonly lagging: readonly string[];
-  /** The names of servers that follow their files, and never will. */
-  readonly followingFiles: readonly string[];
-  /** Whether any server follows pushes now. */
-  readonly isFollowed: boolean;
-}
+/** A revision that was pushed, as the command prints it. */
+export type PushedRevision = Awaited<ReturnType<typeof pushRevision>>;
 
 /**
- * Pushes the policy of a folder, once it passes the check and its own cases as if every variable were set. Shows first how it differs from
- * the active policy.
- * @param from the revision in force that it began from, or its number; null only before the first push
+ * Pushes the policy of a folder, or the files of an earlier push again, once it passes the check and its own cases as if every variable
+ * were set. Shows first how it differs from the active policy.
+ * @param folder of the policy, or of relative plugins
+ * @param what the active revision that the policy began from, or its number, null only before the first push; or the number of an
+ * earlier push, or at least 6 of the first digits of its revision
  * @throws UsageError, SignalboxError; nothing was stored then
  */
-export async function pushFolder(
+export async function pushRevision(
   by: Principal,
   desk: PushDesk,
   folder: string,
-  from: string | null,
-): Promise<PushedRevision> {
+  what: { readonly from: string | null } | { readonly revision: string },
+) {
   checkAction(by.caller, 'policy.write');
-  const head = await desk.store.pushedPolicies.head();
-  const after = { label: folder, bundle: namedBundle(await readPolicy(folder)) };
-  return await pushed(by, desk, head, folder, after, async () => {
-    if (head) await checkFrom(head, from, desk);
-  });
-}
-
-/**
- * Pushes the files of an earlier push again.
- * @param name its number, or at least 6 of the first digits of its revision
- * @param folder of relative plugins
- * @throws UsageError, SignalboxError; nothing was stored then
- */
-export async function rollBackTo(by: Principal, desk: PushDesk, folder: string, name: string): Promise<PushedRevision> {
-  checkAction(by.caller, 'policy.write');
-  const { pushedPolicies } = desk.store;
-  const former = await formerPush(name, desk.store);
-  const after = { label: `push ${former.id}`, bundle: namedBundle(pushedBundle(former)) };
-  return await pushed(by, desk, await pushedPolicies.head(), folder, after);
+  const { judge, store } = desk;
+  const former = 'revision' in what ? await formerPush(what.revision, store) : null;
+  const after = namedBundle(former ? pushedBundle(former) : await readPolicy(folder));
+  const head = await store.pushedPolicies.head();
+  const before = head ? pushedBundle(head) : { files: [], hash: '' };
+  const edits = editsOf(before, after);
+  if (edits.length === 0) throw await nothingToPush(head, desk);
+  const candidate = await judged(after, folder, judge);
+  const active = await activePolicy(head, desk, folder);
+  const label = former ? `push ${former.id}` : folder;
+  const next: PolicySource = { label, kind: 'folder', bundle: after, folder, loader: judge.loader };
+  const difference =
+    active && (await differenceOf(await buildSide(active, judge), await buildSide(next, judge), undefined));
+  if (difference) await desk.show(difference);
+  if (head && 'from' in what) await checkFrom(head, what.from, desk);
+  const guarded = guardedChanges(await outlineOf(active?.bundle ?? before, judge), await outlineOf(after, judge));
+  const previous = head?.revision ?? null;
+  const { revision } = candidate.runtime.snapshot;
+  const patch = await patchOf(before, after);
+  const notes = editNotes(by.actor, desk, { patch, edits, guarded, previous, revision });
+  const stored = await push({ before, after, edits, candidate }, notes, desk);
+  const others = (await desk.isServed()) ? await liveInstances(store) : [];
+  const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
+  // How it differs from the policy that was active before; null if none was.
+  const body = difference && (await differenceBody(difference));
+  return {
+    object: 'policy.write',
+    ...{ id: stored.id, revision: stored.revision, previous },
+    ...{ files: edits.map(changeOf), guarded, difference: body },
+    // The names of servers where it is not active yet, and of servers that follow their files.
+    ...{ lagging: await lagging(desk), following_files: followingFiles },
+    is_followed: others.length > followingFiles.length,
+  };
 }
 
 /** A revision has a name at each server, as variables differ. */
@@ -87,37 +88,6 @@ async function checkFrom(head: PushedPolicy, from: string | null, { store }: Pus
       ? `${state}. State that you began from it: --from ${head.revision}. Nothing was stored.`
       : `${state}, and not ${from}. Nothing was stored.`,
   );
-}
-
-async function pushed(
-  by: Principal,
-  desk: PushDesk,
-  head: PushedPolicy | null,
-  folder: string,
-  { label, bundle: after }: Pick<PolicySource, 'label' | 'bundle'>,
-  checkStart: () => Promise<void> = async () => {},
-): Promise<PushedRevision> {
-  const { judge, store } = desk;
-  const before = head ? pushedBundle(head) : { files: [], hash: '' };
-  const edits = editsOf(before, after);
-  if (edits.length === 0) throw await nothingToPush(head, desk);
-  const candidate = await judged(after, folder, judge);
-  const active = await activePolicy(head, desk, folder);
-  const next: PolicySource = { label, kind: 'folder', bundle: after, folder, loader: judge.loader };
-  const difference =
-    active && (await differenceOf(await buildSide(active, judge), await buildSide(next, judge), undefined));
-  if (difference) await desk.show(difference);
-  await checkStart();
-  const guarded = guardedChanges(await outlineOf(active?.bundle ?? before, judge), await outlineOf(after, judge));
-  const previous = head?.revision ?? null;
-  const { revision } = candidate.runtime.snapshot;
-  const patch = await patchOf(before, after, () => false);
-  const notes = editNotes(by.actor, desk, { patch, edits, guarded, previous, revision });
-  const stored = await push({ before, after, edits, candidate }, notes, desk);
-  const others = (await desk.isServed()) ? await liveInstances(store) : [];
-  const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
-  const isFollowed = others.length > followingFiles.length;
-  return { push: stored, previous, guarded, difference, lagging: await lagging(desk), followingFiles, isFollowed };
 }
 
 /** The error for files that the last push has. They are active only where a server follows pushes. */
@@ -137,4 +107,31 @@ async function judged(bundle: PolicyBundle, folder: string, judge: JudgeTools): 
   const [first] = result.problems.filter(({ severity }) => severity === 'error');
   const why = first ? `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}` : result.message;
   throw new UsageError(`The policy is not valid, so nothing was stored: ${why}`);
+}
+
+/** The servers, the revisions that they keep, and the tools that judge one. */
+interface ServedPolicies {
+  readonly store: Pick<OpenStore, 'instanceReports' | 'records'>;
+  readonly isServed: PushTarget['isServed'];
+  readonly judge: JudgeTools;
+}
+
+/**
+ * The policy that is active at the servers: the last push, or before the first push the files of a running server, as its database keeps
+ * them. Null if no server runs. Rejects with StoreError.
+ * @param folder of relative plugins
+ */
+async function activePolicy(
+  head: PushedPolicy | null,
+  { store, isServed, judge }: ServedPolicies,
+  folder: string,
+): Promise<PolicySource | null> {
+  if (head) {
+    // The code of its plugins is compared where servers load them.
+    const { files, hash } = pushedBundle(head);
+    return { label: `push ${head.id}`, kind: 'revision', bundle: { files, hash }, folder, loader: judge.loader };
+  }
+  const [server] = (await isServed()) ? await liveInstances(store) : [];
+  const revision = server ? await store.records.revisions.find(server.revision) : null;
+  return revision && revisionSource(revision, folder, judge);
 }

@@ -1,24 +1,22 @@
 import { callerLevels, type PeopleTerms } from '../../access/levels.ts';
 import { type Caller, OPERATOR } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { messageOf } from '../../core/thrown.ts';
+import { measuredModels, priorReadings, type Readings } from '../../core/readings.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { QuestionLengths } from '../../prompt/question-lengths.ts';
 import type { Gateway } from '../../request/gateway.ts';
 import { meaningOf } from '../../routing/model-name.ts';
-import { compileCandidate, isRejected, leftOutProviders } from '../../runtime/candidate.ts';
+import { compileCandidate, isRejected } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Team, User } from '../../store/people.ts';
 import { readRouteBody } from '../../surface/route-body.ts';
-import { scrub } from '../../telemetry/secrets.ts';
 import type { Principal } from '../principal.ts';
 import { isWithin } from '../reach.ts';
 import { checkAction, type Reach } from '../roles.ts';
-import { judgeOfSent, orRefused, type PolicyDesk } from './desk.ts';
+import { judgeOfSent, type NamedPolicy, orRefused, type PolicyDesk, sourceOf } from './desk.ts';
 import { explainRequest } from './explain.ts';
-import { explanationBody, taskBody } from './explanation-body.ts';
+import { explanationBody } from './explanation-body.ts';
 import { momentOf } from './hypothetical.ts';
-import { readingsAlike } from './measured.ts';
-import { type NamedPolicy, sourceOf } from './served-check.ts';
 import { bodyOf } from './tools.ts';
 
 /** All that a request would be decided by on this server. */
@@ -37,13 +35,13 @@ export interface ExplanationDesk extends PolicyDesk {
 export interface ExplanationQuery {
   readonly request: unknown;
   /** Whom it comes from: a key, a user or a team; none of them for nobody. */
-  readonly key?: string;
-  readonly user?: string;
-  readonly team?: string;
+  readonly key?: string | undefined;
+  readonly user?: string | undefined;
+  readonly team?: string | undefined;
   /** ISO 8601; now unless stated. */
-  readonly time?: string;
+  readonly time?: string | undefined;
   /** Absent for the policy in force. */
-  readonly policy?: NamedPolicy;
+  readonly policy?: NamedPolicy | undefined;
 }
 
 /**
@@ -85,32 +83,12 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
       counter: gateway.counter,
     },
   );
-  return bodyFor(explanation, { isMeasured: readings !== null, isFunded: caller !== null });
+  return explanationBody(explanation, { isMeasured: readings !== null, isFunded: caller !== null });
 }
 
 const NO_LEVELS: readonly [] = [];
 /** The sender where none is named. */
 const NOBODY: Caller = { ...OPERATOR, keyId: 'explain' };
-
-function bodyFor(
-  explanation: Awaited<ReturnType<typeof explainRequest>>,
-  { isMeasured, isFunded }: { readonly isMeasured: boolean; readonly isFunded: boolean },
-) {
-  const { taskNote, taskReasons, failedRules, runtime } = explanation;
-  return {
-    ...explanationBody(explanation),
-    task_note: taskNote,
-    task_reasons: taskReasons && taskBody(taskReasons),
-    failed_rules: [...failedRules].map(([name, error]) => ({
-      name,
-      error: scrub(messageOf(error).split('\n')[0] ?? ''),
-    })),
-    readings: isMeasured ? 'present' : 'declared',
-    is_funded: isFunded,
-    left_out_here: leftOutProviders(runtime.snapshot),
-    usd_per_credit: runtime.snapshot.usdPerCredit,
-  };
-}
 
 /** The money that a request would draw on. A model that is not known has none, and is refused later. */
 function fundsOf(caller: Caller, model: string, { snapshot }: Runtime, { gateway }: ExplanationDesk) {
@@ -193,3 +171,34 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
     return candidate.runtime;
   });
 }
+
+/**
+ * The present measurements for another policy than that in force: those of the endpoints that both have, by their names. An endpoint that
+ * is not in force has the figures of its policy.
+ * @returns null where they have no endpoint in common
+ */
+function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | null {
+  const present = inForce.readings();
+  const slots = new Map(
+    measuredModels(inForce.snapshot).flatMap(({ id, firstSlot, endpoints }) =>
+      endpoints.map(({ provider, upstream }, at) => [nameOf(id, provider, upstream), firstSlot + at] as const),
+    ),
+  );
+  const readings = priorReadings(snapshot);
+  let shared = 0;
+  for (const { id, firstSlot, endpoints } of measuredModels(snapshot)) {
+    for (const [at, { provider, upstream }] of endpoints.entries()) {
+      const from = slots.get(nameOf(id, provider, upstream));
+      if (from === undefined) continue;
+      shared++;
+      for (const figure of ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt'] as const) {
+        readings[figure][firstSlot + at] = present[figure][from] ?? 0;
+      }
+    }
+  }
+  const allHealthy = readings.health.every((health) => health === 0);
+  return shared === 0 ? null : { ...readings, ...inForce.outputs.lengthsFor(snapshot), allHealthy };
+}
+
+const nameOf = (model: string, provider: string, upstream: string): string =>
+  JSON.stringify([model, provider, upstream]);

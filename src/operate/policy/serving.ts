@@ -5,29 +5,17 @@ import type { Actor } from '../../store/trail.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 
-/** The policy in force, as operators see it. */
+/** The active policy, as operators see it. */
 export interface PolicyAdmin {
   lease(): Runtime;
   status(): PolicyStatus;
-  /** Rejects with StaleRevision when `expected` is not the revision in force. */
+  /** Rejects with StaleRevision when `expected` is not the active revision. */
   reload(cause: 'request', expected: string | null, by: Actor): Promise<ReloadAttempt>;
-}
-
-/** The policy in force and its last reload. */
-export interface ServedPolicy {
-  readonly status: PolicyStatus;
-  /** The number of its models. */
-  readonly models: number;
-}
-
-export function servedPolicy(by: Principal, policy: Pick<PolicyAdmin, 'status' | 'lease'>): ServedPolicy {
-  checkAction(by.caller, 'policy.read');
-  return { status: policy.status(), models: policy.lease().snapshot.models.length };
 }
 
 /**
  * Reloads the policy from its files.
- * @param expected the revision that must be in force; null for any
+ * @param expected the revision that must be active; null for any
  * @throws SignalboxError `precondition_failed` where another one is, and `policy_invalid` for files that are refused
  */
 export async function reloadPolicy(
@@ -36,17 +24,18 @@ export async function reloadPolicy(
   expected: string | null,
 ): Promise<ReloadAttempt> {
   checkAction(by.caller, 'policy.reload');
-  const attempt = await policy.reload('request', expected, by.actor).catch(refuseStale);
+  const attempt = await policy.reload('request', expected, by.actor).catch((cause: unknown) => {
+    throw cause instanceof StaleRevision ? otherRevision(cause.revision, 'reloaded', cause) : cause;
+  });
   if (attempt.result !== 'refused') return attempt;
   const { revision, diagnostics } = attempt;
   throw new SignalboxError('policy_invalid', attempt.message, { details: { policy_revision: revision, diagnostics } });
 }
 
-function refuseStale(cause: unknown): never {
-  if (!(cause instanceof StaleRevision)) throw cause;
-  throw new SignalboxError(
+/** The refusal of a request whose `If-Match` names another revision than the active one. */
+export const otherRevision = (revision: string, undone: string, cause?: unknown): SignalboxError =>
+  new SignalboxError(
     'precondition_failed',
-    `${cause.message} If-Match names another revision, so nothing was reloaded.`,
-    { details: { policy_revision: cause.revision }, headers: { etag: `"${cause.revision}"` } },
+    `The revision in force is ${revision}. If-Match names another one, so nothing was ${undone}.`,
+    { details: { policy_revision: revision }, headers: { etag: `"${revision}"` }, cause },
   );
-}

@@ -4,7 +4,7 @@ import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from
 import type { ParsedFiles } from '../../runtime/parse-files.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
-import { idleIn, idleText, type JudgeTools, nothingServes, readPolicy, toolsFor } from './tools.ts';
+import { idleIn, idleText, type JudgeTools, nothingServes, toolsFor } from './tools.ts';
 
 /** The environments that a policy is judged in: with every variable set, and with those that are set here. */
 const SETTINGS = ['all_set', 'here'] as const;
@@ -19,7 +19,6 @@ export interface PolicySetting {
 
 /** A policy in the settings that it is judged in. */
 export interface Settings {
-  readonly bundle: PolicyBundle;
   readonly parsed: ParsedFiles;
   /** Empty where the policy is wrong. */
   readonly settings: readonly PolicySetting[];
@@ -29,15 +28,11 @@ export interface Settings {
   readonly missing: readonly string[];
 }
 
-/** Prepares the policy of a folder as `settingsOfBundle` does. */
-export const settingsOf = async (folder: string, judge: JudgeTools, onlyHere: boolean): Promise<Settings> =>
-  settingsOfBundle(folder, await readPolicy(folder), judge, onlyHere);
-
 /**
  * Prepares a policy with every variable set, so that results do not depend on who looks, and with the variables that are
  * set here; with `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
  */
-export async function settingsOfBundle(
+export async function settingsOf(
   folder: string,
   bundle: PolicyBundle,
   judge: JudgeTools,
@@ -46,14 +41,14 @@ export async function settingsOfBundle(
   const tools = await toolsFor(folder, bundle, judge);
   const { parsed } = tools;
   const anywhere = onlyHere ? null : await preparedBy(bundle, tools.anywhere);
-  if (anywhere && !anywhere.runtime) return { bundle, parsed, settings: [], problems: anywhere.problems, missing: [] };
+  if (anywhere && !anywhere.runtime) return { parsed, settings: [], problems: anywhere.problems, missing: [] };
   const here = await preparedBy(bundle, tools.here);
   const idle = idleIn(here.problems);
   if (idle && !anywhere) throw nothingServes(folder, idle);
   const problems = here.problems.filter((one) => one !== idle);
   const missing = idle ? [idleText(idle)] : here.missing;
-  if (problems.length > 0) return { bundle, parsed, settings: [], problems, missing };
-  return { bundle, parsed, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
+  if (problems.length > 0) return { parsed, settings: [], problems, missing };
+  return { parsed, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }
 
 /** Returns one setting where both come to the same snapshot. */

@@ -1,9 +1,9 @@
-/** A range of lines: of the file after for `+`, of the one before for the others. */
-interface LineRange {
-  readonly sign: ' ' | '-' | '+';
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
+/** Lines of the file before, and the lines of the file after that replace them. The ends are exclusive. */
+interface Replacement {
+  a: number;
+  readonly aEnd: number;
+  b: number;
+  readonly bEnd: number;
 }
 
 /** Lines around a change. */
@@ -50,7 +50,7 @@ function* fileDiff({ name, before, after }: TextChange, comparisons: Comparisons
   if (before === null) head.push('new file mode 100644');
   if (after === null) head.push('deleted file mode 100644');
   const [from, to] = [yield* linesOf(before ?? ''), yield* linesOf(after ?? '')];
-  const hunks = yield* hunksOf(yield* rangesOf(from, to, comparisons), from, to);
+  const hunks = yield* hunksOf(yield* replacementsIn(from, to, comparisons), from, to);
   if (hunks !== '') head.push(`--- ${before === null ? '/dev/null' : a}`, `+++ ${after === null ? '/dev/null' : b}`);
   // Without it, git takes no file of no bytes.
   else head.push(before === null ? `index ${NOTHING}..${EMPTY}` : `index ${EMPTY}..${NOTHING}`);
@@ -84,149 +84,110 @@ function* linesOf(text: string): Generator<undefined, string[]> {
   return lines;
 }
 
-/** The ranges of lines that are the same, removed and added, in order. */
-function* rangesOf(
+/** The lines that differ, in order. */
+function* replacementsIn(
   a: readonly string[],
   b: readonly string[],
   comparisons: Comparisons,
-): Generator<undefined, LineRange[]> {
+): Generator<undefined, readonly Replacement[]> {
+  const most = Math.min(a.length, b.length);
   let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  while (start < most && a[start] === b[start]) start++;
   let end = 0;
-  const most = Math.min(a.length, b.length) - start;
-  while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  const [endA, endB] = [a.length - end, b.length - end];
-  const isPlain = start === endA || start === endB;
-  const edit = isPlain ? null : yield* shortestEdit(a.slice(start, endA), b.slice(start, endB), comparisons);
-  const changed = edit?.map(({ sign, from, to }): LineRange => ({ sign, from: from + start, to: to + start }));
-  const all: LineRange[] = [
-    { sign: ' ', from: 0, to: start },
-    ...(changed ?? [
-      { sign: '-' as const, from: start, to: endA },
-      { sign: '+' as const, from: start, to: endB },
-    ]),
-    { sign: ' ', from: endA, to: a.length },
-  ];
-  return all.filter(({ from, to }) => from < to);
+  while (end < most - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const whole = { a: start, aEnd: a.length - end, b: start, bEnd: b.length - end };
+  const isPlain = whole.a === whole.aEnd || whole.b === whole.bEnd;
+  return (isPlain ? null : yield* fewestLines(a, b, whole, comparisons)) ?? [whole];
 }
 
 /** Myers' greedy search of the fewest changed lines; null once the comparisons are used up. */
-function* shortestEdit(
+function* fewestLines(
   a: readonly string[],
   b: readonly string[],
+  whole: Replacement,
   comparisons: Comparisons,
-): Generator<undefined, LineRange[] | null> {
-  /** By diagonal, how far it was followed in `a`, after each number of steps. */
+): Generator<undefined, readonly Replacement[] | null> {
+  const [lengthA, lengthB] = [whole.aEnd - whole.a, whole.bEnd - whole.b];
+  /** By diagonal, how far it was followed in `a`, before each number of steps. */
   const trail: Map<number, number>[] = [];
   let reached = new Map([[1, 0]]);
-  for (let steps = 0; steps <= a.length + b.length; steps++) {
+  for (let steps = 0; ; steps++) {
     trail.push(reached);
     const next = new Map<number, number>();
     for (let k = -steps; k <= steps; k += 2) {
       let x = cameDown(reached, k, steps) ? (reached.get(k + 1) ?? 0) : (reached.get(k - 1) ?? 0) + 1;
-      if (comparisons.left-- <= 0) return null;
-      while (x < a.length && x - k < b.length && a[x] === b[x - k]) {
-        if (comparisons.left-- <= 0) return null;
-        x++;
-      }
+      const isSame = () => x < lengthA && x - k < lengthB && a[whole.a + x] === b[whole.b + x - k];
+      while (comparisons.left-- > 0 && isSame()) x++;
+      if (comparisons.left < 0) return null;
       next.set(k, x);
-      if (x >= a.length && x - k >= b.length) return walkBack(a.length, b.length, trail);
+      if (x >= lengthA && x - k >= lengthB) return walkBack(whole, trail);
     }
     reached = next;
     yield;
   }
-  return null;
 }
 
 /** Whether the way to a diagonal came by a line of `b`, and not by one of `a`. */
 const cameDown = (reached: ReadonlyMap<number, number>, k: number, steps: number): boolean =>
   k === -steps || (k !== steps && (reached.get(k - 1) ?? -1) < (reached.get(k + 1) ?? -1));
 
-/** The ranges of a way that was found, from its end. */
-function walkBack(lengthA: number, lengthB: number, trail: readonly ReadonlyMap<number, number>[]): LineRange[] {
-  const ranges: LineRange[] = [];
-  let [x, y] = [lengthA, lengthB];
-  for (let steps = trail.length - 1; steps >= 0; steps--) {
-    const reached = trail[steps]!;
-    const k = x - y;
-    const isDown = cameDown(reached, k, steps);
-    const fromX = steps === 0 ? 0 : (reached.get(isDown ? k + 1 : k - 1) ?? 0);
-    const fromY = steps === 0 ? 0 : fromX - (isDown ? k + 1 : k - 1);
-    // Past the line that the step changes, the lines are the same.
-    const sameFrom = steps === 0 ? 0 : isDown ? fromX : fromX + 1;
-    if (x > sameFrom) ranges.push({ sign: ' ', from: sameFrom, to: x });
-    if (steps > 0)
-      ranges.push(isDown ? { sign: '+', from: fromY, to: fromY + 1 } : { sign: '-', from: fromX, to: fromX + 1 });
-    [x, y] = [fromX, fromY];
+/** The replacements of a way that was found, from its end. */
+function walkBack(whole: Replacement, trail: readonly ReadonlyMap<number, number>[]): readonly Replacement[] {
+  const found: Replacement[] = [];
+  let k = whole.aEnd - whole.a - (whole.bEnd - whole.b);
+  for (let steps = trail.length - 1; steps > 0; steps--) {
+    const isDown = cameDown(trail[steps]!, k, steps);
+    k += isDown ? 1 : -1;
+    const x = trail[steps]!.get(k) ?? 0;
+    const [a, b] = [whole.a + x, whole.b + x - k];
+    const [aEnd, bEnd] = isDown ? [a, b + 1] : [a + 1, b];
+    const after = found[0];
+    if (after?.a === aEnd && after.b === bEnd) Object.assign(after, { a, b });
+    else found.unshift({ a, aEnd, b, bEnd });
   }
-  return ranges.reverse();
+  return found;
 }
 
-/** A hunk without its text: where it begins, and its ranges. */
-interface Hunk {
-  readonly a: number;
-  readonly b: number;
-  readonly ranges: LineRange[];
-}
-
-/** The changes with the lines around them. */
+/** The replacements with the lines around them; those that are near each other in one hunk. */
 function* hunksOf(
-  ranges: readonly LineRange[],
+  replacements: readonly Replacement[],
   a: readonly string[],
   b: readonly string[],
 ): Generator<undefined, string> {
+  const hunks: [Replacement, ...Replacement[]][] = [];
+  for (const one of replacements.filter(({ a, aEnd, b, bEnd }) => a < aEnd || b < bEnd)) {
+    const open = hunks.at(-1);
+    if (open && one.a - open.at(-1)!.aEnd <= 2 * CONTEXT) open.push(one);
+    else hunks.push([one]);
+  }
   const texts: string[] = [];
-  let written = 0;
-  for (const { a: atA, b: atB, ranges: own } of hunkRanges(ranges)) {
-    const count = (but: LineRange['sign']) =>
-      own.reduce((sum, { sign, from, to }) => (sign === but ? sum : sum + to - from), 0);
-    let block = [`@@ -${rangeOf(atA, count('+'))} +${rangeOf(atB, count('-'))} @@\n`];
-    for (const { sign, from, to } of own) {
-      const lines = sign === '+' ? b : a;
-      for (let at = from; at < to; at++) {
-        block.push(lineText(sign, lines[at]!));
-        if (++written % LINES_AT_ONCE !== 0) continue;
-        texts.push(block.join(''));
-        block = [];
-        yield;
-      }
+  function* write(sign: ' ' | '-' | '+', lines: readonly string[], from: number, to: number) {
+    for (let at = from; at < to; at++) {
+      texts.push(lineText(sign, lines[at]!));
+      if (texts.length % LINES_AT_ONCE === 0) yield;
     }
-    texts.push(block.join(''));
+  }
+  for (const hunk of hunks) {
+    const [first] = hunk;
+    const start = Math.max(0, first.a - CONTEXT);
+    const end = Math.min(a.length, hunk.at(-1)!.aEnd + CONTEXT);
+    const more = hunk.reduce((sum, { a, aEnd, b, bEnd }) => sum + (bEnd - b) - (aEnd - a), 0);
+    const startB = start + first.b - first.a;
+    texts.push(`@@ -${rangeOf(start, end - start)} +${rangeOf(startB, end - start + more)} @@\n`);
+    let at = start;
+    for (const one of hunk) {
+      yield* write(' ', a, at, one.a);
+      yield* write('-', a, one.a, one.aEnd);
+      yield* write('+', b, one.b, one.bEnd);
+      at = one.aEnd;
+    }
+    yield* write(' ', a, at, end);
   }
   return texts.join('');
 }
 
-/** Cuts the ranges into hunks: of lines that are the same, only those next to a change stay. */
-function hunkRanges(ranges: readonly LineRange[]): Hunk[] {
-  const hunks: Hunk[] = [];
-  let open: Hunk | null = null;
-  let [a, b] = [0, 0];
-  for (const [at, { sign, from, to }] of ranges.entries()) {
-    const length = to - from;
-    if (sign !== ' ') {
-      if (!open) {
-        open = { a, b, ranges: [] };
-        hunks.push(open);
-      }
-      open.ranges.push({ sign, from, to });
-    } else {
-      const isLast = at === ranges.length - 1;
-      const isWhole: boolean = open !== null && !isLast && length <= 2 * CONTEXT;
-      if (open) open.ranges.push({ sign, from, to: isWhole ? to : Math.min(to, from + CONTEXT) });
-      if (!isWhole && !isLast) {
-        const shown = Math.min(CONTEXT, length);
-        open = { a: a + length - shown, b: b + length - shown, ranges: [{ sign, from: to - shown, to }] };
-        hunks.push(open);
-      }
-    }
-    if (sign !== '+') a += length;
-    if (sign !== '-') b += length;
-  }
-  return hunks;
-}
-
-/** A hunk without lines stands behind the line before it. */
+/** A hunk without lines stands after the line before it. */
 const rangeOf = (before: number, count: number): string => `${count === 0 ? before : before + 1},${count}`;
 
-const lineText = (sign: LineRange['sign'], text: string): string =>
+const lineText = (sign: string, text: string): string =>
   text.endsWith('\n') ? `${sign}${text}` : `${sign}${text}\n\\ No newline at end of file\n`;

@@ -1,6 +1,8 @@
 import { basename } from 'node:path';
 import { type Caller, roleOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { diagnosticsBody } from '../../policy/diagnostics.ts';
+import type { PolicyFile } from '../../policy/load.ts';
 import { buildCandidate, isRejected, type PolicyCandidate } from '../../runtime/candidate.ts';
 import { pushedBundle } from '../../runtime/pushed.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
@@ -12,12 +14,12 @@ import type { Actor, TrailDetails } from '../../store/trail.ts';
 import { hasSecret, mask } from '../../telemetry/secrets.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { changedBundle, type FileChange, namedBundle, sentBundle } from './bundles.ts';
-import { orRefused, type PolicyDesk } from './desk.ts';
+import { changedBundle, type FileChange, namedBundle, outlineOf, patchOf, sentBundle } from './bundles.ts';
+import { atDesk, filesOnDisk, orRefused, type PolicyDesk } from './desk.ts';
 import { type GuardedChange, guardedChanges } from './guarded.ts';
+import { formerPush } from './history.ts';
 import type { EditNotes } from './home.ts';
-import { formerPush } from './pushed.ts';
-import { filesOnDisk, framed, outlineOf, patchOf } from './served-check.ts';
+import { otherRevision } from './serving.ts';
 import type { JudgeTools } from './tools.ts';
 import { AT_ONCE_WITH_EDIT_MAX } from './turns.ts';
 
@@ -31,6 +33,9 @@ export interface WritableDesk extends PolicyDesk {
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
+
+/** The revisions of which one must be active; null where none is stated. */
+type Expected = readonly string[] | null;
 
 /** An edit that is in force. */
 export interface WrittenPolicy {
@@ -50,62 +55,49 @@ const TRAIL_PATCH_MAX = 32_768;
 /**
  * Writes an edit of the policy's files as one, and puts it in force: after the check and the policy's own cases, which refuse it whole.
  * A guarded edit needs an owner, and a server that was started for it.
- * @param expected the revision that the edit began from
  * @throws SignalboxError; nothing was written then
  */
 export async function writePolicyFiles(
   by: Principal,
   desk: WritableDesk,
   changes: readonly FileChange[],
-  expected: string | null,
+  expected: Expected,
 ): Promise<WrittenPolicy> {
   checkAction(by.caller, 'policy.write');
   return await written(by, desk, (before) => changedBundle(before, changes), expected);
 }
 
 /**
- * Pushes whole files as a revision, as `writePolicyFiles` writes an edit; for a server that follows pushes.
+ * Pushes whole files, or the files of an earlier push again, as `writePolicyFiles` writes an edit; for a server that follows pushes.
+ * @param revision the number of an earlier push, or at least 6 of the first digits of its revision
  * @throws SignalboxError; nothing was stored then
  */
-export async function pushPolicyFiles(
+export async function pushPolicy(
   by: Principal,
   desk: WritableDesk,
-  files: readonly FileChange[],
-  expected: string | null,
+  {
+    files = [],
+    revision,
+  }: { readonly files?: readonly FileChange[] | undefined; readonly revision?: string | undefined },
+  expected: Expected,
 ): Promise<WrittenPolicy> {
   checkAction(by.caller, 'policy.write');
-  checkFollowsPushes(desk);
-  return await written(by, desk, () => sentBundle({ files }, () => ({ files: [], hash: '' })), expected);
+  if (desk.home.origin !== 'store') {
+    const message = 'This server follows its files: it was started without --policies-from store.';
+    throw new SignalboxError('conflict', message);
+  }
+  if (revision === undefined) return await written(by, desk, () => sentBundle({ files }, noFiles), expected);
+  const former = namedBundle(pushedBundle(await formerPush(revision, desk.store)));
+  return await written(by, desk, () => former, expected ?? [desk.inForce().runtime.snapshot.revision]);
 }
 
-/**
- * Pushes the files of an earlier push again.
- * @param name its number, or at least 6 of the first digits of its revision
- * @throws SignalboxError; nothing was stored then
- */
-export async function rollBackPolicy(
-  by: Principal,
-  desk: WritableDesk,
-  name: string,
-  expected: string | null,
-): Promise<WrittenPolicy> {
-  checkAction(by.caller, 'policy.write');
-  checkFollowsPushes(desk);
-  const former = namedBundle(pushedBundle(await formerPush(name, desk.store)));
-  return await written(by, desk, () => former, expected ?? desk.inForce().runtime.snapshot.revision);
-}
-
-function checkFollowsPushes({ home }: Pick<PolicyDesk, 'home'>): void {
-  if (home.origin === 'store') return;
-  const message = 'This server follows its files: it was started without --policies-from store.';
-  throw new SignalboxError('conflict', message);
-}
+const noFiles = (): PolicyBundle => ({ files: [], hash: '' });
 
 async function written(
   by: Principal,
   desk: WritableDesk,
   edited: (before: PolicyBundle) => PolicyBundle,
-  expected: string | null,
+  expected: Expected,
 ): Promise<WrittenPolicy> {
   if (expected === null) {
     const message = 'State the revision that the edit began from: If-Match: <revision>.';
@@ -143,17 +135,11 @@ async function plannedEdit(
   by: Principal,
   desk: WritableDesk,
   edited: (before: PolicyBundle) => PolicyBundle,
-  expected: string,
+  expected: readonly string[],
 ): Promise<PlannedEdit> {
   const inForce = desk.inForce();
   const { revision } = inForce.runtime.snapshot;
-  if (expected !== revision) {
-    const message = `The revision in force is ${revision}. If-Match names another one, so nothing was written.`;
-    throw new SignalboxError('precondition_failed', message, {
-      details: { policy_revision: revision },
-      headers: { etag: `"${revision}"` },
-    });
-  }
+  if (!expected.includes(revision)) throw otherRevision(revision, 'written');
   const before = await filesOnDisk(desk);
   if (before.hash !== inForce.bundle.hash) throw new SignalboxError('conflict', NOT_IN_FORCE[desk.home.origin]);
   const after = edited(before);
@@ -208,7 +194,8 @@ async function judged(
   const errors = result.problems.filter(({ severity }) => severity === 'error').length;
   const message =
     result.message ?? `The edited policy has ${errors} error${errors === 1 ? '' : 's'}, so nothing was written.`;
-  const details = { policy_revision: inForce().runtime.snapshot.revision, diagnostics: framed(result.problems, after) };
+  const { diagnostics } = diagnosticsBody(result.problems, after.files);
+  const details = { policy_revision: inForce().runtime.snapshot.revision, diagnostics };
   throw new SignalboxError('policy_invalid', message, { details });
 }
 
@@ -234,7 +221,7 @@ async function put(
   throw new SignalboxError('policy_invalid', `${reload.message} ${end}`, { details });
 }
 
-const changeOf = ({ name, before, after }: FileEdit) => ({
+export const changeOf = ({ name, before, after }: FileEdit) => ({
   name,
   change: before === null ? ('added' as const) : after === null ? ('removed' as const) : ('changed' as const),
 });
@@ -286,7 +273,7 @@ function refuseUnwritable(cause: unknown): never {
 /** The same edit as a patch for `git apply`, with secrets masked. @throws SignalboxError */
 export async function policyPatch(by: Principal, desk: PolicyDesk, changes: readonly FileChange[]): Promise<string> {
   checkAction(by.caller, 'policy.check');
-  return await desk.turns.take(by.caller.keyId, async (isStale) => {
+  return await atDesk(by, desk, async (_, isStale) => {
     const before = await filesOnDisk(desk);
     return await patchOf(before, changedBundle(before, changes), isStale);
   });
@@ -306,5 +293,9 @@ export async function writableBy(caller: Caller, desk: WritableDesk) {
   return { ordinary: refused === null, guarded: refused === null && role === 'owner' && desk.allowsGuarded, refused };
 }
 
-/** A text as everybody may see it. */
-export const shownText = (text: string) => ({ text: mask(text), is_masked: hasSecret(text) });
+/** A file as everybody may see it. */
+export const shownText = ({ path, text = '' }: PolicyFile) => ({
+  name: basename(path),
+  text: mask(text),
+  isMasked: hasSecret(text),
+});

@@ -99,9 +99,9 @@ test('the percentage is rounded down, and the minimum is compared exactly', () =
   const parts = [true, true, false].map(
     (isTouched, at) => ({ kind: 'model', name: `${at}`, place, isTouched }) as const,
   );
-  expect(summaryOf(parts, 66.6)).toMatchObject({ touched: 2, total: 3, percent: 66.6, isEnough: true });
-  expect(summaryOf(parts, 66.67)).toMatchObject({ isEnough: false, untouched: [{ name: '2' }] });
-  expect(summaryOf([], 100)).toMatchObject({ touched: 0, total: 0, percent: 100, isEnough: true });
+  expect(summaryOf(parts, 66.6)).toMatchObject({ touched: 2, total: 3, percent: 66.6, enough: true });
+  expect(summaryOf(parts, 66.67)).toMatchObject({ enough: false, untouched: [{ name: '2' }] });
+  expect(summaryOf([], 100)).toMatchObject({ touched: 0, total: 0, percent: 100, enough: true });
 });
 
 /** What is touched by some cases is touched by more of them, in whatever order. */

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
 import type { Page } from 'playwright-core';
-import type * as tools from '../../../src/http/schemas/policy-tools.ts';
+import type { PolicyFiles } from '../../../src/admin/policy-answers.ts';
+import type { PolicyTest } from '../../../src/admin/policy-tool-answers.ts';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-type Files = Static<typeof tools.PolicyFiles>;
+type Files = Static<typeof PolicyFiles>;
 const files = async (): Promise<Files> => JSON.parse(await (await stage.box.get('/admin/policy/files')).text());
 const textOf = async (name: string) => (await files()).files.find((file) => file.name === name)?.text ?? null;
 
@@ -284,7 +285,7 @@ deeply('an error stands before the warnings of other files', async () => {
 
 test('cases have the results and the coverage of the admin API, filtered by the address', async () => {
   // A page of the test before may still have its policy tested: one runs at a time.
-  const body: Static<typeof tools.PolicyTest> = await waitFor(async () => {
+  const body: Static<typeof PolicyTest> = await waitFor(async () => {
     const answer = await stage.box.post('/admin/policy/test', {});
     return answer.ok && JSON.parse(await answer.text());
   });

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type * as tools from '../../../http/schemas/policy-tools.ts';
+import type * as tools from '../../../admin/policy-explanation.ts';
 import { send } from '../../api/client.ts';
 import type { ApiFailure, ApiResult } from '../../api/failure.ts';
 import type { RequestBody } from './body.ts';

@@ -91,10 +91,7 @@ function Outcome({ found }: { readonly found: Difference }) {
             known.
           </h2>
           {side.message && <p>{side.message}</p>}
-          <Diagnostics
-            found={(side.diagnostics ?? []).map((one) => ({ ...one, end_column: one.column, frame: '', help: '' }))}
-            withFile
-          />
+          <Diagnostics found={side.diagnostics ?? []} withFile />
         </section>
       ))}
       {broken.length === 0 && <Declarations found={found} />}

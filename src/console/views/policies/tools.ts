@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { useEffect, useState } from 'preact/hooks';
-import type * as tools from '../../../http/schemas/policy-tools.ts';
+import type * as tools from '../../../admin/policy-tool-answers.ts';
 import { send } from '../../api/client.ts';
 import type { ApiResult } from '../../api/failure.ts';
 import type { Resource } from '../../api/resource.ts';

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import type * as tools from '../../../http/schemas/policy-tools.ts';
+import type * as policy from '../../../admin/policy-answers.ts';
 import { send, sendForText } from '../../api/client.ts';
 import type { ApiFailure, ApiResult } from '../../api/failure.ts';
 import { renewAll } from '../../api/resource.ts';
@@ -8,7 +8,7 @@ import { changes, draft, type PolicyDraft } from './draft.ts';
 import { shortOf } from './places.ts';
 import { inTurn } from './tools.ts';
 
-type PolicyWrite = Static<typeof tools.PolicyWrite>;
+type PolicyWrite = Static<typeof policy.PolicyWrite>;
 type SentChanges = readonly { readonly name: string; readonly text: string | null }[];
 
 const put = (sent: SentChanges, revision: string): Promise<ApiResult<PolicyWrite>> =>
