@@ -10,7 +10,7 @@ import { inBatches } from '../store/batches.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 
-/** What operations on alerts work with. */
+/** The services that operations on alerts use. */
 export interface AlertServices {
   readonly alerts: Pick<AlertTable, 'list'> & {
     /** Sends a message to each webhook, once. @returns why it could not be sent; null where it was. Rejects with StoreError. */

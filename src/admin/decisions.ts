@@ -19,14 +19,14 @@ import { DecisionMoney } from './decision-money.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 
-/** What lists of decisions are made with. */
+/** The services that lists of decisions use. */
 export interface DecisionReader {
   readonly records: Pick<RecordLog, 'list'>;
   sightOf(by: Principal): Sight;
   teamIdOf(text: string): string;
 }
 
-/** What operations on one decision work with. */
+/** The services that operations on one decision use. */
 export interface DecisionServices extends Pick<DecisionReader, 'sightOf'> {
   readonly gateway: Pick<Gateway, 'records' | 'past' | 'lease' | 'log'>;
   readonly store: MoneySources['store'];
@@ -236,7 +236,7 @@ export const DECISION_OPERATIONS = [
     name: 'decisions repeat',
     http: 'GET /admin/decisions/:id/repeat',
     action: 'decisions.repeat',
-    summary: 'Decide a request again by the policy in force',
+    summary: 'Decide a request again with the active policy',
     details:
       'Decides a recorded request by the policy and the health and speed of endpoints of now, as if it came from the same key at the same time of its day. It leaves no record and costs nothing. A record keeps no text: conditions on `user`, or on `metadata` that the policy did not record, find them empty, and the length of the question does not count.',
     output: f.onWire(DecisionRepeat),

@@ -27,7 +27,7 @@ import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 
-/** What operations on keys work with. */
+/** The services that operations on keys use. */
 export interface KeyServices {
   readonly keys: KeyAdmin & Pick<Keys, 'suspend' | 'resume'>;
   readonly people: People;

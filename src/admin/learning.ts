@@ -6,7 +6,7 @@ import { operationsOn } from './kit/operation.ts';
 
 type Outcomes = Pick<LearningTables['outcomes'], 'means' | 'sums'>;
 
-/** What the status of scores is made of. */
+/** The sources of the status of scores. */
 export interface LearningServices {
   /** Reads the outcomes, as they are at one moment. Rejects with StoreError. */
   outcomes<T>(read: (outcomes: Outcomes) => Promise<T>): Promise<T>;
@@ -63,7 +63,7 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
   faults: parts.textList('Always empty.', []),
 });
 
-/** What versions that learned from outcomes showed, as a server that learns nothing has it. */
+/** The members that earlier versions, which learned from outcomes, had; empty here. */
 const NOTHING_LEARNED = {
   mode: 'off' as const,
   estimator: 'learned',
@@ -74,7 +74,7 @@ const NOTHING_LEARNED = {
   faults: [],
 };
 
-/** A model’s mean of all tasks, then those of its tasks. */
+/** A model’s mean over all tasks, then its mean for each task. */
 const withAll = (byTask: readonly ScoreMean[]) => [{ ...byTask[0]!, ...sumOf(byTask), task: null }, ...byTask];
 
 function sumOf(means: readonly ScoreMean[]) {

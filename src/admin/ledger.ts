@@ -8,7 +8,7 @@ import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 
-/** What operations on the ledger work with. */
+/** The services that operations on the ledger use. */
 export interface LedgerServices {
   /** The overview of a running ledger as far as the caller may see it, or of a database. */
   overview(by: Principal): Promise<LedgerOverview>;
@@ -153,7 +153,7 @@ export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the boo
   }),
 });
 
-/** What operations on audits work with. */
+/** The services that operations on audits use. */
 export interface AuditServices {
   readonly audits: ServerAudits;
 }

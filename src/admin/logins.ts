@@ -10,7 +10,7 @@ import {
 import * as f from './kit/fields.ts';
 import { notFound, operationsOn } from './kit/operation.ts';
 
-/** What operations on logins work with. */
+/** The services that operations on logins use. */
 export interface LoginServices {
   readonly desk: LoginDesk;
 }

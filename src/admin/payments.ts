@@ -10,7 +10,7 @@ import {
 import * as f from './kit/fields.ts';
 import { notFound, operationsOn } from './kit/operation.ts';
 
-/** What operations on payments work with. */
+/** The services that operations on payments use. */
 export interface PaymentServices extends ReconcilingSource {
   readonly payments: ReconcilingSource['payments'] & Pick<PaymentTable, 'list'>;
 }

@@ -4,7 +4,7 @@ import * as parts from '../api/parts.ts';
 import * as f from './kit/fields.ts';
 import { fileName, guarded, PolicyChange, PolicyReload } from './policy-shapes.ts';
 
-/** What operations on the policy of a server answer. */
+/** The answers of operations on a server’s policy. */
 
 export const PolicyStatus = f.named('PolicyStatus', 'The active policy, and the last reload of its files.', {
   revision: parts.policyRevision,

@@ -34,7 +34,7 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
     time: Type.Optional(field.moment('When it comes; now unless stated. Readings and money are the present ones.')),
     policy: Type.Optional(field.body('The policy that decides: the active policy unless stated.', SIDE)),
   }),
-  // What is in it comes from parts whose types do not follow the schema.
+  // Its content comes from parts whose types do not follow the schema.
   output: Type.Unsafe<object>(PolicyExplanation),
   answer: 'The decision.',
   examples: {

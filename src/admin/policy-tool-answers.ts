@@ -4,7 +4,7 @@ import * as field from '../api/parts.ts';
 import * as f from './kit/fields.ts';
 import { fileName, guarded, PolicyChange } from './policy-shapes.ts';
 
-/** What the tools for policies answer. */
+/** The answers of the policy tools. */
 
 const FramedDiagnostic = Type.Composite(
   [

@@ -10,7 +10,7 @@ import { operationsOn } from './kit/operation.ts';
 import { BUNDLE, SIDE } from './policy-shapes.ts';
 import { PolicyCheck, PolicyDifference, PolicyTest } from './policy-tool-answers.ts';
 
-/** What the tools work with. A command judges a policy of a folder, and answers with the same shapes. */
+/** The services that policy tools use. A command checks a policy folder and returns the same shapes. */
 export interface ToolServices {
   readonly desk: PolicyDesk;
 }

@@ -25,7 +25,7 @@ import { operationsOn, TextAnswer } from './kit/operation.ts';
 import * as answers from './policy-answers.ts';
 import { CHANGES, FILES, PolicyReload } from './policy-shapes.ts';
 
-/** What operations on the policy of a server work with. */
+/** The services that operations on a server’s policy use. */
 export interface PolicyServices {
   readonly policy: PolicyAdmin;
   readonly desk: WritableDesk & ExplanationDesk;

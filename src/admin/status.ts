@@ -210,7 +210,7 @@ export const showCluster = operationsOn<ClusterServices>()({
   },
 });
 
-/** What the status of a server is made of, which only the running process knows. */
+/** The sources of a server’s status. Only the running process has them. */
 export interface StatusServices extends ClusterServices {
   readonly health: Pick<Health, 'samples'>;
   instance(by: Principal): Instance;

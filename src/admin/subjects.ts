@@ -13,7 +13,7 @@ import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 
-/** What operations on subjects of tokens work with. */
+/** The services that operations on subjects of tokens use. */
 export interface SubjectServices {
   subjects(): SubjectSource;
 }

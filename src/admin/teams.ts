@@ -11,7 +11,7 @@ import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 
-/** What operations on teams and users work with. */
+/** The services that operations on teams and users use. */
 export interface PeopleServices extends PeopleDesk {
   /** What is spent of budgets, as a running server has it, or as the database has it. */
   usesOf(holder: BudgetHolder, budgets: readonly KeyBudget[], now: number): Promise<readonly BudgetUse[]>;

@@ -10,7 +10,7 @@ import { TRAIL_ACTIONS, TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailHead, type Trail
 import * as f from './kit/fields.ts';
 import { notFound, type Operation, operationsOn } from './kit/operation.ts';
 
-/** What operations read the trail with. */
+/** The services that operations on the trail use. */
 export interface TrailReader {
   readonly store: { readonly trail: Pick<TrailTable, 'list'> };
 }

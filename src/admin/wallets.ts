@@ -15,7 +15,7 @@ import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import { Payment, shownPayment, walletAddress } from './payments.ts';
 import * as terms from './terms.ts';
 
-/** What operations on wallets work with. */
+/** The services that operations on wallets use. */
 export interface WalletServices {
   readonly wallets: WalletSource;
 }
@@ -83,6 +83,7 @@ async function status({ by }: Call, source: WalletSource, address: string, isKno
 /** The text is not repeated: somebody may have put a key in its place. */
 const addressIn = ({ id }: Call): string => addressOf(id) ?? notFound(`The address of a wallet is ${ADDRESS_FORM}.`);
 
+const note = f.optional(terms.keptText('A note, stored with it.', 'abuse, ticket 88'));
 const ANSWER = { output: WalletStatus, answer: 'The wallet.' } as const;
 
 /** `/admin/wallets` and `signalbox wallets`: the wallets of agents that pay. */
@@ -126,7 +127,7 @@ export const WALLET_OPERATIONS = [
     summary: 'Block a wallet',
     details:
       'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
-    input: f.body('Why.', { note: f.optional(terms.keptText('A note, stored with it.', 'abuse, ticket 88')) }),
+    input: f.body('Why.', { note }),
     ...ANSWER,
     differs: { is_blocked: true },
     examples: { plain: { summary: 'With the reason', value: { note: 'abuse, ticket 88' } } },
@@ -162,7 +163,7 @@ export const WALLET_OPERATIONS = [
       'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',
     input: f.body('A change of the balance.', {
       credits: terms.addedCredits,
-      note: f.optional(terms.keptText('A note, stored with it.', 'abuse, ticket 88')),
+      note,
     }),
     ...ANSWER,
     examples: {

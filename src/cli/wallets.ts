@@ -10,7 +10,7 @@ import { requireLedger } from './keys/command.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
 import type { CommandOutput } from './result.ts';
 
-/** A database with wallets, opened beside a server. */
+/** A database with wallets, which a server may also have open. */
 interface WalletCommand extends Pick<WalletSource, 'blocklist' | 'log' | 'now'> {
   readonly store: OpenStore;
   readonly keys: Keys;

@@ -204,7 +204,7 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'unknown_field',
 ];
 
-/** Errors of what decides by a whole request, beyond those of its body. */
+/** Errors of operations that decide a whole request, besides errors of its body. */
 export const DECISION_ERRORS: readonly ErrorCode[] = [
   'unsupported_parameter',
   'model_not_found',

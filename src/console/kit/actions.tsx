@@ -47,7 +47,7 @@ export async function act<Answer>(
 export interface Change {
   /** A verb. Two changes of the same place, such as "Suspend" and "Resume", are one button whose label changes: see `slot`. */
   readonly label: string;
-  /** The whole name for screen readers, where the label stands in each row of a table. */
+  /** The full name for screen readers, if the label is repeated in each row of a table. */
   readonly name?: string;
   /** What the role must include; absent where the caller has checked it. */
   readonly action?: Action;

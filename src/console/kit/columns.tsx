@@ -6,7 +6,7 @@ import { nameOfMember, show } from './show.tsx';
 
 /** A column of a table. One of `of`, `name`, `count`, `money`, `figures` or `cell` says what it shows. */
 export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
-  /** A noun; that of the member unless stated. */
+  /** The heading, a noun. By default it is the name of the member. */
   readonly head?: string;
   /** The member that it shows and sorts by. */
   readonly of?: keyof Row & string;

@@ -79,7 +79,7 @@ function put(body: Record<string, unknown>, [name = '', ...rest]: readonly strin
 }
 
 /**
- * A draft on a newer version of what it changes: a member that was typed stays, the others are those of now.
+ * A draft on a newer version of what it changes: members that were typed stay, and the others have their current values.
  * @param base the version that the draft began from
  */
 export const rebased = (draft: Draft, base: Draft, now: Draft): Draft =>
