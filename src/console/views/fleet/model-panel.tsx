@@ -1,9 +1,9 @@
-import type { ComponentChildren } from 'preact';
 import { inColumn } from '../../design/column.ts';
-import { figure, percent, price, type WrittenFigure } from '../../design/format.ts';
+import { figure, percent, price } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Table } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
+import { type Fact, Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import {
@@ -25,28 +25,30 @@ interface ModelPanelProps {
 
 /** One model: its price, what it can do, its quality by task, and who may use it. */
 export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
-  const { id, owned_by, max_input_tokens, max_tokens, operations, abilities, selectors, pattern } = model;
+  const { id } = model;
   const isOfAll = isWildcard(model);
-  const unknown = isOfAll ? 'depends on the model' : 'not known';
   return (
     <Panel title={id} closeHref={hrefWith({ open: null })}>
       <div class="stack">
-        <dl class="facts">
-          <Fact name="Provider">{owned_by}</Fact>
-          {aliases.length > 0 && <Fact name="Also called">{aliases.join(', ')}</Fact>}
-          {pattern !== null && !isOfAll && <Fact name="Wildcard">{pattern}</Fact>}
-          <Prices model={model} />
-          <Fact name="Context">
-            {max_input_tokens === null ? unknown : `${figure(max_input_tokens).exact} tokens of input and output`}
-          </Fact>
-          {max_tokens !== null && <Fact name="Longest answer">{figure(max_tokens).exact} tokens</Fact>}
-          <Fact name="Is for">{operations.join(', ')}</Fact>
-          {isOfAll || <Fact name="Can">{abilities.length === 0 ? 'text alone' : abilities.join(', ')}</Fact>}
-          <Fact name="Selectors">
-            {selectors.length === 0 ? 'none: requests must name the model' : selectors.join(', ')}
-          </Fact>
-          {holders && <Fact name="Who may use it">{accessText(model, holders)}</Fact>}
-        </dl>
+        <Facts
+          of={model}
+          facts={[
+            ['Provider', 'owned_by'],
+            ['Also called', () => aliases.join(', ')],
+            ['Wildcard', ({ pattern }) => (isOfAll ? null : pattern)],
+            ...priceFacts(model),
+            [
+              'Context',
+              ({ max_input_tokens: most }) => most !== null && `${figure(most).exact} tokens of input and output`,
+              isOfAll ? 'depends on the model' : 'not known',
+            ],
+            ['Longest answer', ({ max_tokens: most }) => most !== null && `${figure(most).exact} tokens`],
+            ['Is for', 'operations'],
+            ['Can', ({ abilities }) => !isOfAll && (abilities.join(', ') || 'text alone')],
+            ['Selectors', 'selectors', 'none: requests must name the model'],
+            ['Who may use it', () => holders && accessText(model, holders)],
+          ]}
+        />
         {holders && <Lists model={model} holders={holders} />}
         <Quality quality={model.quality} />
         {reachOfViewer('decisions.list') !== null && !isOfAll && (
@@ -59,13 +61,6 @@ export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
   );
 }
 
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-);
-
 type Price = NonNullable<ModelLine['price']>;
 
 const ratesOf = ({ input_usd, cached_input_usd, output_usd }: Price | Price['tiers'][number]) => ({
@@ -75,71 +70,55 @@ const ratesOf = ({ input_usd, cached_input_usd, output_usd }: Price | Price['tie
 });
 
 /** The price of usual prompts, then of longer ones. All figures have one format. */
-function Prices({ model }: { readonly model: ModelLine }) {
+function priceFacts(model: ModelLine): readonly Fact<ModelLine>[] {
   const { price: of } = model;
-  if (of === null) return isWildcard(model) ? <Fact name="Price">depends on the model</Fact> : null;
-  const tiers = [of, ...of.tiers].map(ratesOf);
-  const write = inColumn(tiers.flatMap((rates) => Object.values(rates)));
-  const [usual = ratesOf(of), ...longer] = tiers;
-  return (
-    <>
-      {Object.entries(usual).map(([name, rate]) => (
-        <Fact key={name} name={name}>
-          <Written value={write(rate)} /> <span class="dim">per 1M tokens</span>
-        </Fact>
-      ))}
-      {longer.map((rates, at) => (
-        <Fact key={at} name={`Prompts over ${figure(of.tiers[at]?.over_input_tokens ?? null).exact} tokens`}>
-          <Tier rates={rates} write={write} />
-        </Fact>
-      ))}
-      {Number(of.per_request_usd) > 0 && (
-        <Fact name="Each request">
-          <Written value={price(of.per_request_usd)} />
-        </Fact>
-      )}
-      {isWildcard(model) && <Fact name="Applies to">each model that has no other price</Fact>}
-    </>
-  );
+  if (of === null) return isWildcard(model) ? [['Price', () => 'depends on the model']] : [];
+  const write = inColumn([of, ...of.tiers].flatMap((one) => Object.values(ratesOf(one))));
+  const unit = <span class="dim">per 1M tokens</span>;
+  return [
+    ...Object.entries(ratesOf(of)).map(
+      ([name, rate]): Fact<ModelLine> => [
+        name,
+        () => (
+          <>
+            <Written value={write(rate)} /> {unit}
+          </>
+        ),
+      ],
+    ),
+    ...of.tiers.map(
+      (tier): Fact<ModelLine> => [
+        `Prompts over ${figure(tier.over_input_tokens).exact} tokens`,
+        () => (
+          <>
+            {Object.entries(ratesOf(tier)).map(([name, rate], place) => (
+              <span key={name}>
+                {place > 0 && ', '}
+                <Written value={write(rate)} /> {name.toLowerCase()}
+              </span>
+            ))}{' '}
+            {unit}
+          </>
+        ),
+      ],
+    ),
+    ['Each request', () => Number(of.per_request_usd) > 0 && <Written value={price(of.per_request_usd)} />],
+    ['Applies to', () => isWildcard(model) && 'each model that has no other price'],
+  ];
 }
-
-interface TierProps {
-  readonly rates: Readonly<Record<string, WrittenFigure>>;
-  readonly write: ReturnType<typeof inColumn>;
-}
-
-/** `$30.00 input, $30.00 cached input, $120.00 output per 1M tokens`. */
-const Tier = ({ rates, write }: TierProps) => (
-  <>
-    {Object.entries(rates).map(([name, rate], at) => (
-      <span key={name}>
-        {at > 0 && ', '}
-        <Written value={write(rate)} /> {name.toLowerCase()}
-      </span>
-    ))}{' '}
-    <span class="dim">per 1M tokens</span>
-  </>
-);
-
-const PAGES = { team: '/people/teams', member: '/people/members', key: '/people/keys' } as const;
 
 /** The teams, members and keys whose lists name the model, and those whose lists do not. */
 function Lists({ model, holders }: { readonly model: ModelLine; readonly holders: ModelHolders }) {
   const { listed, leftOut } = accessOf(model, holders);
   return (
-    <dl class="facts">
-      {listed.length > 0 && (
-        <Fact name="Listed by">
-          <HolderLinks of={listed} />
-        </Fact>
-      )}
-      {leftOut.length > 0 && (
-        <Fact name="Left out by">
-          <HolderLinks of={leftOut} />
-        </Fact>
-      )}
-      {holders.hasMore && <Fact name="Not shown">more keys have lists of their own; People shows each of them</Fact>}
-    </dl>
+    <Facts
+      of={holders}
+      facts={[
+        ['Listed by', () => listed.length > 0 && <HolderLinks of={listed} />],
+        ['Left out by', () => leftOut.length > 0 && <HolderLinks of={leftOut} />],
+        ['Not shown', ({ hasMore }) => hasMore && 'more keys have lists of their own; People shows each of them'],
+      ]}
+    />
   );
 }
 
@@ -148,7 +127,7 @@ const HolderLinks = ({ of }: { readonly of: readonly ModelHolder[] }) => (
     {of.map(({ kind, id, name }, at) => (
       <span key={`${kind} ${id}`}>
         {at > 0 && ', '}
-        {kind} <a href={hrefOf(`${PAGES[kind]}/${id}`)}>{name}</a>
+        {kind} <a href={hrefOf(`/people/${kind}s/${id}`)}>{name}</a>
       </span>
     ))}
   </>
@@ -173,7 +152,7 @@ function Quality({ quality }: Pick<ModelLine, 'quality'>) {
         keyOf={([task]) => task}
         columns={[
           { id: 'task', head: 'Task', cell: ([task]) => task },
-          { id: 'share', head: 'Quality', isFigure: true, phone: 'fact', figures: ([, share]) => [percent(share)] },
+          { id: 'share', head: 'Quality', phone: 'fact', figure: ([, share]) => percent(share) },
         ]}
       />
       <p class="table-foot">{BASES[quality.basis]}</p>

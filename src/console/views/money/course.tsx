@@ -5,7 +5,7 @@ import { Empty } from '../../design/states.tsx';
 import { TERMS } from '../../design/terms.ts';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
-import { knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { axisOf, type TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
 /** Lines beside that of all others. */
@@ -53,11 +53,9 @@ export function Course({ report }: { readonly report: TrafficReport }) {
     <Lines
       heading={courseSentence(report)}
       label="Spend"
-      times={report.times.map((time) => Date.parse(time))}
+      {...axisOf(report)}
       lines={uniquelyNamed(lines)}
       write={usd}
-      pendingFrom={pendingFrom(report)}
-      knownFrom={knownFrom(report)}
     />
   );
 }

@@ -7,9 +7,10 @@ import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
 import { TERMS } from '../../design/terms.ts';
 import { range } from '../../shell/range.ts';
-import { hrefOf, param, setParams } from '../../shell/router.ts';
+import { param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { isToldApart, knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { axisOf, isToldApart, type TrafficReport } from '../../shell/traffic.ts';
+import { SendOne } from '../requests/list.tsx';
 import {
   bucketsOf,
   type ChartDimension,
@@ -56,22 +57,15 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
             report.total.whole.requests === 0 ? (
               <Empty title={`No requests in the ${range.value.label.toLowerCase()}`}>
                 Send a request to <code>/v1/chat/completions</code> with a key, or choose a longer time.
-                {reachOfViewer('playground.send') !== null && (
-                  <>
-                    {' '}
-                    <a href={hrefOf('/playground')}>Send one in the playground</a>
-                  </>
-                )}
+                <SendOne />
               </Empty>
             ) : (
               <Lines
                 heading={headingOf(measure, report)}
                 label={MEASURES[measure].label}
-                times={report.times.map((time) => Date.parse(time))}
+                {...axisOf(report)}
                 lines={linesOf(measure, report)}
                 write={MEASURES[measure].write}
-                pendingFrom={pendingFrom(report)}
-                knownFrom={knownFrom(report)}
               />
             )
           }
@@ -85,11 +79,7 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
   const perCredit = usdPerCredit(report);
   if (report.by === null) {
     const { label } = MEASURES[measure];
-    const line = {
-      name: label,
-      mark: 'mark-accent',
-      values: bucketsOf(measure, report.total, perCredit),
-    };
+    const line = { name: label, mark: 'mark-accent', values: bucketsOf(measure, report.total, perCredit) };
     if (measure !== 'spend') return [line];
     const { credits, saved_credits: saved } = report.total.buckets;
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
@@ -102,8 +92,7 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
     values: bucketsOf(measure, series, perCredit),
   }));
   // Medians and speeds of "other" cannot be told from sums.
-  const hasOther = report.other !== null && (measure === 'spend' || measure === 'requests' || measure === 'errors');
-  if (!hasOther || report.other === null) return lines;
+  if (!report.other || measure === 'ttft' || measure === 'speed') return lines;
   return [...lines, { name: 'other', mark: markOf(''), values: bucketsOf(measure, report.other, perCredit) }];
 }
 
@@ -111,42 +100,35 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
 function headingOf(measure: MeasureName, report: TrafficReport): string {
   const { whole } = report.total;
   const named = report.series.filter(({ whole: part }) => part.requests > 0);
-  const most = named.toSorted((one, other) => other.whole.credits - one.whole.credits)[0];
+  const most = (of: (line: typeof whole) => number | null) =>
+    named.toSorted((one, other) => (of(other.whole) ?? 0) - (of(one.whole) ?? 0))[0];
+  const isSeveral = named.length > 1;
   switch (measure) {
     case 'spend': {
-      const mostly =
-        most && whole.credits > 0
-          ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it ${most.name}`
-          : '';
+      const first = most(({ credits }) => credits);
       const saved = whole.saved_credits > 0 ? `, ${usd(whole.saved_usd).short} below the baseline` : '';
-      return `${usd(whole.usd).short} were spent${mostly || saved}.`;
+      const share = first && whole.credits > 0 && Math.round((first.whole.credits / whole.credits) * 100) / 100;
+      return `${usd(whole.usd).short} were spent${first && share ? `, ${percent(share).short} of it ${first.name}` : saved}.`;
     }
     case 'requests':
       return `${figure(whole.requests).short} requests were made.`;
     case 'errors': {
-      const worst = named.toSorted(
-        (one, other) =>
-          (ratio(other.whole.errors, other.whole.requests) ?? 0) - (ratio(one.whole.errors, one.whole.requests) ?? 0),
-      )[0];
+      const worst = most(({ errors, requests }) => ratio(errors, requests));
       if (whole.errors === 0) return 'No request failed.';
       const where = worst ? `, most often with ${worst.name}` : '';
       return `${figure(whole.errors).short} of ${figure(whole.requests).short} requests failed, ${percent(ratio(whole.errors, whole.requests)).short}${where}.`;
     }
     case 'ttft': {
-      const slowest = named.toSorted((one, other) => (other.whole.ttft_ms.p50 ?? 0) - (one.whole.ttft_ms.p50 ?? 0))[0];
-      const what = `Half of the answers begin within ${duration(whole.ttft_ms.p50).short}`;
-      return slowest && named.length > 1
-        ? `${what}; ${slowest.name} is the slowest with ${duration(slowest.whole.ttft_ms.p50).short}.`
-        : `${what}.`;
+      const slowest = most(({ ttft_ms }) => ttft_ms.p50);
+      const more =
+        isSeveral && `; ${slowest?.name} is the slowest with ${duration(slowest?.whole.ttft_ms.p50 ?? null).short}`;
+      return `Half of the answers begin within ${duration(whole.ttft_ms.p50).short}${more || ''}.`;
     }
     case 'speed': {
-      const fastest = named.toSorted(
-        (one, other) => (other.whole.tokens_per_second ?? 0) - (one.whole.tokens_per_second ?? 0),
-      )[0];
-      const what = `Answers stream ${figure(whole.tokens_per_second).short} tokens a second`;
-      return fastest && named.length > 1
-        ? `${what}; ${fastest.name} is the fastest with ${figure(fastest.whole.tokens_per_second).short}.`
-        : `${what}.`;
+      const fastest = most(({ tokens_per_second }) => tokens_per_second);
+      const more =
+        isSeveral && `; ${fastest?.name} is the fastest with ${figure(fastest?.whole.tokens_per_second ?? null).short}`;
+      return `Answers stream ${figure(whole.tokens_per_second).short} tokens a second${more || ''}.`;
     }
   }
 }
