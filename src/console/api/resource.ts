@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Query, queryText } from './base.ts';
 import { forgetAnswers, read } from './client.ts';
 import type { ApiFailure } from './failure.ts';
@@ -154,4 +154,23 @@ export function renewAll(prefix: string): void {
 export function forgetAll(): void {
   entries.clear();
   forgetAnswers();
+}
+
+/** Code that comes when it is needed. @param load the same function at each drawing; null while it is not needed */
+export function useCode<Code>(load: (() => Promise<Code>) | null) {
+  const [code, setCode] = useState<Code | null>(null);
+  const [isFailed, setFailed] = useState(false);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let isWanted = true;
+    setFailed(false);
+    load?.().then(
+      (loaded) => isWanted && setCode(() => loaded),
+      () => isWanted && setFailed(true),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [load, turn]);
+  return { code, isFailed, retry: () => setTurn((now) => now + 1) };
 }

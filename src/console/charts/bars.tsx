@@ -1,5 +1,5 @@
 import type { WrittenFigure } from '../design/format.ts';
-import { marksOf } from '../design/marks.ts';
+import { inkOf, marksOf } from '../design/marks.ts';
 import { ChartFrame } from './frame.tsx';
 
 interface Bar {
@@ -22,7 +22,7 @@ export function Bars({ heading, label, bars: given, write }: BarsProps) {
   const rank = ({ markedBy, value }: Bar) => (markedBy === '' ? -1 : value);
   const bars = given.toSorted((one, other) => rank(other) - rank(one));
   const total = bars.reduce((sum, { value }) => sum + value, 0);
-  const colourOf = marksOf(bars.map(({ markedBy }) => markedBy));
+  const markOf = marksOf(bars.map(({ markedBy }) => markedBy));
   const shareOf = (value: number): number => (total === 0 ? 0 : value / total);
   return (
     <ChartFrame
@@ -39,7 +39,7 @@ export function Bars({ heading, label, bars: given, write }: BarsProps) {
             <span class="figure" title={write(value).exact}>
               {write(value).short} <span class="dim">· {shareText(shareOf(value)).short}</span>
             </span>
-            <ShareBar className={colourOf(markedBy)} share={shareOf(value)} />
+            <ShareBar mark={markOf(markedBy)} share={shareOf(value)} />
           </div>
         ))}
       </div>
@@ -54,7 +54,8 @@ const shareText = (share: number): WrittenFigure => {
 };
 
 interface ShareBarProps {
-  readonly className: string;
+  /** By `marksOf`, or the name of another token. */
+  readonly mark: string;
   /** 0 to 1 of the width; more is cut. */
   readonly share: number;
   /** A mark on it, 0 to 1. */
@@ -62,8 +63,8 @@ interface ShareBarProps {
 }
 
 /** One bar from zero, as wide as its place. */
-export const ShareBar = ({ className, share, limit }: ShareBarProps) => (
-  <svg class={className} width="100%" height="8" aria-hidden="true">
+export const ShareBar = ({ mark, share, limit }: ShareBarProps) => (
+  <svg style={inkOf(mark)} width="100%" height="8" aria-hidden="true">
     <rect class="bar-track" width="100%" height="8" rx="2" />
     <rect width={`${Math.max(0, Math.min(1, share)) * 100}%`} height="8" rx="2" fill="currentColor" />
     {limit !== undefined && limit <= 1 && <rect x={`${limit * 100}%`} width="2" height="8" fill="var(--ink)" />}

@@ -1,5 +1,6 @@
 import { Explained } from '../design/explained.tsx';
 import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import { inkOf } from '../design/marks.ts';
 import type { TermName } from '../design/terms.ts';
 import { Plot } from './frame.tsx';
 import { pathOf, type Scale, scaled, ticksTo } from './scale.ts';
@@ -116,7 +117,7 @@ const dashed = (lines: readonly ChartLine[]): readonly DashedLine[] =>
   }));
 
 const LineKey = ({ line: { mark, dash } }: { readonly line: DashedLine }) => (
-  <svg class={mark} width="16" height="8" aria-hidden="true">
+  <svg style={inkOf(mark)} width="16" height="8" aria-hidden="true">
     <path d="M0 4H16" stroke="currentColor" stroke-width="2" stroke-dasharray={dash} />
   </svg>
 );
@@ -134,7 +135,7 @@ function LinePath({ line: { mark, dash, values }, x, y, pendingFrom, at }: LineP
   // A value between two gaps has no line to be seen by.
   const isAlone = (bucket: number) => (values[bucket - 1] ?? null) === null && (values[bucket + 1] ?? null) === null;
   return (
-    <g class={mark} stroke="currentColor" fill="currentColor">
+    <g style={inkOf(mark)} stroke="currentColor" fill="currentColor">
       <path class="chart-line" stroke-dasharray={dash} d={pathOf(values.slice(0, pendingFrom), x, y)} />
       <path
         class="chart-line chart-pending"

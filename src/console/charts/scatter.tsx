@@ -1,5 +1,5 @@
 import type { WrittenFigure } from '../design/format.ts';
-import { marksOf } from '../design/marks.ts';
+import { inkOf, marksOf } from '../design/marks.ts';
 import { Plot } from './frame.tsx';
 import { logTicks, paretoFront, type Scale, scaled } from './scale.ts';
 
@@ -118,7 +118,7 @@ interface CircleProps {
 }
 
 const ScatterCircle = ({ point, x, y, radius, mark, isShown, isRight }: CircleProps) => (
-  <g class={mark}>
+  <g style={inkOf(mark)}>
     <circle
       cx={x}
       cy={y}

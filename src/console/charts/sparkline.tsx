@@ -1,17 +1,12 @@
 import { pathOf, scaled } from './scale.ts';
 
-interface SparklineProps {
-  readonly values: readonly (number | null)[];
-  readonly className?: string;
-}
-
 /** The shape of a row's last while, beside its figure: it has no axes, so the row says the numbers. */
-export function Sparkline({ values, className = 'mark-accent' }: SparklineProps) {
+export function Sparkline({ values }: { readonly values: readonly (number | null)[] }) {
   const x = scaled(0, Math.max(1, values.length - 1), 2, 94);
   const y = scaled(0, Math.max(1e-12, ...values.map((value) => value ?? 0)), 22, 2);
   return (
-    <svg class={`sparkline ${className}`} viewBox="0 0 96 24" aria-hidden="true">
-      <path class="chart-line" d={pathOf(values, x, y)} stroke="currentColor" />
+    <svg class="sparkline" viewBox="0 0 96 24" aria-hidden="true">
+      <path class="chart-line" d={pathOf(values, x, y)} stroke="var(--accent)" />
     </svg>
   );
 }

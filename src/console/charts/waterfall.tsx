@@ -1,4 +1,5 @@
 import { duration } from '../design/format.ts';
+import { inkOf } from '../design/marks.ts';
 import { Plot } from './frame.tsx';
 import { scaled, ticksTo } from './scale.ts';
 
@@ -9,7 +10,7 @@ export interface WaterfallSpan {
   readonly endMs: number;
   /** The first token, within it; null for none. */
   readonly firstTokenMs: number | null;
-  readonly tone: 'accent' | 'bad' | 'other';
+  readonly tone: 'accent' | 'bad' | 'mark-other';
   /** Beside the name: "failed: timeout". */
   readonly note: string;
 }
@@ -70,7 +71,7 @@ export function Waterfall({ heading, spans }: { readonly heading: string; readon
                 ...{ height: row === at ? 12 : 10, rx: 2, fill: 'currentColor' },
               });
               return (
-                <g key={row} class={`mark-${tone}`}>
+                <g key={row} style={inkOf(tone)}>
                   <text class="chart-name" x={Math.min(x(startMs), width * 0.6)} y={TOP + row * ROW + 14}>
                     {name} <tspan fill="var(--dim)">{note}</tspan>
                   </text>

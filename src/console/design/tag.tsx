@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { inkOf } from './marks.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet';
 
@@ -31,7 +32,7 @@ export function NamedState({ name, of }: { readonly name: string; readonly of: S
 
 /** The colour of a model, before its name. @param mark by `markOf` */
 export const Dot = ({ mark }: { readonly mark: string }) => (
-  <svg class={mark} width="8" height="8" aria-hidden="true">
+  <svg style={inkOf(mark)} width="8" height="8" aria-hidden="true">
     <circle cx="4" cy="4" r="4" fill="currentColor" />
   </svg>
 );

@@ -9,10 +9,15 @@ import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
-import { type DegradedProvider, degradedProviders, degradedText } from '../../shell/degraded.ts';
+import {
+  type DegradedProvider,
+  degradedProviders,
+  degradedText,
+  slowProviders,
+  timesSlower,
+} from '../../shell/providers.ts';
 import { range } from '../../shell/range.ts';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
-import { slowProviders, timesSlower } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import {
   attemptsOf,
@@ -153,7 +158,7 @@ const columnsOf = (
           <span class="dim">none</span>
         ) : (
           <span class="fleet-lane">
-            <ShareBar className={markOf(line[of])} share={attemptsOf(line) / total} />
+            <ShareBar mark={markOf(line[of])} share={attemptsOf(line) / total} />
             <span class="figure">{percentInColumn(attemptsOf(line) / total).short}</span>
           </span>
         ),

@@ -2,7 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { duration, figure, percent, plural } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
-import { attemptsIn, degradedProviders } from '../../shell/degraded.ts';
+import { attemptsIn, degradedProviders } from '../../shell/providers.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { isSick } from './endpoint-words.tsx';
 

@@ -24,7 +24,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   const perCredit = usdPerCredit(report);
   const inUsd = (values: readonly number[]) => values.map((credits) => credits * perCredit);
   const shown = series.slice(0, LINES);
-  const spent = { name: 'Spend', mark: 'mark-accent', values: inUsd(total.buckets.credits) };
+  const spent = { name: 'Spend', mark: 'accent', values: inUsd(total.buckets.credits) };
   const baseline = {
     name: TERMS.baseline.word,
     term: 'baseline' as const,

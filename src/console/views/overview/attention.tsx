@@ -8,9 +8,8 @@ import { duration } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Coded, When } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
-import { type DegradedProvider, degradedText } from '../../shell/degraded.ts';
+import { type DegradedProvider, degradedText, type SlowProvider, timesSlower } from '../../shell/providers.ts';
 import { hrefOf } from '../../shell/router.ts';
-import { type SlowProvider, timesSlower } from '../../shell/slow.ts';
 import { isSick } from '../fleet/endpoint-words.tsx';
 import { emptyAt, type FundUsage, fundHref, fundKey, fundName } from './budgets.tsx';
 

@@ -79,7 +79,7 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
   const perCredit = usdPerCredit(report);
   if (report.by === null) {
     const { label } = MEASURES[measure];
-    const line = { name: label, mark: 'mark-accent', values: bucketsOf(measure, report.total, perCredit) };
+    const line = { name: label, mark: 'accent', values: bucketsOf(measure, report.total, perCredit) };
     if (measure !== 'spend') return [line];
     const { credits, saved_credits: saved } = report.total.buckets;
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);

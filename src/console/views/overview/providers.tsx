@@ -5,9 +5,8 @@ import { duration, figure } from '../../design/format.ts';
 import { Empty } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { NamedState, State } from '../../design/tag.tsx';
-import { type DegradedProvider, degradedProviders, degradedText } from '../../shell/degraded.ts';
+import { type DegradedProvider, degradedProviders, degradedText, type SlowProvider } from '../../shell/providers.ts';
 import { hrefOf } from '../../shell/router.ts';
-import type { SlowProvider } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { Degraded, ENDPOINT_STATES, type EndpointLine, isSick } from '../fleet/endpoint-words.tsx';
 

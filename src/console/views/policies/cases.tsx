@@ -15,11 +15,7 @@ import { type ToolAnswer, useTool } from './tools.ts';
 type Results = ToolAnswer<'test'>;
 type CaseResult = Results['cases'][number];
 
-const STATUSES: StateWords = {
-  failed: ['bad', 'Failed'],
-  not_run: ['quiet', 'Did not run'],
-  holds: ['good', 'Holds'],
-};
+const STATUSES: StateWords = { failed: ['bad', 'Failed'], not_run: ['quiet', 'Did not run'], holds: ['good', 'Holds'] };
 const OPTIONS = [
   { value: '', label: 'All' },
   ...Object.entries(STATUSES).map(([value, [, label]]) => ({ value, label })),

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { useCode } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Skeleton } from '../../design/states.tsx';
 import type { PolicyEditor } from './editor/open.ts';
@@ -7,26 +8,9 @@ import { waysTaken } from './places.ts';
 import type { FileDiagnostic } from './tools.ts';
 
 const loadCode = () => import('./editor/open.ts');
-type EditorCode = Awaited<ReturnType<typeof loadCode>>;
 
 /** The code of the editor, which comes when the first one opens. */
-export function useEditorCode(): { readonly code: EditorCode | null; readonly failed: boolean; retry(): void } {
-  const [code, setCode] = useState<EditorCode | null>(null);
-  const [failed, setFailed] = useState(false);
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    let isWanted = true;
-    setFailed(false);
-    loadCode().then(
-      (loaded) => isWanted && setCode(loaded),
-      () => isWanted && setFailed(true),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [turn]);
-  return { code, failed, retry: () => setTurn((now) => now + 1) };
-}
+export const useEditorCode = () => useCode(loadCode);
 
 interface CodePlaceProps {
   readonly host: RefObject<HTMLDivElement | null>;
@@ -35,16 +19,16 @@ interface CodePlaceProps {
 }
 
 /** The place of an editor, and the states before it is there. */
-export const CodePlace = ({ host, editor: { code, failed, retry }, rows }: CodePlaceProps) => (
+export const CodePlace = ({ host, editor: { code, isFailed, retry }, rows }: CodePlaceProps) => (
   <>
-    {failed && (
+    {isFailed && (
       <div class="state" role="alert">
         <p class="state-title">The editor did not load</p>
         <p>Its code did not arrive. After an upgrade, reload the page.</p>
         <Button onClick={retry}>Try again</Button>
       </div>
     )}
-    {!code && !failed && <Skeleton rows={rows} />}
+    {!code && !isFailed && <Skeleton rows={rows} />}
     <div class="policies-code" ref={host} hidden={!code} />
   </>
 );

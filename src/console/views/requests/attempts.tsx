@@ -61,7 +61,7 @@ function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
     if (startMs === null) return null;
     if (spans.length === 0) {
       const decided = { name: 'Admit, decide and hold', startMs: 0, endMs: startMs, firstTokenMs: null } as const;
-      spans.push({ ...decided, tone: 'other', note: duration(startMs).short });
+      spans.push({ ...decided, tone: 'mark-other', note: duration(startMs).short });
     }
     spans.push({
       ...{ name: `${model} at ${provider}`, startMs, endMs: startMs + ms, tone: failure === null ? 'accent' : 'bad' },

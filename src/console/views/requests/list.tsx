@@ -31,12 +31,7 @@ const COLUMNS: readonly TableColumn<Row>[] = [
   { id: 'model', head: 'Model', phone: 'main', cell: (row) => <Model row={row} /> },
   { id: 'key', head: 'Key', phone: 'third', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
   { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task} /> },
-  {
-    id: 'status',
-    head: 'Status',
-    phone: 'second',
-    cell: ({ status }) => <NamedState name={status} of={STATUSES} />,
-  },
+  { id: 'status', head: 'Status', phone: 'second', cell: ({ status }) => <NamedState name={status} of={STATUSES} /> },
   { id: 'tokens', head: 'Tokens out', figure: ({ output_tokens }) => figure(output_tokens) },
   { id: 'first', head: 'First token', figure: ({ first_part_ms }) => duration(first_part_ms) },
   { id: 'took', head: 'Took', figure: ({ total_ms }) => duration(total_ms) },
