@@ -110,7 +110,7 @@ export function useResource<Path extends ReadPath>(
     if (!isWanted) return;
     entry.users += 1;
     if (!entry.isFresh) void entry.renew();
-    const stop = every === null ? () => {} : whileSeen(every, () => void entry.renew());
+    const stop = whileSeen(every, () => void entry.renew());
     return () => {
       stop();
       entry.leave();
@@ -125,8 +125,9 @@ export function useResource<Path extends ReadPath>(
   return { ...state, data: before.data };
 }
 
-/** Calls in a rhythm while the page is seen, and at once when it comes back into sight. @returns stops it */
-export function whileSeen(ms: number, work: () => void): () => void {
+/** Calls in a rhythm while the page is seen, and at once when it comes back into sight. @param ms null for never @returns stops it */
+export function whileSeen(ms: number | null, work: () => void): () => void {
+  if (ms === null) return () => {};
   let last = Date.now();
   const tick = () => {
     if (document.hidden || Date.now() - last < ms * 0.9) return;

@@ -1,19 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
-import { FigureTable } from '../design/figure-table.tsx';
-import type { WrittenFigure } from '../design/format.ts';
-
-/** The figures of a chart as a table: a row for each point. */
-export interface ChartTwin {
-  readonly heads: readonly string[];
-  readonly rows: readonly { readonly name: string; readonly cells: readonly WrittenFigure[] }[];
-}
+import { FigureTable, type FigureTableProps } from '../design/figure-table.tsx';
 
 interface ChartFrameProps {
   /** A sentence with the answer in it: "Spend is 12 % above last week, mostly team search." */
   readonly heading: string;
-  readonly twin: ChartTwin;
+  /** The figures of the chart as a table: a row for each point. */
+  readonly twin: FigureTableProps;
   readonly children: ComponentChildren;
 }
 

@@ -10,7 +10,7 @@ export interface FigureRow {
   readonly isSum?: boolean | undefined;
 }
 
-interface FigureTableProps {
+export interface FigureTableProps {
   /** What it lists, for screen readers; absent where the place around it says it. */
   readonly label?: string;
   /** Of the names, and of each column of figures. */

@@ -25,7 +25,7 @@ export function SignIn() {
     <main class="door">
       <div class="card">
         <div class="stack-tight">
-          <p class="door-name dim">
+          <p class="row dim">
             <Logo /> Signalbox
           </p>
           <h1>Sign in</h1>

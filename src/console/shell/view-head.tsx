@@ -61,7 +61,7 @@ function RangePicker() {
   return (
     <div class="range">
       {days && (
-        <div class="range-days">
+        <div class="range-days row">
           <Field isBare label="First day" type="date" value={shown?.from ?? ''} onValue={(from) => edit({ from })} />
           <span class="dim">to</span>
           <Field isBare label="Last day" type="date" value={shown?.to ?? ''} onValue={(to) => edit({ to })} />

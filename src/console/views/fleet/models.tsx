@@ -8,8 +8,14 @@ import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Dot } from '../../design/tag.tsx';
 import { hrefWith, param } from '../../shell/router.ts';
-import { accessText, isWildcard, type ModelHolders, type ModelLine, useModelHolders } from './model-access.ts';
-import { ModelPanel } from './model-panel.tsx';
+import {
+  accessText,
+  isWildcard,
+  type ModelHolders,
+  type ModelLine,
+  ModelPanel,
+  useModelHolders,
+} from './model-panel.tsx';
 
 /** Without selectors and aliases. */
 const modelsIn = (data: readonly ModelLine[]): readonly ModelLine[] =>

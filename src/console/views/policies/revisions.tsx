@@ -3,77 +3,49 @@ import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button, ButtonLink } from '../../design/button.tsx';
 import { LoadedCard } from '../../design/card.tsx';
-import { Empty, Loaded, Partial } from '../../design/states.tsx';
-import { Table } from '../../design/table.tsx';
+import { Partial } from '../../design/states.tsx';
 import { State, Tag } from '../../design/tag.tsx';
 import { toast } from '../../design/toast.tsx';
 import { When } from '../../design/written.tsx';
-import { go, hrefOf, param, setParams } from '../../shell/router.ts';
+import { Listing } from '../../kit/listing.tsx';
+import { go, param, setParams } from '../../shell/router.ts';
 import { Code } from './code.tsx';
 import { draft, type PolicyFiles, rebase } from './draft.ts';
 import { diffHref, EDIT, RUNNING, revisionHref, shortOf } from './places.ts';
 
-const PAGE = 50;
 const IN_FORCE = <State tone="good">In force</State>;
 
 /** The policies that were in force, the newest first. */
-export function RevisionsPage({ files }: { readonly files: PolicyFiles }) {
-  const after = param('after');
-  const revisions = useResource('/admin/policy/revisions', { limit: PAGE, after });
-  return (
-    <section class="card" aria-label="Revisions">
-      <Loaded what="Revisions" of={revisions}>
-        {({ data, has_more }) =>
-          data.length === 0 ? (
-            <Empty title="No revision is noted">The trail notes each policy that comes into force.</Empty>
-          ) : (
-            <>
-              <Table
-                label="Revisions"
-                rows={data}
-                keyOf={({ id }) => String(id)}
-                columns={[
-                  {
-                    id: 'revision',
-                    head: 'Revision',
-                    cell: ({ revision, until, is_stored }) => (
-                      <>
-                        <span class="mono">
-                          {is_stored ? <a href={revisionHref(revision)}>{shortOf(revision)}</a> : shortOf(revision)}
-                        </span>{' '}
-                        {until === null && IN_FORCE}
-                      </>
-                    ),
-                  },
-                  { id: 'from', head: 'In force from', phone: 'fact', cell: ({ from }) => <When at={from} /> },
-                  { id: 'until', head: 'Until', cell: ({ until }) => (until === null ? '–' : <When at={until} />) },
-                  {
-                    id: 'cause',
-                    head: 'Cause',
-                    phone: 'second',
-                    cell: ({ cause, actor: { name } }) =>
-                      (cause === 'edit' ? 'edit of the files' : (cause ?? '–')) + (name === null ? '' : `, ${name}`),
-                  },
-                  {
-                    id: 'compare',
-                    head: 'Compare',
-                    cell: (row) => comparisonsOf(row, data[data.indexOf(row) + 1], files.revision),
-                  },
-                ]}
-              />
-              <div class="table-foot">
-                {after !== '' && <a href={hrefOf('/policies/revisions')}>Newest</a>}
-                {has_more && (
-                  <a href={hrefOf('/policies/revisions', { after: String(data.at(-1)?.id ?? '') })}>Older</a>
-                )}
-              </div>
-            </>
-          )
-        }
-      </Loaded>
-    </section>
-  );
-}
+export const RevisionsPage = ({ files }: { readonly files: PolicyFiles }) => (
+  <Listing
+    path="/admin/policy/revisions"
+    what="Revisions"
+    noun="revision"
+    empty={['No revision is noted', 'The trail notes each policy that comes into force.']}
+    columns={({ rows }) => [
+      {
+        head: 'Revision',
+        cell: ({ revision, until, is_stored }) => (
+          <>
+            <span class="mono">
+              {is_stored ? <a href={revisionHref(revision)}>{shortOf(revision)}</a> : shortOf(revision)}
+            </span>{' '}
+            {until === null && IN_FORCE}
+          </>
+        ),
+      },
+      { head: 'In force from', phone: 'fact', cell: ({ from }) => <When at={from} /> },
+      { head: 'Until', cell: ({ until }) => (until === null ? '–' : <When at={until} />) },
+      {
+        head: 'Cause',
+        phone: 'second',
+        cell: ({ cause, actor: { name } }) =>
+          (cause === 'edit' ? 'edit of the files' : (cause ?? '–')) + (name === null ? '' : `, ${name}`),
+      },
+      { head: 'Compare', cell: (row) => comparisonsOf(row, rows[rows.indexOf(row) + 1], files.revision) },
+    ]}
+  />
+);
 
 type RevisionRow = ReadOf<'/admin/policy/revisions'>['data'][number];
 

@@ -108,7 +108,7 @@ function Summary({ decision: { outcome, time, key_id, key_name }, perCredit }: S
   const charged = outcome?.credits_consumed ?? null;
   const key = key_name ?? key_id;
   return (
-    <p class="requests-summary">
+    <p class="row dim requests-summary">
       <NamedState name={outcome?.status ?? 'recommended'} of={STATUSES} />
       {outcome?.error && <span class="mono">{outcome.error}</span>}
       <When at={time} />
