@@ -1,8 +1,7 @@
 import type { Resource } from '../../api/resource.ts';
 import { type ChartLine, Lines } from '../../charts/lines.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent, usd } from '../../design/format.ts';
-import { markOf, marksOf } from '../../design/marks.ts';
+import { marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
 import { TERMS } from '../../design/terms.ts';
@@ -12,13 +11,12 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { axisOf, isToldApart, type TrafficReport } from '../../shell/traffic.ts';
 import { SendOne } from '../requests/list.tsx';
 import {
-  bucketsOf,
   type ChartDimension,
+  headingOf,
   MEASURE_NAMES,
   MEASURES,
-  type MeasureName,
+  type Measure,
   measureOf,
-  ratio,
   usdPerCredit,
 } from './measures.ts';
 
@@ -33,6 +31,7 @@ const PANEL = 'course';
 /** One figure over time, of all requests or by model or provider. */
 export function Course({ traffic, by }: { readonly traffic: Resource<TrafficReport>; readonly by: ChartDimension }) {
   const measure = measureOf(param('measure'));
+  const of: Measure = MEASURES[measure];
   return (
     <section class="card overview-course" aria-label="Over time">
       <div class="overview-choice">
@@ -61,11 +60,11 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
               </Empty>
             ) : (
               <Lines
-                heading={headingOf(measure, report)}
-                label={MEASURES[measure].label}
+                heading={headingOf(of, report)}
+                label={of.label}
                 {...axisOf(report)}
-                lines={linesOf(measure, report)}
-                write={MEASURES[measure].write}
+                lines={linesOf(of, report)}
+                write={of.write}
               />
             )
           }
@@ -75,60 +74,23 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
   );
 }
 
-function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLine[] {
+function linesOf(of: Measure, report: TrafficReport): readonly ChartLine[] {
+  const { total, series, other } = report;
   const perCredit = usdPerCredit(report);
   if (report.by === null) {
-    const { label } = MEASURES[measure];
-    const line = { name: label, mark: 'accent', values: bucketsOf(measure, report.total, perCredit) };
-    if (measure !== 'spend') return [line];
-    const { credits, saved_credits: saved } = report.total.buckets;
+    const { credits, saved_credits: saved } = total.buckets;
+    const line = { name: of.label, mark: 'accent', values: of.values(total.buckets, perCredit) };
+    if (of !== MEASURES.spend) return [line];
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
     return [{ name: TERMS.baseline.word, term: 'baseline', mark: 'mark-other', values: baseline }, line];
   }
-  const colourOf = marksOf(report.series.map(({ value }) => value));
-  const lines = report.series.map((series) => ({
-    name: series.name || 'none',
-    mark: colourOf(series.value),
-    values: bucketsOf(measure, series, perCredit),
-  }));
-  // Medians and speeds of "other" cannot be told from sums.
-  if (!report.other || measure === 'ttft' || measure === 'speed') return lines;
-  return [...lines, { name: 'other', mark: markOf(''), values: bucketsOf(measure, report.other, perCredit) }];
-}
-
-/** The sentence with the answer. */
-function headingOf(measure: MeasureName, report: TrafficReport): string {
-  const { whole } = report.total;
-  const named = report.series.filter(({ whole: part }) => part.requests > 0);
-  const most = (of: (line: typeof whole) => number | null) =>
-    named.toSorted((one, other) => (of(other.whole) ?? 0) - (of(one.whole) ?? 0))[0];
-  const isSeveral = named.length > 1;
-  switch (measure) {
-    case 'spend': {
-      const first = most(({ credits }) => credits);
-      const saved = whole.saved_credits > 0 ? `, ${usd(whole.saved_usd).short} below the baseline` : '';
-      const share = first && whole.credits > 0 && Math.round((first.whole.credits / whole.credits) * 100) / 100;
-      return `${usd(whole.usd).short} were spent${first && share ? `, ${percent(share).short} of it ${first.name}` : saved}.`;
-    }
-    case 'requests':
-      return `${figure(whole.requests).short} requests were made.`;
-    case 'errors': {
-      const worst = most(({ errors, requests }) => ratio(errors, requests));
-      if (whole.errors === 0) return 'No request failed.';
-      const where = worst ? `, most often with ${worst.name}` : '';
-      return `${figure(whole.errors).short} of ${figure(whole.requests).short} requests failed, ${percent(ratio(whole.errors, whole.requests)).short}${where}.`;
-    }
-    case 'ttft': {
-      const slowest = most(({ ttft_ms }) => ttft_ms.p50);
-      const more =
-        isSeveral && `; ${slowest?.name} is the slowest with ${duration(slowest?.whole.ttft_ms.p50 ?? null).short}`;
-      return `Half of the answers begin within ${duration(whole.ttft_ms.p50).short}${more || ''}.`;
-    }
-    case 'speed': {
-      const fastest = most(({ tokens_per_second }) => tokens_per_second);
-      const more =
-        isSeveral && `; ${fastest?.name} is the fastest with ${figure(fastest?.whole.tokens_per_second ?? null).short}`;
-      return `Answers stream ${figure(whole.tokens_per_second).short} tokens a second${more || ''}.`;
-    }
-  }
+  const markIn = marksOf(series.map(({ value }) => value));
+  return [
+    ...series.map(({ name, value, buckets }) => ({
+      ...{ name: name || 'none', mark: markIn(value), values: of.values(buckets, perCredit) },
+    })),
+    ...(other && of.hasOther
+      ? [{ name: 'other', mark: 'mark-other', values: of.values(other.buckets, perCredit) }]
+      : []),
+  ];
 }
