@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
 import { toast } from '../design/toast.tsx';
-import { type ConsoleView, VIEWS } from '../views.ts';
+import { VIEWS } from '../views.ts';
 import { hrefOf } from './router.ts';
 import { mayView, session, signOut } from './session.ts';
 import { type Theme, theme } from './theme.ts';
+import type { ConsoleView } from './view.ts';
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light: 'Light theme', dark: 'Dark theme' };

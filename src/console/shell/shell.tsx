@@ -7,12 +7,13 @@ import { Button } from '../design/button.tsx';
 import { Failure, NoPermission, Skeleton } from '../design/states.tsx';
 import { Toasts } from '../design/toast.tsx';
 import { Coded } from '../design/written.tsx';
-import { type ConsoleView, VIEWS } from '../views.ts';
+import { VIEWS } from '../views.ts';
 import { Rail } from './rail.tsx';
 import { AddressError, followLinks, hrefOf, hrefWith, path } from './router.ts';
 import { mayView, openSession, session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { useOpeningRange } from './traffic.ts';
+import type { ConsoleView } from './view.ts';
 import { ViewHead } from './view-head.tsx';
 
 const viewAbove = (at: string): ConsoleView | null =>

@@ -4,8 +4,8 @@ import type { TrafficDimension, TrafficGrouping, TrafficStep } from '../../store
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
-import type { ConsoleView } from '../views.ts';
 import { endsOf, isRangeStated, RANGES, type RangeName, range, stateRange, type TimeRange } from './range.ts';
+import type { ConsoleView } from './view.ts';
 
 export type TrafficReport = ReadOf<'/admin/traffic'>;
 

@@ -24,12 +24,16 @@ function standInFor(before: string, after: string): string {
   return /(?:^|[\s{[,])$/.test(before) && /^(?:[\s}\],]|$)/.test(after) ? 'x' : '';
 }
 
+/** The tree of the latest text: the pointer asks about one text at many places. */
+let last: { readonly text: string; readonly tree: ReturnType<typeof yamlLanguage.parser.parse> } | null = null;
+
 /** The place at an offset; null within a comment or a text of several lines. */
 export function placeAt(given: string, offset: number): YamlPlace | null {
   const [before, after] = [given.slice(0, offset), given.slice(offset)];
   const standIn = standInFor(before.slice(before.lastIndexOf('\n') + 1), after.split('\n', 1)[0] ?? '');
   const text = before + standIn + after;
-  const tree = yamlLanguage.parser.parse(text);
+  if (last?.text !== text) last = { text, tree: yamlLanguage.parser.parse(text) };
+  const { tree } = last;
   const word = [tree.resolveInner(offset, standIn ? 1 : -1), tree.resolveInner(offset, 1)].find(isScalar);
   const parent = word?.parent;
   if (!word || !parent) return null;
