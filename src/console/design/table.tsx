@@ -20,10 +20,8 @@ export interface TableColumn<Row> {
   readonly isFigure?: boolean;
   /** The figure of a row. It is aligned to the right, and all rows of the column write it in one format. */
   readonly figure?: (row: Row) => WrittenFigure;
-  /** The same for a cell of several figures. */
-  readonly figures?: (row: Row) => readonly WrittenFigure[];
-  /** What a row shows, from its figures in the format of the column; the first of them unless given. */
-  readonly cell?: (row: Row, figures: readonly WrittenFigure[]) => ComponentChildren;
+  /** What a row shows, from its figure in the format of the column; the figure unless given. */
+  readonly cell?: (row: Row, figure: WrittenFigure) => ComponentChildren;
   /** The value that sorts, or true for the figure or text that the cell shows; absent where sorting helps nobody. Null comes last. */
   readonly sort?: true | ((row: Row) => number | string | null);
   /**
@@ -78,7 +76,7 @@ export function Table<Row>({
   const all = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
   const sorted = isWhole ? all : all.slice(0, few);
   const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
-  const formats = new Map(columns.map(({ id, figures }) => [id, figures && inColumn(rows.flatMap(figures))]));
+  const formats = new Map(columns.map(({ id, figure }) => [id, figure && inColumn(rows.map(figure))]));
   const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
   const turn = ({ id, isFigure }: FilledColumn<Row>) =>
     setOrder((now) => (now?.id !== id ? { id, isDown: isFigure === true } : { id, isDown: !now.isDown }));
@@ -142,11 +140,11 @@ interface FilledColumn<Row> extends TableColumn<Row> {
 function filledIn<Row>({ sort, ...column }: TableColumn<Row>): FilledColumn<Row> {
   const { figure, cell } = column;
   const shown = (row: Row) => {
-    const value = figure ? figure(row).amount?.value : cell?.(row, []);
+    const value = figure ? figure(row).amount?.value : cell?.(row, NONE);
     return typeof value === 'number' || typeof value === 'string' ? value : null;
   };
   return {
-    ...(figure && { isFigure: true, figures: (row: Row) => [figure(row)] }),
+    ...(figure && { isFigure: true }),
     ...column,
     ...(sort && { sort: sort === true ? shown : sort }),
   };
@@ -212,14 +210,14 @@ function Cell<Row>({
   const { head, unit, isFigure, phone } = column;
   const place = isMain ? 'is-main' : phone && phone !== 'main' ? `is-${phone}` : '';
   const classes = [isFigure ? 'is-figure' : '', place].filter(Boolean).join(' ');
-  const figures = format ? (column.figures?.(row) ?? []).map(format) : [];
-  const [first] = figures;
-  const content = column.cell ? column.cell(row, figures) : first && <Written value={first} />;
+  const own = column.figure?.(row) ?? NONE;
+  const shown = format?.(own) ?? own;
+  const content = column.cell ? column.cell(row, shown) : column.figure && <Written value={shown} />;
   return (
     <td
       class={classes || undefined}
       data-head={unit && phone !== 'more' ? `${head}, ${unit}:` : `${head}:`}
-      data-unit={phone === 'more' && first !== NONE ? unit : undefined}
+      data-unit={phone === 'more' && shown !== NONE ? unit : undefined}
     >
       {href === undefined ? content : <a href={href}>{content}</a>}
     </td>

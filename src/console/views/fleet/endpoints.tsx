@@ -3,7 +3,7 @@ import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { LoadedCard } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, NONE, percent, percentInColumn, plural } from '../../design/format.ts';
+import { duration, figure, percent, percentInColumn, plural } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
@@ -173,7 +173,7 @@ const columnsOf = (
       id: 'declared',
       head: 'Declared',
       figure: (line) => duration(line.declared?.ttft_ms ?? null),
-      cell: (line, [declared = NONE]) => {
+      cell: (line, declared) => {
         const times = slownessOf(line);
         return (
           <>
