@@ -9,7 +9,7 @@
  *   charts/    Lines, Bars, Scatter, Waterfall, Sparkline: each with a sentence above and a table beside it
  *
  * To add a view, fill in its folder; to add to the rail, add a line to `views.ts`. An address that a view reads for the first time gets its
- * schema in `api/reads.ts`. Rules, held by test/console/rules.test.ts: of the server only types; no markup from text; styles by classes.
+ * schema in `api/reads.ts`. Rules, held by test/console/rules.test.ts: of the server only types; no markup from text; styles by classes, colours of data by tokens.
  */
 import { render } from 'preact';
 import './console.css';

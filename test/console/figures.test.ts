@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { paretoFront } from '../../src/console/charts/pareto.ts';
-import { logTicks, ticksTo } from '../../src/console/charts/scale.ts';
+import { logTicks, paretoFront, ticksTo } from '../../src/console/charts/scale.ts';
 import { inColumn, inRow } from '../../src/console/design/column.ts';
 import {
   duration,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { slowProviders } from '../../src/console/shell/slow.ts';
+import { slowProviders } from '../../src/console/shell/providers.ts';
 
 /** Which providers the console calls slow, on Overview and Fleet alike. */
 type Report = NonNullable<Parameters<typeof slowProviders>[0]>;

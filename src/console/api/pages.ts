@@ -32,14 +32,9 @@ type RowOf<Path extends ListPath> = ReadOf<Path> extends { data: readonly (infer
 
 export type ListedRow<Path extends ListPath> = RowOf<Path> & { readonly id: string | number };
 
-interface Pages<Row> {
-  readonly rows: readonly Row[];
-  readonly hasMore: boolean;
+interface Pages<Row> extends Omit<PagedList<Row>, 'more' | 'renew' | 'put'> {
   /** The cursor of the next page. */
   readonly next: string | number | null;
-  readonly fresh: number;
-  readonly failure: ApiFailure | null;
-  readonly isLoading: boolean;
 }
 
 const NOTHING = { rows: [], hasMore: false, next: null, fresh: 0, failure: null, isLoading: true };
@@ -96,17 +91,14 @@ export function usePages<Path extends ListPath>(
       first = page.data[0]?.id ?? null;
       setPages({ rows: page.data, ...endOf(page), fresh: 0, failure: null, isLoading: false });
     });
-    const stop =
-      every === null
-        ? () => {}
-        : whileSeen(every, () => {
-            // A page that is on its way comes first.
-            if (running.current) return;
-            const newer = newerBy !== undefined && first !== null ? { [newerBy]: first } : {};
-            const count = ({ data }: ListPage<Row>) =>
-              setPages((now) => ({ ...now, failure: null, fresh: freshIn(data, now.rows) }));
-            void load(newer, count, true);
-          });
+    const stop = whileSeen(every, () => {
+      // A page that is on its way comes first.
+      if (running.current) return;
+      const newer = newerBy !== undefined && first !== null ? { [newerBy]: first } : {};
+      const count = ({ data }: ListPage<Row>) =>
+        setPages((now) => ({ ...now, failure: null, fresh: freshIn(data, now.rows) }));
+      void load(newer, count, true);
+    });
     return () => {
       stop();
       running.current?.control.abort();

@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Query, queryText } from './base.ts';
 import { forgetAnswers, read } from './client.ts';
 import type { ApiFailure } from './failure.ts';
@@ -110,7 +110,7 @@ export function useResource<Path extends ReadPath>(
     if (!isWanted) return;
     entry.users += 1;
     if (!entry.isFresh) void entry.renew();
-    const stop = every === null ? () => {} : whileSeen(every, () => void entry.renew());
+    const stop = whileSeen(every, () => void entry.renew());
     return () => {
       stop();
       entry.leave();
@@ -125,8 +125,9 @@ export function useResource<Path extends ReadPath>(
   return { ...state, data: before.data };
 }
 
-/** Calls in a rhythm while the page is seen, and at once when it comes back into sight. @returns stops it */
-export function whileSeen(ms: number, work: () => void): () => void {
+/** Calls in a rhythm while the page is seen, and at once when it comes back into sight. @param ms null for never @returns stops it */
+export function whileSeen(ms: number | null, work: () => void): () => void {
+  if (ms === null) return () => {};
   let last = Date.now();
   const tick = () => {
     if (document.hidden || Date.now() - last < ms * 0.9) return;
@@ -154,4 +155,23 @@ export function renewAll(prefix: string): void {
 export function forgetAll(): void {
   entries.clear();
   forgetAnswers();
+}
+
+/** Code that comes when it is needed. @param load the same function at each drawing; null while it is not needed */
+export function useCode<Code>(load: (() => Promise<Code>) | null) {
+  const [code, setCode] = useState<Code | null>(null);
+  const [isFailed, setFailed] = useState(false);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let isWanted = true;
+    setFailed(false);
+    load?.().then(
+      (loaded) => isWanted && setCode(() => loaded),
+      () => isWanted && setFailed(true),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [load, turn]);
+  return { code, isFailed, retry: () => setTurn((now) => now + 1) };
 }

@@ -1,11 +1,11 @@
 import type { WrittenFigure } from '../design/format.ts';
-import { marksOf } from '../design/marks.ts';
+import { inkOf, marksOf } from '../design/marks.ts';
 import { ChartFrame } from './frame.tsx';
 
 interface Bar {
   readonly name: string;
-  /** Names its colour, where that is not by `name`; '' for "other". */
-  readonly markedBy?: string;
+  /** Names its colour; '' for "other", which stands last. */
+  readonly markedBy: string;
   readonly value: number;
 }
 
@@ -19,18 +19,17 @@ interface BarsProps {
 
 /** Shares of a total, each a bar from zero, with the share beside it. */
 export function Bars({ heading, label, bars: given, write }: BarsProps) {
-  // The greatest first, and what has no name of its own last.
-  const rank = ({ name, markedBy, value }: Bar) => ((markedBy ?? name) === '' ? -1 : value);
+  const rank = ({ markedBy, value }: Bar) => (markedBy === '' ? -1 : value);
   const bars = given.toSorted((one, other) => rank(other) - rank(one));
   const total = bars.reduce((sum, { value }) => sum + value, 0);
-  const colourOf = marksOf(bars.map(({ name, markedBy }) => markedBy ?? name));
-  const shareOf = (value: number): WrittenFigure => shareText(total === 0 ? 0 : value / total);
+  const markOf = marksOf(bars.map(({ markedBy }) => markedBy));
+  const shareOf = (value: number): number => (total === 0 ? 0 : value / total);
   return (
     <ChartFrame
       heading={heading}
       twin={{
         heads: ['Name', label, 'Share'],
-        rows: bars.map(({ name, value }) => ({ name, cells: [write(value), shareOf(value)] })),
+        rows: bars.map(({ name, value }) => ({ name, cells: [write(value), shareText(shareOf(value))] })),
       }}
     >
       <div class="bars" aria-hidden="true">
@@ -38,9 +37,9 @@ export function Bars({ heading, label, bars: given, write }: BarsProps) {
           <div key={name} class="bar-row">
             <span title={name}>{name}</span>
             <span class="figure" title={write(value).exact}>
-              {write(value).short} <span class="dim">· {shareOf(value).short}</span>
+              {write(value).short} <span class="dim">· {shareText(shareOf(value)).short}</span>
             </span>
-            <ShareBar className={colourOf(markedBy ?? name)} share={total === 0 ? 0 : value / total} />
+            <ShareBar mark={markOf(markedBy)} share={shareOf(value)} />
           </div>
         ))}
       </div>
@@ -54,17 +53,18 @@ const shareText = (share: number): WrittenFigure => {
   return { short, exact: `${percent.toFixed(3)} %` };
 };
 
-/** One bar from zero, as wide as its place. @param share 0 to 1 of the width; more is cut and marked at the end @param limit a mark on it, 0 to 1 */
-export const ShareBar = ({
-  className,
-  share,
-  limit,
-}: {
-  readonly className: string;
+interface ShareBarProps {
+  /** By `marksOf`, or the name of another token. */
+  readonly mark: string;
+  /** 0 to 1 of the width; more is cut. */
   readonly share: number;
+  /** A mark on it, 0 to 1. */
   readonly limit?: number | undefined;
-}) => (
-  <svg class={className} width="100%" height="8" aria-hidden="true">
+}
+
+/** One bar from zero, as wide as its place. */
+export const ShareBar = ({ mark, share, limit }: ShareBarProps) => (
+  <svg style={inkOf(mark)} width="100%" height="8" aria-hidden="true">
     <rect class="bar-track" width="100%" height="8" rx="2" />
     <rect width={`${Math.max(0, Math.min(1, share)) * 100}%`} height="8" rx="2" fill="currentColor" />
     {limit !== undefined && limit <= 1 && <rect x={`${limit * 100}%`} width="2" height="8" fill="var(--ink)" />}

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks';
 import { Explained } from '../design/explained.tsx';
 import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import { inkOf } from '../design/marks.ts';
 import type { TermName } from '../design/terms.ts';
-import { ChartFrame, useWidth, Walk } from './frame.tsx';
-import { scaled, ticksTo } from './scale.ts';
+import { Plot } from './frame.tsx';
+import { pathOf, type Scale, scaled, ticksTo } from './scale.ts';
 
 export interface ChartLine {
   readonly name: string;
@@ -35,91 +35,71 @@ const DAY_MS = 86_400_000;
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
 
 /** Lines over time: straight from bucket to bucket, with gaps where there is nothing, and lighter where a bucket still grows. */
-export function Lines({
-  heading,
-  label,
-  times,
-  lines: given,
-  write,
-  pendingFrom = times.length,
-  knownFrom = 0,
-  height = 216,
-}: LinesProps) {
-  const { box, width } = useWidth();
-  const lines = dashed(given).map((line) => ({
+export function Lines(props: LinesProps) {
+  const { heading, label, times, write, pendingFrom = times.length, knownFrom = 0, height = 216 } = props;
+  const lines = dashed(props.lines).map((line) => ({
     ...line,
     values: line.values.map((value, bucket) => ((times[bucket + 1] ?? Infinity) <= knownFrom ? null : value)),
   }));
-  const [at, setAt] = useState<number | null>(null);
+  const valueAt = ({ values }: ChartLine, bucket: number) => write(values[bucket] ?? null);
   const ticks = ticksTo(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
   const left = 12 + 7 * Math.max(...ticks.map((tick) => write(tick).short.length));
-  const x = scaled(0, Math.max(1, times.length - 1), left, width - RIGHT);
+  const last = Math.max(1, times.length - 1);
   const y = scaled(0, ticks.at(-1) ?? 1, height - BOTTOM, TOP);
   const isDaily = (times[1] ?? 0) - (times[0] ?? 0) >= DAY_MS;
   const nameOf = (bucket: number): string => {
     const time = times[bucket] ?? 0;
     return (isDaily ? dayTime(time) : momentTime(time)) + (bucket >= pendingFrom ? ', so far' : '');
   };
-  const shown = at !== null && at < times.length ? at : null;
-  const twin = {
-    heads: ['Time', ...lines.map(({ name }) => name)],
-    rows: times.map((_, bucket) => ({
-      name: nameOf(bucket),
-      cells: lines.map(({ values }) => write(values[bucket] ?? null)),
-    })),
-  };
   return (
-    <ChartFrame heading={heading} twin={twin}>
-      <div ref={box}>
-        <Walk
-          label={`${label} over time`}
-          count={times.length}
-          at={shown}
-          onAt={setAt}
-          height={height}
-          say={(point) =>
-            `${nameOf(point)}: ${lines.map(({ name, values }) => `${name} ${write(values[point] ?? null).short}`).join(', ')}`
-          }
-          near={(px) =>
-            times.length === 0
-              ? null
-              : clamp(Math.round(((px - left) / (width - RIGHT - left)) * (times.length - 1)), times.length)
-          }
-        >
-          <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+    <Plot
+      heading={heading}
+      twin={{
+        heads: ['Time', ...lines.map(({ name }) => name)],
+        rows: times.map((_, bucket) => ({ name: nameOf(bucket), cells: lines.map((line) => valueAt(line, bucket)) })),
+      }}
+      label={`${label} over time`}
+      count={times.length}
+      height={height}
+      say={(at) => `${nameOf(at)}: ${lines.map((line) => `${line.name} ${valueAt(line, at).short}`).join(', ')}`}
+      near={(px, _, width) => {
+        const bucket = Math.round(scaled(left, width - RIGHT, 0, times.length - 1)(px));
+        return times.length === 0 ? null : Math.max(0, Math.min(times.length - 1, bucket));
+      }}
+      legend={(at) => (
+        <ul class="chart-legend">
+          <li class="chart-when">{at === null ? 'Last complete' : nameOf(at)}</li>
+          {lines.map((line) => (
+            <li key={line.name}>
+              <LineKey line={line} />
+              {line.term ? <Explained term={line.term}>{line.name}</Explained> : line.name}{' '}
+              <b>{valueAt(line, at ?? Math.min(pendingFrom, times.length) - 1).short}</b>
+            </li>
+          ))}
+        </ul>
+      )}
+    >
+      {(width, at) => {
+        const x = scaled(0, last, left, width - RIGHT);
+        return (
+          <>
             {ticks.map((tick) => (
               <g key={tick}>
-                <line
-                  class={tick === 0 ? 'chart-axis' : 'chart-grid'}
-                  x1={left}
-                  x2={width - RIGHT}
-                  y1={y(tick)}
-                  y2={y(tick)}
-                />
+                <path class={tick === 0 ? 'chart-axis' : 'chart-grid'} d={`M${left} ${y(tick)}H${width - RIGHT}`} />
                 <text x={left - 8} y={y(tick) + 4} text-anchor="end">
                   {write(tick).short}
                 </text>
               </g>
             ))}
             <TimeAxis times={times} x={x} width={width} y={height - 6} />
-            {shown !== null && <line class="chart-cursor" x1={x(shown)} x2={x(shown)} y1={TOP} y2={height - BOTTOM} />}
+            {at !== null && <path class="chart-axis" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />}
             {lines.map((line) => (
-              <LinePath key={line.name} line={line} x={x} y={y} pendingFrom={pendingFrom} at={shown} />
+              <LinePath key={line.name} line={line} x={x} y={y} pendingFrom={pendingFrom} at={at} />
             ))}
-          </svg>
-        </Walk>
-      </div>
-      <ul class="chart-legend">
-        <li class="chart-when">{shown === null ? 'Last complete' : nameOf(shown)}</li>
-        {lines.map((line) => (
-          <li key={line.name}>
-            <LineKey line={line} />
-            {line.term ? <Explained term={line.term}>{line.name}</Explained> : line.name}{' '}
-            <b>{write(line.values[shown ?? Math.min(pendingFrom, times.length) - 1] ?? null).short}</b>
-          </li>
-        ))}
-      </ul>
-    </ChartFrame>
+          </>
+        );
+      }}
+    </Plot>
   );
 }
 
@@ -136,57 +116,36 @@ const dashed = (lines: readonly ChartLine[]): readonly DashedLine[] =>
     dash: DASHES[lines.slice(0, at).filter(({ mark }) => mark === line.mark).length % DASHES.length],
   }));
 
-const clamp = (point: number, count: number): number => Math.max(0, Math.min(count - 1, point));
-
 const LineKey = ({ line: { mark, dash } }: { readonly line: DashedLine }) => (
-  <svg class={mark} width="16" height="8" aria-hidden="true">
-    <line x1="0" x2="16" y1="4" y2="4" stroke="currentColor" stroke-width="2" stroke-dasharray={dash} />
+  <svg style={inkOf(mark)} width="16" height="8" aria-hidden="true">
+    <path d="M0 4H16" stroke="currentColor" stroke-width="2" stroke-dasharray={dash} />
   </svg>
 );
 
-type Place = (value: number) => number;
-
-function LinePath({
-  line: { mark, dash, values },
-  x,
-  y,
-  pendingFrom,
-  at,
-}: {
+interface LinePathProps {
   readonly line: DashedLine;
-  readonly x: Place;
-  readonly y: Place;
+  readonly x: Scale;
+  readonly y: Scale;
   readonly pendingFrom: number;
   readonly at: number | null;
-}) {
-  const pathOf = (from: number, to: number): string => {
-    let text = '';
-    let isOpen = false;
-    for (let bucket = from; bucket < to; bucket++) {
-      const value = values[bucket] ?? null;
-      if (value !== null) text += `${isOpen ? 'L' : 'M'}${x(bucket).toFixed(1)} ${y(value).toFixed(1)}`;
-      isOpen = value !== null;
-    }
-    return text;
-  };
+}
+
+function LinePath({ line: { mark, dash, values }, x, y, pendingFrom, at }: LinePathProps) {
   const point = at === null ? null : (values[at] ?? null);
   // A value between two gaps has no line to be seen by.
-  const alone = values.flatMap((value, bucket) =>
-    value !== null && (values[bucket - 1] ?? null) === null && (values[bucket + 1] ?? null) === null
-      ? [{ value, bucket }]
-      : [],
-  );
+  const isAlone = (bucket: number) => (values[bucket - 1] ?? null) === null && (values[bucket + 1] ?? null) === null;
   return (
-    <g class={mark} stroke="currentColor" fill="currentColor">
-      <path class="chart-line" stroke-dasharray={dash} d={pathOf(0, pendingFrom)} />
+    <g style={inkOf(mark)} stroke="currentColor" fill="currentColor">
+      <path class="chart-line" stroke-dasharray={dash} d={pathOf(values.slice(0, pendingFrom), x, y)} />
       <path
         class="chart-line chart-pending"
         stroke-dasharray="1 5"
-        d={pathOf(Math.max(0, pendingFrom - 1), values.length)}
+        d={pathOf(values, x, y, Math.max(0, pendingFrom - 1))}
       />
-      {alone.map(({ value, bucket }) => (
-        <circle key={bucket} cx={x(bucket)} cy={y(value)} r="2" />
-      ))}
+      {values.map(
+        (value, bucket) =>
+          value !== null && isAlone(bucket) && <circle key={bucket} cx={x(bucket)} cy={y(value)} r="2" />,
+      )}
       {at !== null && point !== null && (
         <circle cx={x(at)} cy={y(point)} r="4" stroke="var(--paper)" stroke-width="2" />
       )}
@@ -194,21 +153,17 @@ function LinePath({
   );
 }
 
-/** The moments below: hours within a day, else days, each at the bucket in which it begins. */
-function TimeAxis({
-  times,
-  x,
-  width,
-  y,
-}: {
+interface TimeAxisProps {
   readonly times: readonly number[];
-  readonly x: Place;
+  readonly x: Scale;
   readonly width: number;
   readonly y: number;
-}) {
+}
+
+/** The moments below: hours within a day, else days, each at the bucket in which it begins. */
+function TimeAxis({ times, x, width, y }: TimeAxisProps) {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 1.5 * DAY_MS;
-  const write = isLong ? dayTime : clockTime;
-  const texts = times.map(write);
+  const texts = times.map(isLong ? dayTime : clockTime);
   const begins = texts.flatMap((text, bucket) => (bucket > 0 && text !== texts[bucket - 1] ? [bucket] : []));
   // Hours are written where a whole one begins, as far as there are any.
   const whole = isLong ? begins : begins.filter((bucket) => texts[bucket]?.endsWith(':00'));

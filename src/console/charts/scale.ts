@@ -12,15 +12,41 @@ export function ticksTo(max: number, about = 4): readonly number[] {
 export function logTicks(min: number, max: number): readonly number[] {
   const [low, high] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const factors = high - low <= 2 ? [1, 2, 5] : [1];
-  const ticks: number[] = [];
-  for (let power = low; power <= high; power++) {
-    for (const factor of factors) ticks.push(Number((factor * 10 ** power).toPrecision(12)));
-  }
-  return ticks.filter((tick) => tick >= min * 0.999 && tick <= max * 1.001);
+  const powers = Array.from({ length: high - low + 1 }, (_, at) => 10 ** (low + at));
+  return powers
+    .flatMap((power) => factors.map((factor) => Number((factor * power).toPrecision(12))))
+    .filter((tick) => tick >= min * 0.999 && tick <= max * 1.001);
 }
+
+/** A value in pixels. */
+export type Scale = (value: number) => number;
 
 /** Maps a domain to pixels. */
 export const scaled =
-  (from: number, to: number, start: number, end: number) =>
-  (value: number): number =>
+  (from: number, to: number, start: number, end: number): Scale =>
+  (value) =>
     to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
+
+/** The line through values, as the path of an SVG. Null is a gap. @param from the first value of the line */
+export function pathOf(values: readonly (number | null)[], x: Scale, y: Scale, from = 0): string {
+  const isOpen = (at: number) => at > from && (values[at - 1] ?? null) !== null;
+  return values
+    .map((value, at) =>
+      value === null || at < from ? '' : `${isOpen(at) ? 'L' : 'M'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`,
+    )
+    .join('');
+}
+
+interface Tradeoff {
+  readonly cost: number;
+  readonly quality: number;
+}
+
+/** The points that no other beats in cost without being worse, nor in quality without being more expensive; the cheapest first. */
+export function paretoFront<Point extends Tradeoff>(points: readonly Point[]): readonly Point[] {
+  const front: Point[] = [];
+  for (const point of points.toSorted((one, other) => one.cost - other.cost || other.quality - one.quality)) {
+    if (point.quality > (front.at(-1)?.quality ?? Number.NEGATIVE_INFINITY)) front.push(point);
+  }
+  return front;
+}

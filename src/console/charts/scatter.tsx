@@ -1,9 +1,7 @@
-import { useState } from 'preact/hooks';
 import type { WrittenFigure } from '../design/format.ts';
-import { marksOf } from '../design/marks.ts';
-import { ChartFrame, useWidth, Walk } from './frame.tsx';
-import { paretoFront } from './pareto.ts';
-import { logTicks, scaled } from './scale.ts';
+import { inkOf, marksOf } from '../design/marks.ts';
+import { Plot } from './frame.tsx';
+import { logTicks, paretoFront, type Scale, scaled } from './scale.ts';
 
 export interface ScatterPoint {
   readonly name: string;
@@ -18,46 +16,45 @@ export interface ScatterPoint {
   readonly isChosen: boolean;
 }
 
+type Write = (value: number | null) => WrittenFigure;
+
 interface ScatterProps {
   readonly heading: string;
   readonly points: readonly ScatterPoint[];
-  readonly writeCost: (value: number | null) => WrittenFigure;
-  readonly writeQuality: (value: number | null) => WrittenFigure;
-  readonly writeTime: (value: number | null) => WrittenFigure;
-  readonly height?: number;
-  onChoose?(name: string): void;
+  readonly writeCost: Write;
+  readonly writeQuality: Write;
+  readonly writeTime: Write;
 }
 
+const HEIGHT = 280;
 const [TOP, BOTTOM, LEFT, RIGHT] = [28, 40, 52, 16];
 
 /** Cost against quality, time as size, with the front of those that none beats in both. */
-export function Scatter(props: ScatterProps) {
-  const { heading, writeCost, writeQuality, writeTime, height = 320, onChoose } = props;
-  const { box, width } = useWidth();
-  const [at, setAt] = useState<number | null>(null);
-  const points = props.points.toSorted((one, other) => one.cost - other.cost || one.quality - other.quality);
+export function Scatter({ heading, points: given, writeCost, writeQuality, writeTime }: ScatterProps) {
+  const points = given.toSorted((one, other) => one.cost - other.cost || one.quality - other.quality);
   const costs = points.map(({ cost }) => cost).filter((cost) => cost > 0);
   const [low, high] = costs.length === 0 ? [0.1, 10] : [Math.min(...costs) / 1.6, Math.max(...costs) * 1.6];
   const qualities = points.map(({ quality }) => quality);
   const [worst, best] = [Math.max(0, Math.min(1, ...qualities) - 0.06), Math.min(1, Math.max(0, ...qualities) + 0.06)];
-  const x = (cost: number) => scaled(Math.log(low), Math.log(high), LEFT, width - RIGHT)(Math.log(Math.max(cost, low)));
-  const y = scaled(worst, best, height - BOTTOM, TOP);
+  const xIn = (width: number): Scale => {
+    const x = scaled(Math.log(low), Math.log(high), LEFT, width - RIGHT);
+    return (cost) => x(Math.log(Math.max(cost, low)));
+  };
+  const y = scaled(worst, best, HEIGHT - BOTTOM, TOP);
   const slowest = Math.max(1, ...points.map(({ timeMs }) => timeMs ?? 0));
   const radius = ({ timeMs }: ScatterPoint) => (timeMs === null ? 4 : 4 + 12 * Math.sqrt(timeMs / slowest));
-  const front = paretoFront(points.filter(({ reason }) => reason === null));
-  const colourOf = coloursOf(points);
-  const say = (point: ScatterPoint | undefined): string =>
-    point === undefined
-      ? ''
-      : `${point.name}${point.isChosen ? ', chosen' : ''}: ${writeCost(point.cost).short}, quality ${writeQuality(point.quality).short}, ${writeTime(point.timeMs).short}${point.reason === null ? '' : `. Left out: ${point.reason}`}`;
-  const shown = at === null ? undefined : points[at];
-  const near = (px: number, py: number): number | null => {
-    const distances = points.map((point) => Math.hypot(x(point.cost) - px, y(point.quality) - py));
-    const least = Math.min(...distances);
-    return least < 40 ? distances.indexOf(least) : null;
+  const open = points.filter(({ reason }) => reason === null);
+  // Models that are left out are grey, whatever their names.
+  const markOf = marksOf(open.map(({ name }) => name));
+  const say = (at: number): string => {
+    const point = points[at];
+    if (!point) return '';
+    const { name, isChosen, cost, quality, timeMs, reason } = point;
+    const figures = `${writeCost(cost).short}, quality ${writeQuality(quality).short}, ${writeTime(timeMs).short}`;
+    return `${name}${isChosen ? ', chosen' : ''}: ${figures}${reason === null ? '' : `. Left out: ${reason}`}`;
   };
   return (
-    <ChartFrame
+    <Plot
       heading={heading}
       twin={{
         heads: ['Model', 'Cost', 'Quality', 'Time', 'State'],
@@ -66,91 +63,101 @@ export function Scatter(props: ScatterProps) {
           cells: [writeCost(point.cost), writeQuality(point.quality), writeTime(point.timeMs), stateOf(point)],
         })),
       }}
+      label="Cost against quality"
+      count={points.length}
+      height={HEIGHT}
+      say={say}
+      near={(px, py, width) => {
+        const distances = points.map(({ cost, quality }) => Math.hypot(xIn(width)(cost) - px, y(quality) - py));
+        const least = Math.min(...distances);
+        return least < 40 ? distances.indexOf(least) : null;
+      }}
+      legend={(at) => (
+        <p class="chart-legend">
+          {at === null
+            ? 'Filled: may be chosen. Hollow: left out. A greater circle takes longer. Dashed: none is cheaper and better.'
+            : say(at)}
+        </p>
+      )}
     >
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the slider inside takes the keys; Enter and a click choose its point */}
-      <div
-        ref={box}
-        onClick={() => shown && onChoose?.(shown.name)}
-        onKeyDown={(event) => event.key === 'Enter' && shown && onChoose?.(shown.name)}
-      >
-        <Walk
-          label="Cost against quality"
-          count={points.length}
-          at={at}
-          onAt={setAt}
-          height={height}
-          say={(place) => say(points[place])}
-          near={near}
-        >
-          <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-            <ScatterAxes {...{ x, y, width, height, low, high, worst, best, writeCost, writeQuality }} />
+      {(width, at) => {
+        const x = xIn(width);
+        return (
+          <>
+            <ScatterAxes {...{ x, y, width, low, high, worst, best, writeCost, writeQuality }} />
             <path
               class="chart-front"
-              d={front.map(({ cost, quality }, place) => `${place === 0 ? 'M' : 'L'}${x(cost)} ${y(quality)}`).join('')}
+              d={paretoFront(open)
+                .map(({ cost, quality }, place) => `${place === 0 ? 'M' : 'L'}${x(cost)} ${y(quality)}`)
+                .join('')}
             />
-            {points.map((point) => {
-              return (
-                <g key={point.name} class={colourOf(point)}>
-                  <circle
-                    cx={x(point.cost)}
-                    cy={y(point.quality)}
-                    r={radius(point)}
-                    fill={point.reason === null ? 'currentColor' : 'none'}
-                    fill-opacity={point.isChosen ? 1 : 0.35}
-                    stroke="currentColor"
-                    stroke-width={point === shown ? 3 : 1.5}
-                    stroke-dasharray={point.reason === null ? undefined : '2 2'}
-                  />
-                  {(point.isChosen || point === shown) && (
-                    <text
-                      class="chart-name"
-                      x={x(point.cost) + (x(point.cost) > width / 2 ? -1 : 1) * (radius(point) + 6)}
-                      y={y(point.quality) + 4}
-                      text-anchor={x(point.cost) > width / 2 ? 'end' : 'start'}
-                    >
-                      {point.name}
-                    </text>
-                  )}
-                </g>
-              );
-            })}
-          </svg>
-        </Walk>
-      </div>
-      <p class="chart-legend">
-        {shown
-          ? say(shown)
-          : 'Filled: may be chosen. Hollow: left out. A greater circle takes longer. Dashed: none is cheaper and better.'}
-      </p>
-    </ChartFrame>
+            {points.map((point, place) => (
+              <ScatterCircle
+                key={point.name}
+                {...{ point, x: x(point.cost), y: y(point.quality), radius: radius(point), isShown: place === at }}
+                mark={point.reason === null ? markOf(point.name) : 'mark-other'}
+                isRight={x(point.cost) > width / 2}
+              />
+            ))}
+          </>
+        );
+      }}
+    </Plot>
   );
 }
 
-/** Models that are left out are grey, whatever their names. */
-function coloursOf(points: readonly ScatterPoint[]): (point: ScatterPoint) => string {
-  const markOf = marksOf(points.filter(({ reason }) => reason === null).map(({ name }) => name));
-  return ({ name, reason }) => (reason === null ? markOf(name) : 'mark-other');
+interface CircleProps {
+  readonly point: ScatterPoint;
+  readonly x: number;
+  readonly y: number;
+  readonly radius: number;
+  readonly mark: string;
+  readonly isShown: boolean;
+  /** Whether its name stands to its left, where there is room. */
+  readonly isRight: boolean;
 }
+
+const ScatterCircle = ({ point, x, y, radius, mark, isShown, isRight }: CircleProps) => (
+  <g style={inkOf(mark)}>
+    <circle
+      cx={x}
+      cy={y}
+      r={radius}
+      fill={point.reason === null ? 'currentColor' : 'none'}
+      fill-opacity={point.isChosen ? 1 : 0.35}
+      stroke="currentColor"
+      stroke-width={isShown ? 3 : 1.5}
+      stroke-dasharray={point.reason === null ? undefined : '2 2'}
+    />
+    {(point.isChosen || isShown) && (
+      <text
+        class="chart-name"
+        x={x + (isRight ? -1 : 1) * (radius + 6)}
+        y={y + 4}
+        text-anchor={isRight ? 'end' : 'start'}
+      >
+        {point.name}
+      </text>
+    )}
+  </g>
+);
 
 const stateOf = ({ isChosen, reason }: ScatterPoint): WrittenFigure => {
   const short = isChosen ? 'chosen' : reason === null ? 'possible' : 'left out';
   return { short, exact: reason ?? short };
 };
 
-interface AxesProps {
-  readonly x: (cost: number) => number;
-  readonly y: (quality: number) => number;
+interface AxesProps extends Pick<ScatterProps, 'writeCost' | 'writeQuality'> {
+  readonly x: Scale;
+  readonly y: Scale;
   readonly width: number;
-  readonly height: number;
   readonly low: number;
   readonly high: number;
   readonly worst: number;
   readonly best: number;
-  readonly writeCost: ScatterProps['writeCost'];
-  readonly writeQuality: ScatterProps['writeQuality'];
 }
 
-function ScatterAxes({ x, y, width, height, low, high, worst, best, writeCost, writeQuality }: AxesProps) {
+function ScatterAxes({ x, y, width, low, high, worst, best, writeCost, writeQuality }: AxesProps) {
   const steps = [0, 0.25, 0.5, 0.75, 1].map((part) => worst + part * (best - worst));
   const costs = logTicks(low, high);
   const every = Math.ceil(costs.length / Math.max(2, Math.floor((width - LEFT - RIGHT) / 72)));
@@ -158,7 +165,7 @@ function ScatterAxes({ x, y, width, height, low, high, worst, best, writeCost, w
     <g>
       {steps.map((quality) => (
         <g key={quality}>
-          <line class="chart-grid" x1={LEFT} x2={width - RIGHT} y1={y(quality)} y2={y(quality)} />
+          <path class="chart-grid" d={`M${LEFT} ${y(quality)}H${width - RIGHT}`} />
           <text x={LEFT - 8} y={y(quality) + 4} text-anchor="end">
             {writeQuality(Number(quality.toFixed(3))).short}
           </text>
@@ -167,11 +174,11 @@ function ScatterAxes({ x, y, width, height, low, high, worst, best, writeCost, w
       {costs
         .filter((_, at) => at % every === 0)
         .map((cost) => (
-          <text key={cost} x={x(cost)} y={height - BOTTOM + 18} text-anchor="middle">
+          <text key={cost} x={x(cost)} y={HEIGHT - BOTTOM + 18} text-anchor="middle">
             {writeCost(cost).short}
           </text>
         ))}
-      <text x={width - RIGHT} y={height - 4} text-anchor="end">
+      <text x={width - RIGHT} y={HEIGHT - 4} text-anchor="end">
         cost →
       </text>
       <text x={0} y={10}>

@@ -38,6 +38,10 @@ export function figure(value: number | null, unit = ''): WrittenFigure {
   return unit === '' ? { ...written, amount: { kind: 'figure', value } } : written;
 }
 
+/** `1 model`, `3 models`, `1,204 models`. */
+export const plural = (count: number, noun: string): string =>
+  `${figure(count).short} ${noun}${count === 1 ? '' : 's'}`;
+
 /** A part of a whole, 0 to 1, in percent. */
 export function percent(share: number | null): WrittenFigure {
   if (share === null || !Number.isFinite(share)) return NONE;

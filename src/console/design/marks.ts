@@ -9,10 +9,13 @@ function hash(text: string): number {
 }
 
 /**
- * The colour of a model, provider or team, as a class of charts.css that sets `currentColor`: the same on every screen, by its name alone.
+ * The colour of a model, provider or team, as the name of a token for `inkOf`: the same on every screen, by its name alone.
  * @param name empty for what is not named, "other"
  */
 export const markOf = (name: string): string => (name === '' ? 'mark-other' : `mark-${hash(name) % COLOURS}`);
+
+/** The style that sets a colour by the name of its token, such as `mark-3` or `accent`. */
+export const inkOf = (mark: string) => ({ color: `var(--${mark})` });
 
 /**
  * The colours of names that stand in one chart: their own, but where two have the same, one of them gets the next that is free, whatever

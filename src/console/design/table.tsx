@@ -18,12 +18,12 @@ export interface TableColumn<Row> {
   readonly term?: TermName;
   /** Figures are aligned to the right. */
   readonly isFigure?: boolean;
-  /** The figures of a row, which all rows of the column write in one format. */
-  readonly figures?: (row: Row) => readonly WrittenFigure[];
-  /** What a row shows, from its figures in the format of the column; the first of them unless given. */
-  readonly cell?: (row: Row, figures: readonly WrittenFigure[]) => ComponentChildren;
-  /** The value that sorts; absent where sorting helps nobody. Null comes last. */
-  readonly sort?: (row: Row) => number | string | null;
+  /** The figure of a row. It is aligned to the right, and all rows of the column write it in one format. */
+  readonly figure?: (row: Row) => WrittenFigure;
+  /** What a row shows, from its figure in the format of the column; the figure unless given. */
+  readonly cell?: (row: Row, figure: WrittenFigure) => ComponentChildren;
+  /** The value that sorts, or true for the figure or text that the cell shows; absent where sorting helps nobody. Null comes last. */
+  readonly sort?: true | ((row: Row) => number | string | null);
   /**
    * Its place on a phone's card: `main` names the row, `fact` stands to its right, `second` below. A list whose rows need more has `third`
    * and `fourth` to the right of `second`, or any number of `more`, which wrap below `main`. Others are left out. The first column is
@@ -61,23 +61,24 @@ const WINDOWED_MIN = 100;
 /** A table; on a phone, cards. Of a long one only what is in sight is drawn. */
 export function Table<Row>({
   label,
-  columns,
+  columns: given,
   rows,
   keyOf,
   hrefOf,
   current,
   onEnd = null,
-  order: given,
+  order: firstOrder,
   first: few = rows.length,
 }: TableProps<Row>) {
+  const columns = given.map(filledIn);
   const [isWhole, setWhole] = useState(false);
-  const [order, setOrder] = useState<TableOrder | null>(given ?? null);
+  const [order, setOrder] = useState<TableOrder | null>(firstOrder ?? null);
   const all = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
   const sorted = isWhole ? all : all.slice(0, few);
   const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
-  const formats = new Map(columns.map(({ id, figures }) => [id, figures && inColumn(rows.flatMap(figures))]));
+  const formats = new Map(columns.map(({ id, figure }) => [id, figure && inColumn(rows.map(figure))]));
   const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
-  const turn = ({ id, isFigure }: TableColumn<Row>) =>
+  const turn = ({ id, isFigure }: FilledColumn<Row>) =>
     setOrder((now) => (now?.id !== id ? { id, isDown: isFigure === true } : { id, isDown: !now.isDown }));
   return (
     <div class="table-scroll">
@@ -131,6 +132,24 @@ export function Table<Row>({
   );
 }
 
+interface FilledColumn<Row> extends TableColumn<Row> {
+  readonly sort?: (row: Row) => number | string | null;
+}
+
+/** A column with what follows from its figure. */
+function filledIn<Row>({ sort, ...column }: TableColumn<Row>): FilledColumn<Row> {
+  const { figure, cell } = column;
+  const shown = (row: Row) => {
+    const value = figure ? figure(row).amount?.value : cell?.(row, NONE);
+    return typeof value === 'number' || typeof value === 'string' ? value : null;
+  };
+  return {
+    ...(figure && { isFigure: true }),
+    ...column,
+    ...(sort && { sort: sort === true ? shown : sort }),
+  };
+}
+
 /** Stands for rows out of sight. */
 const Space = ({ height }: { readonly height: number }) =>
   height === 0 ? null : (
@@ -145,9 +164,9 @@ function Head<Row>({
   order,
   onTurn,
 }: {
-  readonly column: TableColumn<Row>;
+  readonly column: FilledColumn<Row>;
   readonly order: TableOrder | null;
-  readonly onTurn: (column: TableColumn<Row>) => void;
+  readonly onTurn: (column: FilledColumn<Row>) => void;
 }) {
   const isOrder = order?.id === column.id;
   const text = (
@@ -182,7 +201,7 @@ function Cell<Row>({
   href,
   isMain,
 }: {
-  readonly column: TableColumn<Row>;
+  readonly column: FilledColumn<Row>;
   readonly row: Row;
   readonly format: ReturnType<typeof inColumn> | undefined;
   readonly href: string | undefined;
@@ -191,21 +210,21 @@ function Cell<Row>({
   const { head, unit, isFigure, phone } = column;
   const place = isMain ? 'is-main' : phone && phone !== 'main' ? `is-${phone}` : '';
   const classes = [isFigure ? 'is-figure' : '', place].filter(Boolean).join(' ');
-  const figures = format ? (column.figures?.(row) ?? []).map(format) : [];
-  const [first] = figures;
-  const content = column.cell ? column.cell(row, figures) : first && <Written value={first} />;
+  const own = column.figure?.(row) ?? NONE;
+  const shown = format?.(own) ?? own;
+  const content = column.cell ? column.cell(row, shown) : column.figure && <Written value={shown} />;
   return (
     <td
       class={classes || undefined}
       data-head={unit && phone !== 'more' ? `${head}, ${unit}:` : `${head}:`}
-      data-unit={phone === 'more' && first !== NONE ? unit : undefined}
+      data-unit={phone === 'more' && shown !== NONE ? unit : undefined}
     >
       {href === undefined ? content : <a href={href}>{content}</a>}
     </td>
   );
 }
 
-function sortedRows<Row>(rows: readonly Row[], by: TableColumn<Row>['sort'], isDown: boolean): readonly Row[] {
+function sortedRows<Row>(rows: readonly Row[], by: FilledColumn<Row>['sort'], isDown: boolean): readonly Row[] {
   if (!by) return rows;
   return rows.toSorted((one, other) => {
     const [a, b] = [by(one), by(other)];

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { inkOf } from './marks.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet';
 
@@ -18,6 +19,22 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
     </svg>
     {children}
   </span>
+);
+
+/** States by their names in the API, each with its tone and its word for people. */
+export type StateWords = Readonly<Record<string, readonly [Tone, string]>>;
+
+/** The state with a name of the API; an unknown one is shown by that name. */
+export function NamedState({ name, of }: { readonly name: string; readonly of: StateWords }) {
+  const [tone, word] = of[name] ?? ['warn', name];
+  return <State tone={tone}>{word}</State>;
+}
+
+/** The colour of a model, before its name. @param mark by `markOf` */
+export const Dot = ({ mark }: { readonly mark: string }) => (
+  <svg style={inkOf(mark)} width="8" height="8" aria-hidden="true">
+    <circle cx="4" cy="4" r="4" fill="currentColor" />
+  </svg>
 );
 
 /** A word that classifies, without a state. */

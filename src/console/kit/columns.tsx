@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { figure, NONE } from '../design/format.ts';
+import { figure } from '../design/format.ts';
 import type { TableColumn } from '../design/table.tsx';
 import { type MoneyProps, moneyFigure } from '../design/written.tsx';
 import { nameOfMember, show } from './show.tsx';
 
-/** A column of a table. One of `of`, `name`, `count`, `money`, `figures` or `cell` says what it shows. */
+/** A column of a table. One of `of`, `name`, `count`, `money`, `figure` or `cell` says what it shows. */
 export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
   /** The heading, a noun. By default it is the name of the member. */
   readonly head?: string;
@@ -79,13 +79,11 @@ const RowName = ({ id, children: name }: { readonly id: unknown; readonly childr
 );
 
 const shownMoney = <Row,>(money: (row: Row) => MoneyProps | null): Implied<Row> => ({
-  isFigure: true,
-  figures: (row) => [moneyFigure(money(row) ?? { usd: null, credits: null })],
+  figure: (row) => moneyFigure(money(row) ?? { usd: null, credits: null }),
   sort: (row) => money(row)?.credits ?? null,
 });
 
 const shownCount = <Row,>(count: (row: Row) => number | null): Implied<Row> => ({
-  isFigure: true,
-  figures: (row) => [count(row) === null ? NONE : figure(count(row))],
+  figure: (row) => figure(count(row)),
   sort: count,
 });

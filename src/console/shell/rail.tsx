@@ -2,7 +2,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
 import { toast } from '../design/toast.tsx';
 import { VIEWS } from '../views.ts';
-import { Logo } from './logo.tsx';
 import { hrefOf } from './router.ts';
 import { mayView, session, signOut } from './session.ts';
 import { type Theme, theme } from './theme.ts';
@@ -60,3 +59,12 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
     </header>
   );
 }
+
+/** The mark of the product: a signal with one light on. */
+export const Logo = () => (
+  <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+    <rect width="16" height="16" rx="4" fill="var(--ink)" />
+    <circle cx="8" cy="5" r="2.4" fill="var(--accent)" />
+    <circle cx="8" cy="11" r="1.9" fill="none" stroke="var(--paper)" stroke-width="1.2" />
+  </svg>
+);

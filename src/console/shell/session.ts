@@ -1,11 +1,10 @@
 import { effect, signal } from '@preact/signals';
 import type { Action, Reach } from '../../operate/roles.ts';
-import { BASE, IS_SIGNED_IN } from '../api/base.ts';
-import { read } from '../api/client.ts';
-import { type ApiFailure, statedFailure } from '../api/failure.ts';
+import { IS_SIGNED_IN } from '../api/base.ts';
+import { read, send, sessionEnds } from '../api/client.ts';
+import type { ApiFailure } from '../api/failure.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { forgetAll } from '../api/resource.ts';
-import { sessionEnds } from '../api/session-end.ts';
 
 type Viewer = ReadOf<'/admin/me'>;
 
@@ -47,37 +46,18 @@ export function followSession(): void {
   });
 }
 
-/** Exchanges a key for a login. The key is in nothing but this one request. */
+/** Exchanges a key for a login. The key is in nothing but this one request. @returns why it did not, in words; null where it did */
 export async function signInByKey(key: string): Promise<string | null> {
-  let response: Response;
-  try {
-    response = await fetch(`${BASE}/console/sign-in/key`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ key }),
-    });
-  } catch {
-    return 'Signalbox does not answer. Check the connection.';
-  }
-  if (!response.ok) {
-    const body: unknown = await response.json().catch(() => null);
-    return statedFailure(body, response).message;
-  }
+  const result = await send('POST', '/console/sign-in/key', { body: { key } });
+  if (!result.ok) return result.failure.message;
   await openSession();
   return null;
 }
 
 /** Ends the login, here and at the gateway. @returns why it did not, in words; null where it did */
 export async function signOut(): Promise<string | null> {
-  try {
-    const response = await fetch(`${BASE}/console/sign-out`, { method: 'POST', redirect: 'manual' });
-    if (response.status >= 400) {
-      const body: unknown = await response.json().catch(() => null);
-      return `Signing out failed: ${statedFailure(body, response).message}`;
-    }
-  } catch {
-    return 'Signing out failed: Signalbox does not answer. Try again.';
-  }
+  const result = await send('POST', '/console/sign-out');
+  if (!result.ok) return `Signing out failed: ${result.failure.message}`;
   leave();
   return null;
 }

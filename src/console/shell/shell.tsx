@@ -1,16 +1,19 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { CONSOLE } from '../api/base.ts';
 import { failureOf } from '../api/failure.ts';
+import { useCode } from '../api/resource.ts';
+import { Button } from '../design/button.tsx';
 import { Failure, NoPermission, Skeleton } from '../design/states.tsx';
 import { Toasts } from '../design/toast.tsx';
+import { Coded } from '../design/written.tsx';
 import { VIEWS } from '../views.ts';
 import { Rail } from './rail.tsx';
-import { followLinks, hrefOf, path } from './router.ts';
+import { AddressError, followLinks, hrefOf, hrefWith, path } from './router.ts';
 import { mayView, openSession, session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { useOpeningRange } from './traffic.ts';
 import type { ConsoleView } from './view.ts';
-import { ViewBoundary } from './view-error.tsx';
 import { ViewHead } from './view-head.tsx';
 
 const viewAbove = (at: string): ConsoleView | null =>
@@ -58,47 +61,54 @@ export function Shell() {
   );
 }
 
-type LoadState = { readonly View: ComponentType } | 'loading' | 'failed';
+interface ViewProps {
+  readonly view: ConsoleView | null;
+}
 
 /** A view whose code comes when it is opened. */
-function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
-  const [state, setState] = useState<LoadState>('loading');
-  const [turn, setTurn] = useState(0);
+function ViewPlace({ view }: ViewProps) {
   const isAllowed = view !== null && mayView(view.action);
   const isReady = useOpeningRange(view, isAllowed);
-  useEffect(() => {
-    if (!view || !isAllowed) return;
-    let isWanted = true;
-    view.load().then(
-      ({ default: View }) => isWanted && setState({ View }),
-      () => isWanted && setState('failed'),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [view, isAllowed, turn]);
+  const { code, isFailed, retry } = useCode(isAllowed ? view.load : null);
   if (!view) return <NoSuchPage />;
-  if (!isAllowed) {
-    return (
-      <div class="stack">
-        <ViewHead title={view.title} summary="" hasRange={false} />
-        <NoPermission what={view.title} who={view.who ?? ''} />
-      </div>
-    );
-  }
-  if (state === 'failed') {
+  if (isFailed) {
     const failure = failureOf('unreachable', 'Its code did not arrive. After an upgrade, reload the page.');
-    return <Failure what={view.title} failure={failure} onRetry={() => setTurn((now) => now + 1)} />;
+    return <Failure what={view.title} failure={failure} onRetry={retry} />;
   }
-  if (state === 'loading' || !isReady) {
-    return (
-      <div class="stack">
-        <ViewHead title={view.title} summary="" hasRange={false} />
-        <Skeleton rows={8} />
-      </div>
-    );
-  }
-  return <state.View />;
+  if (code && isReady) return <code.default />;
+  return (
+    <div class="stack">
+      <ViewHead title={view.title} summary="" hasRange={false} />
+      {isAllowed ? <Skeleton rows={8} /> : <NoPermission what={view.title} who={view.who ?? ''} />}
+    </div>
+  );
+}
+
+/** Shows a view; where the view throws, an error with a way back. Another address tries again. */
+function ViewBoundary({ view, children }: ViewProps & { readonly children: ComponentChildren }) {
+  const here = hrefWith({});
+  const failedAt = useRef('');
+  const [error, reset] = useErrorBoundary(() => {
+    failedAt.current = hrefWith({});
+  });
+  useEffect(() => {
+    if (error && failedAt.current !== here) reset();
+  }, [error, here]);
+  if (!error) return children;
+  const isAddress = error instanceof AddressError;
+  const message = error instanceof Error ? error.message : String(error);
+  const isOverview = view === null || view.path === '/';
+  return (
+    <div class="state" role="alert">
+      <h1>{isAddress ? 'This address cannot be read' : 'This page cannot be shown'}</h1>
+      <p>{isAddress ? <Coded text={message} /> : <>The console failed while it drew the page: {message}</>}</p>
+      <p>
+        {/* Without the parameters of the address, which may be what is wrong. */}
+        <a href={CONSOLE + (isOverview ? '' : view.path)}>Go to {isOverview ? 'the overview' : view.title}</a>
+      </p>
+      {!isAddress && <Button onClick={reset}>Try again</Button>}
+    </div>
+  );
 }
 
 /** Leads to the view that the address begins with. */

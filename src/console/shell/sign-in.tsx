@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { BASE, CONSOLE, ISSUER } from '../api/base.ts';
 import { Button, ButtonLink } from '../design/button.tsx';
 import { Field } from '../design/field.tsx';
-import { Logo } from './logo.tsx';
+import { Logo } from './rail.tsx';
 import { signInByKey } from './session.ts';
 
 /** The door: OpenID where the policy has it, and an admin key. */
@@ -25,7 +25,7 @@ export function SignIn() {
     <main class="door">
       <div class="card">
         <div class="stack-tight">
-          <p class="door-name dim">
+          <p class="row dim">
             <Logo /> Signalbox
           </p>
           <h1>Sign in</h1>

@@ -103,14 +103,16 @@ export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport
   });
 }
 
-/** The moment before which nothing is known, ms since 1970: a figure of zero says nothing there. */
-export const knownFrom = ({ first_at }: TrafficReport): number =>
-  first_at === null ? Number.POSITIVE_INFINITY : Date.parse(first_at);
-
-/** The first bucket that still grows; as many as there are where none does. */
-export function pendingFrom({ times, counted_until }: TrafficReport): number {
-  const until = Date.parse(counted_until);
-  const ends = times.slice(1).map((time) => Date.parse(time));
-  const at = ends.findIndex((end) => end > until);
-  return at < 0 ? Math.max(0, times.length - 1) : at;
+/**
+ * The buckets of a report as a chart of lines has them: their beginnings, ms since 1970; the moment before which a figure of zero says
+ * nothing; and the first bucket that still grows, or as many as there are.
+ */
+export function axisOf(report: Pick<TrafficReport, 'times' | 'first_at' | 'counted_until'>) {
+  const times = report.times.map((time) => Date.parse(time));
+  const growing = times.findIndex((_, at) => (times[at + 1] ?? Infinity) > Date.parse(report.counted_until));
+  return {
+    times,
+    pendingFrom: Math.max(0, growing),
+    knownFrom: report.first_at === null ? Number.POSITIVE_INFINITY : Date.parse(report.first_at),
+  };
 }

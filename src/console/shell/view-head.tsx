@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { RangePicker } from './range-picker.tsx';
+import { useState } from 'preact/hooks';
+import { Field, Select } from '../design/field.tsx';
+import { chooseDays, chooseRange, RANGES, type RangeName, range } from './range.ts';
 
 interface ViewHeadProps {
   /** A noun. */
@@ -25,3 +27,47 @@ export const ViewHead = ({ title, summary, hasRange = true, children }: ViewHead
     </div>
   </header>
 );
+
+const NAMES = Object.keys(RANGES) as RangeName[];
+const OPTIONS = [
+  ...NAMES.map((value) => ({ value, label: RANGES[value].label })),
+  { value: 'days' as const, label: 'Chosen days' },
+];
+
+/** A day where the viewer is, `YYYY-MM-DD`. */
+const dayOf = (time: number): string => {
+  const date = new Date(time);
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join('-');
+};
+
+/** Chooses the period of all views. */
+function RangePicker() {
+  const { name, days } = range.value;
+  const [draft, setDraft] = useState(days);
+  const choose = (next: RangeName | 'days') => {
+    if (next !== 'days') return chooseRange(next);
+    const week = { from: dayOf(Date.now() - 6 * 86_400_000), to: dayOf(Date.now()) };
+    setDraft(week);
+    chooseDays(week.from, week.to);
+  };
+  const edit = (part: Partial<{ from: string; to: string }>) => {
+    const next = { from: days?.from ?? '', to: days?.to ?? '', ...draft, ...part };
+    setDraft(next);
+    if (next.from !== '' && next.from <= next.to) chooseDays(next.from, next.to);
+  };
+  const shown = draft ?? days;
+  return (
+    <div class="range">
+      {days && (
+        <div class="range-days row">
+          <Field isBare label="First day" type="date" value={shown?.from ?? ''} onValue={(from) => edit({ from })} />
+          <span class="dim">to</span>
+          <Field isBare label="Last day" type="date" value={shown?.to ?? ''} onValue={(to) => edit({ to })} />
+        </div>
+      )}
+      <Select isBare label="Time range" value={name} onValue={choose} options={OPTIONS} />
+    </div>
+  );
+}

@@ -1,16 +1,18 @@
 import type { ReadOf } from '../../api/reads.ts';
-import { State, type Tone } from '../../design/tag.tsx';
-import type { TrafficReport } from '../../shell/traffic.ts';
+import { NamedState, State, type StateWords } from '../../design/tag.tsx';
 
 export type EndpointLine = ReadOf<'/admin/endpoints'>['data'][number];
 
-const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: string }>> = {
-  healthy: { tone: 'good', word: 'Healthy' },
-  ejected: { tone: 'bad', word: 'Breaker open' },
-  cooling: { tone: 'warn', word: 'Cooling after a 429' },
-  misconfigured: { tone: 'bad', word: 'Key refused' },
-  out_of_credit: { tone: 'bad', word: 'Out of credit' },
+export const ENDPOINT_STATES: StateWords = {
+  healthy: ['good', 'Healthy'],
+  ejected: ['bad', 'Breaker open'],
+  cooling: ['warn', 'Cooling after a 429'],
+  misconfigured: ['bad', 'Key refused'],
+  out_of_credit: ['bad', 'Out of credit'],
 };
+
+/** Whether an endpoint takes fewer requests than it should. */
+export const isSick = ({ state }: EndpointLine): boolean => state !== 'healthy';
 
 interface EndpointStateProps extends Pick<EndpointLine, 'state'> {
   /** Whether its provider is degraded. The state of its breaker is worse, and is shown instead. */
@@ -20,11 +22,8 @@ interface EndpointStateProps extends Pick<EndpointLine, 'state'> {
 /** A provider that fails many attempts. */
 export const Degraded = () => <State tone="warn">Degraded</State>;
 
-export const EndpointState = ({ state, isDegraded = false }: EndpointStateProps) => {
-  if (state === 'healthy' && isDegraded) return <Degraded />;
-  const { tone, word } = STATES[state] ?? { tone: 'warn', word: state };
-  return <State tone={tone}>{word}</State>;
-};
+export const EndpointState = ({ state, isDegraded = false }: EndpointStateProps) =>
+  state === 'healthy' && isDegraded ? <Degraded /> : <NamedState name={state} of={ENDPOINT_STATES} />;
 
 /** Names an endpoint in the address. */
 export const endpointId = ({ provider, model, upstream }: EndpointLine): string =>
@@ -34,27 +33,9 @@ export const attemptsOf = ({ attempts }: EndpointLine): number =>
   Object.values(attempts).reduce((sum, count) => sum + count, 0);
 
 /** Attempts that ended in no answer; those that the caller dropped are not among them. */
-export const failedOf = ({ attempts }: EndpointLine): number =>
-  Object.entries(attempts).reduce(
-    (sum, [outcome, count]) => sum + (outcome === 'ok' || outcome === 'dropped' ? 0 : count),
-    0,
-  );
+export const failedOf = (line: EndpointLine): number =>
+  attemptsOf(line) - (line.attempts.ok ?? 0) - (line.attempts.dropped ?? 0);
 
 /** How many times what the policy declares an endpoint takes to its first token; null where either is not known. */
 export const slownessOf = ({ ttft_ms, declared }: EndpointLine): number | null =>
   ttft_ms === null || declared === null || declared.ttft_ms <= 0 ? null : ttft_ms.p50 / declared.ttft_ms;
-
-/** From here on an endpoint is marked as slower than the policy declares. */
-export const SLOWER_MIN = 1.5;
-
-/** Fewer requests tell nothing of a provider's speed. */
-const REQUESTS_MIN = 5;
-
-/** The provider that takes longest to its first token; null without streams. */
-export function longestOf({ series }: TrafficReport): { readonly name: string; readonly ttftMs: number } | null {
-  const known = series.flatMap(({ value, whole }) => {
-    const ttftMs = whole.ttft_ms.p50;
-    return ttftMs === null || whole.requests < REQUESTS_MIN ? [] : [{ name: value || 'no provider', ttftMs }];
-  });
-  return known.toSorted((one, other) => other.ttftMs - one.ttftMs)[0] ?? null;
-}

@@ -1,56 +1,38 @@
 import { Lines } from '../../charts/lines.tsx';
-import { duration, figure, percent, type WrittenFigure } from '../../design/format.ts';
+import { FigureTable } from '../../design/figure-table.tsx';
+import { duration, figure, percent, plural, type WrittenFigure } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
-import { creditsText, When, Written } from '../../design/written.tsx';
+import { creditsText, When } from '../../design/written.tsx';
+import { Facts } from '../../kit/show.tsx';
 import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { knownFrom, pendingFrom, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { axisOf, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { attemptsOf, type EndpointLine, EndpointState, slownessOf } from './endpoint-words.tsx';
 
 /** One endpoint: its readings beside what the policy declares, its breaker, and its provider over time. */
 export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine }) {
-  const { provider, model, upstream, broken_declaration: broken } = endpoint;
+  const { provider, model, broken_declaration: broken } = endpoint;
   const traffic = useTraffic({ only: { provider } });
   return (
     <Panel title={`${model} at ${provider}`} closeHref={hrefWith({ open: null })}>
       <div class="stack">
-        <dl class="facts">
-          <dt>State</dt>
-          <dd>
-            <EndpointState state={endpoint.state} />
-            {endpoint.since && (
-              <>
-                {' '}
-                since <When at={endpoint.since} />
-              </>
-            )}
-            {endpoint.why && <div class="dim">{endpoint.why}</div>}
-            {endpoint.retry_at && (
-              <>
-                {' '}
-                tried again <When at={endpoint.retry_at} />
-              </>
-            )}
-          </dd>
-          <dt>Upstream model</dt>
-          <dd>{upstream}</dd>
-          <dt>Breaker</dt>
-          <dd>{breakerText(endpoint)}</dd>
-          <dt>Share</dt>
-          <dd>
-            {endpoint.recent_share === null
-              ? `no attempts at ${model} in 15 minutes`
-              : `${percent(endpoint.recent_share).short} of the attempts at ${model} in 15 minutes`}
-          </dd>
-          <dt>Retries</dt>
-          <dd>
-            {figure(endpoint.retries).short}
-            {endpoint.retries_denied > 0 && `, ${figure(endpoint.retries_denied).short} denied by the retry budget`}
-          </dd>
-        </dl>
+        <Facts
+          of={endpoint}
+          facts={[
+            ['State', () => <StateSince endpoint={endpoint} />],
+            ['Upstream model', 'upstream'],
+            ['Breaker', breakerText],
+            [
+              'Share',
+              ({ recent_share: share }) =>
+                `${share === null ? 'no' : `${percent(share).short} of the`} attempts at ${model} in 15 minutes`,
+            ],
+            ['Retries', retriesText],
+          ]}
+        />
         <Readings endpoint={endpoint} />
         {broken && (
           <p class="notice">
@@ -73,73 +55,33 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
   );
 }
 
+const StateSince = ({ endpoint: { state, since, why, retry_at } }: { readonly endpoint: EndpointLine }) => (
+  <>
+    <EndpointState state={state} />
+    {since && (
+      <>
+        {' '}
+        since <When at={since} />
+      </>
+    )}
+    {why && <div class="dim">{why}</div>}
+    {retry_at && (
+      <>
+        {' '}
+        tried again <When at={retry_at} />
+      </>
+    )}
+  </>
+);
+
+const retriesText = ({ retries, retries_denied: denied }: EndpointLine): string =>
+  figure(retries).short + (denied > 0 ? `, ${figure(denied).short} denied by the retry budget` : '');
+
 /** How near the breaker is to opening, and how often it did. */
 function breakerText({ breaker, ejections }: EndpointLine): string {
   const words = { closed: 'closed', open: 'open', half_open: 'half open: one attempt may try' };
   const near = `${breaker.faults_in_a_row} of ${breaker.opens_at_faults_in_a_row} faults in a row`;
-  const times =
-    ejections === 0 ? 'never opened' : `opened ${figure(ejections).short} ${ejections === 1 ? 'time' : 'times'}`;
-  return `${words[breaker.state]}, ${near}, ${times}`;
-}
-
-/** Median and 90th percentile of what is measured here, beside what the policy declares. */
-function Readings({ endpoint }: { readonly endpoint: EndpointLine }) {
-  const { ttft_ms, warm_ttft_ms, tokens_per_second, declared } = endpoint;
-  const rows: readonly (readonly [
-    string,
-    { p50: number; p90: number } | null,
-    WrittenFigure,
-    (value: number | null) => WrittenFigure,
-  ])[] = [
-    ['First token', ttft_ms, duration(declared?.ttft_ms ?? null), duration],
-    ['The same from a cache', warm_ttft_ms, duration(declared?.warm_ttft_ms ?? null), duration],
-    ['Tokens a second', tokens_per_second, figure(declared?.tokens_per_second ?? null), figure],
-  ];
-  const times = slownessOf(endpoint);
-  return (
-    <section aria-labelledby="readings">
-      <h3 id="readings">
-        {times === null
-          ? 'Nothing was measured yet.'
-          : times > 1.1
-            ? `The first token takes ${figure(times).short} times what the policy declares.`
-            : 'It is as fast as the policy declares.'}
-      </h3>
-      <table class="table" aria-label="Readings">
-        <thead>
-          <tr>
-            <th scope="col">Reading</th>
-            <th scope="col" class="is-figure">
-              Median
-            </th>
-            <th scope="col" class="is-figure">
-              90 % within
-            </th>
-            <th scope="col" class="is-figure">
-              Declared
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, reading, stated, write]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td class="is-figure">
-                <Written value={write(reading?.p50 ?? null)} />
-              </td>
-              <td class="is-figure">
-                <Written value={write(reading?.p90 ?? null)} />
-              </td>
-              <td class="is-figure">
-                <Written value={stated} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {declared && <p class="table-foot">Declared figures are {BASES[declared.basis]}.</p>}
-    </section>
-  );
+  return `${words[breaker.state]}, ${near}, ${ejections === 0 ? 'never opened' : `opened ${plural(ejections, 'time')}`}`;
 }
 
 const BASES = {
@@ -148,26 +90,56 @@ const BASES = {
   neutral: 'the same for all models, as the policy states none',
 } as const;
 
+/** Median and 90th percentile of what is measured here, beside what the policy declares. */
+function Readings({ endpoint }: { readonly endpoint: EndpointLine }) {
+  const { ttft_ms, warm_ttft_ms, tokens_per_second, declared } = endpoint;
+  const times = slownessOf(endpoint);
+  const slow = times !== null && times > 1.1;
+  const row = (
+    name: string,
+    reading: { readonly p50: number; readonly p90: number } | null,
+    stated: number | undefined,
+    write: (value: number | null) => WrittenFigure,
+  ) => {
+    const figures = [reading?.p50, reading?.p90, stated].map((value) => write(value ?? null));
+    // Each row has a unit of its own.
+    return { name, cells: figures.map(({ short, exact }) => ({ short, exact })) };
+  };
+  return (
+    <section aria-labelledby="readings">
+      <h3 id="readings">
+        {times === null && 'Nothing was measured yet.'}
+        {slow && `The first token takes ${figure(times).short} times what the policy declares.`}
+        {times !== null && !slow && 'It is as fast as the policy declares.'}
+      </h3>
+      <FigureTable
+        label="Readings"
+        heads={['Reading', 'Median', '90 % within', 'Declared']}
+        rows={[
+          row('First token', ttft_ms, declared?.ttft_ms, duration),
+          row('The same from a cache', warm_ttft_ms, declared?.warm_ttft_ms, duration),
+          row('Tokens a second', tokens_per_second, declared?.tokens_per_second, figure),
+        ]}
+      />
+      {declared && <p class="table-foot">Declared figures are {BASES[declared.basis]}.</p>}
+    </section>
+  );
+}
+
 function Outcomes({ endpoint }: { readonly endpoint: EndpointLine }) {
   const outcomes = Object.entries(endpoint.attempts).filter(([, count]) => count > 0);
   if (outcomes.length === 0) return null;
   return (
     <section aria-labelledby="outcomes">
       <h3 id="outcomes">{figure(attemptsOf(endpoint)).short} attempts since the start</h3>
-      <dl class="facts">
-        {outcomes.map(([outcome, count]) => [
-          <dt key={outcome}>{outcome}</dt>,
-          <dd key={`${outcome} count`}>
-            <Written value={figure(count)} />
-          </dd>,
-        ])}
-      </dl>
+      <Facts of={endpoint} facts={outcomes.map(([outcome, count]) => [outcome, () => figure(count).exact])} />
     </section>
   );
 }
 
 function Hours({ provider, report }: { readonly provider: string; readonly report: TrafficReport }) {
   const { whole, buckets } = report.total;
+  const { p50, p95 } = whole.ttft_ms;
   if (whole.requests === 0) {
     return (
       <Empty title={`${provider} had no requests`}>
@@ -175,21 +147,19 @@ function Hours({ provider, report }: { readonly provider: string; readonly repor
       </Empty>
     );
   }
-  if (whole.ttft_ms.p50 === null) {
+  if (p50 === null) {
     return <Empty title={`No answer of ${provider} began`}>Times to the first token appear here once one does.</Empty>;
   }
   return (
     <Lines
-      heading={`Half of the answers of ${provider} begin within ${duration(whole.ttft_ms.p50).short}, 95 % within ${duration(whole.ttft_ms.p95).short}.`}
+      heading={`Half of the answers of ${provider} begin within ${duration(p50).short}, 95 % within ${duration(p95).short}.`}
       label="Time to first token"
-      times={report.times.map((time) => Date.parse(time))}
+      {...axisOf(report)}
       lines={[
         { name: 'Median', mark: markOf(provider), values: buckets.ttft_p50_ms },
         { name: '95th percentile', mark: 'mark-other', values: buckets.ttft_p95_ms },
       ]}
       write={duration}
-      pendingFrom={pendingFrom(report)}
-      knownFrom={knownFrom(report)}
     />
   );
 }

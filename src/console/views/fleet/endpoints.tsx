@@ -1,17 +1,23 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
+import { LoadedCard } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, NONE, percent, percentInColumn } from '../../design/format.ts';
+import { duration, figure, percent, percentInColumn, plural } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
-import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
+import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
-import { type DegradedProvider, degradedProviders, degradedText } from '../../shell/degraded.ts';
+import {
+  type DegradedProvider,
+  degradedProviders,
+  degradedText,
+  slowProviders,
+  timesSlower,
+} from '../../shell/providers.ts';
 import { range } from '../../shell/range.ts';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
-import { slowProviders, timesSlower } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import {
   attemptsOf,
@@ -20,8 +26,7 @@ import {
   EndpointState,
   endpointId,
   failedOf,
-  longestOf,
-  SLOWER_MIN,
+  isSick,
   slownessOf,
 } from './endpoint-words.tsx';
 
@@ -34,44 +39,51 @@ interface EndpointsProps {
 
 type Grouping = 'provider' | 'model';
 
+/** Rows of a group before it is asked for all. */
+const ROWS_SHOWN = 8;
+
 /** Every endpoint in a lane of its own, by provider or by model. */
 export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) {
   const by: Grouping = param('group') === 'model' ? 'model' : 'provider';
   const degraded = new Map(degradedProviders(traffic.data).map((provider) => [provider.name, provider]));
   return (
-    <section class="card" aria-labelledby="endpoints">
-      <Loaded what="Endpoints" of={endpoints} skeleton={<Skeleton rows={8} />}>
-        {({ data }) => (
+    <LoadedCard
+      id="endpoints"
+      what="Endpoints"
+      of={endpoints}
+      skeleton={<Skeleton rows={8} />}
+      heading={({ data }) => sentenceOf(data, [...degraded.values()], traffic.data, before.data)}
+      aside={() => (
+        <Select
+          isBare
+          label="Grouped by"
+          value={by}
+          onValue={(value) => setParams({ group: value === 'provider' ? null : value })}
+          options={[
+            { value: 'provider' as const, label: 'By provider' },
+            { value: 'model' as const, label: 'By model' },
+          ]}
+        />
+      )}
+    >
+      {({ data }) =>
+        data.length === 0 ? (
+          <Empty title="No endpoint is declared">
+            Add one under <code>providers</code> and <code>models</code> in the policy.
+          </Empty>
+        ) : (
           <>
-            <div class="card-head">
-              <h2 id="endpoints">{sentenceOf(data, [...degraded.values()], traffic.data, before.data)}</h2>
-              <Select
-                isBare
-                label="Grouped by"
-                value={by}
-                onValue={(value) => setParams({ group: value === 'provider' ? null : value })}
-                options={[
-                  { value: 'provider' as const, label: 'By provider' },
-                  { value: 'model' as const, label: 'By model' },
-                ]}
-              />
-            </div>
-            {data.length > 0 && (
-              <p class="fleet-note small dim">
-                Rows show attempts and readings of this server since it started. A provider is degraded if it failed at
-                least 10 % of at least 20 attempts in the {range.value.label.toLowerCase()}, on all servers.
-              </p>
-            )}
-            {data.length === 0 ? (
-              <Empty title="No endpoint is declared">
-                Add one under <code>providers</code> and <code>models</code> in the policy.
-              </Empty>
-            ) : (
-              groupsOf(data, by).map(([name, lines]) => (
+            <p class="fleet-note small dim">
+              Rows show attempts and readings of this server since it started. A provider is degraded if it failed at
+              least 10 % of at least 20 attempts in the {range.value.label.toLowerCase()}, on all servers.
+            </p>
+            {[...Map.groupBy(data, (line) => line[by])]
+              .sort(([one], [other]) => one.localeCompare(other))
+              .map(([name, lines]) => (
                 <section key={name} class="fleet-group" aria-label={`${by} ${name}`}>
                   <h3>
                     {name} <span class="dim">{groupText(lines, by)}</span>
-                    <GroupState degraded={by === 'provider' ? degraded.get(name) : undefined} />
+                    {by === 'provider' && <GroupState degraded={degraded.get(name)} />}
                   </h3>
                   <Table
                     label={`Endpoints of ${by} ${name}`}
@@ -83,35 +95,21 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
                     columns={columnsOf(by, data, degraded)}
                   />
                 </section>
-              ))
-            )}
+              ))}
           </>
-        )}
-      </Loaded>
-    </section>
+        )
+      }
+    </LoadedCard>
   );
 }
 
-/** Rows of a group before it is asked for all. */
-const ROWS_SHOWN = 8;
-
 /** What needs an eye stands first, then what has traffic. */
 const sickFirst = (lines: readonly EndpointLine[]): readonly EndpointLine[] =>
-  lines.toSorted(
-    (one, other) =>
-      Number(one.state === 'healthy') - Number(other.state === 'healthy') || attemptsOf(other) - attemptsOf(one),
-  );
-
-const groupsOf = (
-  lines: readonly EndpointLine[],
-  by: Grouping,
-): readonly (readonly [string, readonly EndpointLine[]])[] =>
-  [...Map.groupBy(lines, (line) => line[by])].sort(([one], [other]) => one.localeCompare(other));
+  lines.toSorted((one, other) => Number(isSick(other)) - Number(isSick(one)) || attemptsOf(other) - attemptsOf(one));
 
 function groupText(lines: readonly EndpointLine[], by: Grouping): string {
-  const sick = lines.filter(({ state }) => state !== 'healthy').length;
-  const noun = by === 'provider' ? 'model' : 'endpoint';
-  const count = `${lines.length} ${noun}${lines.length === 1 ? '' : 's'}`;
+  const sick = lines.filter(isSick).length;
+  const count = plural(lines.length, by === 'provider' ? 'model' : 'endpoint');
   return sick === 0 ? count : `${count}, ${sick} not healthy`;
 }
 
@@ -122,6 +120,9 @@ const GroupState = ({ degraded }: { readonly degraded: DegradedProvider | undefi
     </span>
   );
 
+/** From here on an endpoint is marked as slower than the policy declares. */
+const SLOWER_MIN = 1.5;
+
 /** A row is a lane: who, its state, its share of all attempts, and how it keeps what the policy declares. */
 const columnsOf = (
   by: Grouping,
@@ -129,14 +130,14 @@ const columnsOf = (
   degraded: ReadonlyMap<string, DegradedProvider>,
 ): readonly TableColumn<EndpointLine>[] => {
   const total = all.reduce((sum, line) => sum + attemptsOf(line), 0);
-  const shareOf = (line: EndpointLine) => (total === 0 ? 0 : attemptsOf(line) / total);
+  const of = by === 'provider' ? 'model' : 'provider';
   return [
     {
       id: 'name',
-      head: by === 'provider' ? 'Model' : 'Provider',
-      cell: ({ provider, model, upstream }) => (
-        <span class="table-name" title={`${provider}, ${upstream}`}>
-          {by === 'provider' ? model : provider}
+      head: of === 'model' ? 'Model' : 'Provider',
+      cell: (line) => (
+        <span class="table-name" title={`${line.provider}, ${line.upstream}`}>
+          {line[of]}
         </span>
       ),
     },
@@ -157,30 +158,22 @@ const columnsOf = (
           <span class="dim">none</span>
         ) : (
           <span class="fleet-lane">
-            <ShareBar className={markOf(by === 'provider' ? line.model : line.provider)} share={shareOf(line)} />
-            <span class="figure">{percentInColumn(shareOf(line)).short}</span>
+            <ShareBar mark={markOf(line[of])} share={attemptsOf(line) / total} />
+            <span class="figure">{percentInColumn(attemptsOf(line) / total).short}</span>
           </span>
         ),
     },
     {
       id: 'failed',
       head: 'Failed',
-      isFigure: true,
-      figures: (line) => [percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line))],
+      figure: (line) => percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line)),
     },
-    {
-      id: 'ttft',
-      head: 'First token, median',
-      isFigure: true,
-      phone: 'second',
-      figures: (line) => [duration(line.ttft_ms?.p50 ?? null)],
-    },
+    { id: 'ttft', head: 'First token, median', phone: 'second', figure: (line) => duration(line.ttft_ms?.p50 ?? null) },
     {
       id: 'declared',
       head: 'Declared',
-      isFigure: true,
-      figures: (line) => [duration(line.declared?.ttft_ms ?? null)],
-      cell: (line, [declared = NONE]) => {
+      figure: (line) => duration(line.declared?.ttft_ms ?? null),
+      cell: (line, declared) => {
         const times = slownessOf(line);
         return (
           <>
@@ -192,15 +185,20 @@ const columnsOf = (
         );
       },
     },
-    {
-      id: 'speed',
-      head: 'Speed',
-      unit: 'tokens/s',
-      isFigure: true,
-      figures: ({ tokens_per_second: speed }) => [figure(speed?.p50 ?? null)],
-    },
+    { id: 'speed', head: 'Speed', unit: 'tokens/s', figure: (line) => figure(line.tokens_per_second?.p50 ?? null) },
   ];
 };
+
+/** Fewer requests tell nothing of a provider's speed. */
+const REQUESTS_MIN = 5;
+
+/** The provider that takes longest to its first token; undefined without streams. */
+const longestOf = ({ series }: TrafficReport) =>
+  series
+    .flatMap(({ value, whole: { requests, ttft_ms } }) =>
+      ttft_ms.p50 === null || requests < REQUESTS_MIN ? [] : [{ name: value || 'no provider', ttftMs: ttft_ms.p50 }],
+    )
+    .toSorted((one, other) => other.ttftMs - one.ttftMs)[0];
 
 /** Which provider fails attempts or is slow. */
 function sentenceOf(
@@ -209,7 +207,7 @@ function sentenceOf(
   traffic: TrafficReport | null,
   before: TrafficReport | null,
 ): string {
-  const sick = [...new Set(lines.filter(({ state }) => state !== 'healthy').map(({ provider }) => provider))];
+  const sick = [...new Set(lines.filter(isSick).map(({ provider }) => provider))];
   const failing = degraded.map((provider) => `${provider.name} is degraded: ${degradedText(provider)}. `).join('');
   const health = `${sick.length === 0 ? '' : `${sick.join(', ')} ${sick.length === 1 ? 'is' : 'are'} not healthy. `}${failing}`;
   const [slow] = slowProviders(traffic, before);
@@ -217,8 +215,7 @@ function sentenceOf(
     const { name, ttftMs } = slow;
     return `${health}${name} is slow: half of its answers begin within ${duration(ttftMs).short}, ${figure(timesSlower(slow)).short} times the ${periodBefore()}.`;
   }
-  if (degraded.length > 0) return health.trim();
-  const longest = traffic && longestOf(traffic);
+  const longest = degraded.length === 0 && traffic && longestOf(traffic);
   return longest
     ? `${health}No provider is slower than before; ${longest.name} takes longest, ${duration(longest.ttftMs).short} to the first token.`
     : health.trim() || 'All endpoints are healthy.';

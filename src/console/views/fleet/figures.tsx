@@ -1,9 +1,10 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { duration, figure, percent } from '../../design/format.ts';
+import { duration, figure, percent, plural } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
-import { attemptsIn, degradedProviders } from '../../shell/degraded.ts';
+import { attemptsIn, degradedProviders } from '../../shell/providers.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
+import { isSick } from './endpoint-words.tsx';
 
 interface FleetFiguresProps {
   readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
@@ -17,70 +18,58 @@ interface FleetFiguresProps {
 export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFiguresProps) {
   const lines = endpoints.data?.data;
   const whole = traffic.data?.total.whole;
-  const healthy = lines?.filter(({ state }) => state === 'healthy').length ?? 0;
-  const failing = alerts?.data?.webhooks.filter(({ state }) => state === 'failing').length ?? 0;
   const tried = whole ? attemptsIn(whole) : 0;
+  const failed = whole?.failed_attempts ?? 0;
   const degraded = degradedProviders(traffic.data).length;
+  const webhooks = alerts?.data?.webhooks;
+  const server = status.data && {
+    ...{ short: status.data.is_current ? 'Writes' : 'Refuses', exact: status.data.problem ?? '' },
+  };
   return (
     <Heroes>
       <Hero
         label="Healthy endpoints"
         failure={endpoints.failure}
-        value={lines ? figure(healthy) : null}
-        notes={
-          lines
-            ? [
-                `of ${figure(lines.length).short}`,
-                degraded === 0 ? '' : `${degraded} degraded ${degraded === 1 ? 'provider' : 'providers'}`,
-              ]
-            : null
-        }
+        value={lines ? figure(lines.filter((line) => !isSick(line)).length) : null}
+        notes={lines && [`of ${figure(lines.length).short}`, degraded > 0 && plural(degraded, 'degraded provider')]}
       />
       <Hero
         label="Failed attempts"
         failure={traffic.failure}
-        value={whole ? figure(whole.failed_attempts) : null}
-        notes={
-          whole ? [tried === 0 ? 'no attempts' : `${percent(whole.failed_attempts / tried).short} of attempts`] : null
-        }
+        value={whole ? figure(failed) : null}
+        notes={whole && [tried === 0 ? 'no attempts' : `${percent(failed / tried).short} of attempts`]}
       />
-      <Hero
-        label="Time to first token"
-        failure={traffic.failure}
-        value={whole ? duration(whole.ttft_ms.p50) : null}
-        notes={
-          whole
-            ? whole.ttft_ms.p50 === null
-              ? ['no streams yet']
-              : [
-                  `median; 95 % within ${duration(whole.ttft_ms.p95).short}`,
-                  whole.tokens_per_second === null ? '' : `${figure(whole.tokens_per_second).short} tokens a second`,
-                ]
-            : null
-        }
-      />
+      <SpeedHero traffic={traffic} />
       {alerts ? (
         <Hero
           label="Webhooks that fail"
           failure={alerts.failure}
-          value={alerts.data ? figure(failing) : null}
-          notes={
-            alerts.data
-              ? [alerts.data.webhooks.length === 0 ? 'no webhook is set' : `of ${alerts.data.webhooks.length}`]
-              : null
-          }
+          value={webhooks ? figure(webhooks.filter(({ state }) => state === 'failing').length) : null}
+          notes={webhooks && [webhooks.length === 0 ? 'no webhook is set' : `of ${webhooks.length}`]}
         />
       ) : (
-        <Hero
-          label="This server"
-          failure={status.failure}
-          value={
-            status.data
-              ? { short: status.data.is_current ? 'Writes' : 'Refuses', exact: status.data.problem ?? '' }
-              : null
-          }
-        />
+        <Hero label="This server" failure={status.failure} value={server} />
       )}
     </Heroes>
+  );
+}
+
+/** How soon answers begin, and how fast they go on. */
+export function SpeedHero({ traffic: { data, failure } }: { readonly traffic: Resource<TrafficReport> }) {
+  const { ttft_ms, tokens_per_second: speed } = data?.total.whole ?? { ttft_ms: null, tokens_per_second: null };
+  const notes =
+    ttft_ms?.p50 === null
+      ? ['no streams yet']
+      : [
+          `median; 95 % within ${duration(ttft_ms?.p95 ?? null).short}`,
+          speed && `${figure(speed).short} tokens a second`,
+        ];
+  return (
+    <Hero
+      label="Time to first token"
+      failure={failure}
+      value={ttft_ms && duration(ttft_ms.p50)}
+      notes={ttft_ms && notes}
+    />
   );
 }

@@ -1,19 +1,13 @@
-import type { ComponentChildren } from 'preact';
+import type { ReadOf } from '../../api/reads.ts';
+import { useResource } from '../../api/resource.ts';
 import { inColumn } from '../../design/column.ts';
-import { figure, percent, price, type WrittenFigure } from '../../design/format.ts';
+import { figure, percent, price } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Table } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
+import { type Fact, Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import {
-  accessOf,
-  accessText,
-  isWildcard,
-  type ModelHolder,
-  type ModelHolders,
-  type ModelLine,
-} from './model-access.ts';
 
 interface ModelPanelProps {
   readonly model: ModelLine;
@@ -25,28 +19,30 @@ interface ModelPanelProps {
 
 /** One model: its price, what it can do, its quality by task, and who may use it. */
 export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
-  const { id, owned_by, max_input_tokens, max_tokens, operations, abilities, selectors, pattern } = model;
+  const { id } = model;
   const isOfAll = isWildcard(model);
-  const unknown = isOfAll ? 'depends on the model' : 'not known';
   return (
     <Panel title={id} closeHref={hrefWith({ open: null })}>
       <div class="stack">
-        <dl class="facts">
-          <Fact name="Provider">{owned_by}</Fact>
-          {aliases.length > 0 && <Fact name="Also called">{aliases.join(', ')}</Fact>}
-          {pattern !== null && !isOfAll && <Fact name="Wildcard">{pattern}</Fact>}
-          <Prices model={model} />
-          <Fact name="Context">
-            {max_input_tokens === null ? unknown : `${figure(max_input_tokens).exact} tokens of input and output`}
-          </Fact>
-          {max_tokens !== null && <Fact name="Longest answer">{figure(max_tokens).exact} tokens</Fact>}
-          <Fact name="Is for">{operations.join(', ')}</Fact>
-          {isOfAll || <Fact name="Can">{abilities.length === 0 ? 'text alone' : abilities.join(', ')}</Fact>}
-          <Fact name="Selectors">
-            {selectors.length === 0 ? 'none: requests must name the model' : selectors.join(', ')}
-          </Fact>
-          {holders && <Fact name="Who may use it">{accessText(model, holders)}</Fact>}
-        </dl>
+        <Facts
+          of={model}
+          facts={[
+            ['Provider', 'owned_by'],
+            ['Also called', () => aliases.join(', ')],
+            ['Wildcard', ({ pattern }) => (isOfAll ? null : pattern)],
+            ...priceFacts(model),
+            [
+              'Context',
+              ({ max_input_tokens: most }) => most !== null && `${figure(most).exact} tokens of input and output`,
+              isOfAll ? 'depends on the model' : 'not known',
+            ],
+            ['Longest answer', ({ max_tokens: most }) => most !== null && `${figure(most).exact} tokens`],
+            ['Is for', 'operations'],
+            ['Can', ({ abilities }) => !isOfAll && (abilities.join(', ') || 'text alone')],
+            ['Selectors', 'selectors', 'none: requests must name the model'],
+            ['Who may use it', () => holders && accessText(model, holders)],
+          ]}
+        />
         {holders && <Lists model={model} holders={holders} />}
         <Quality quality={model.quality} />
         {reachOfViewer('decisions.list') !== null && !isOfAll && (
@@ -59,13 +55,6 @@ export function ModelPanel({ model, aliases, holders }: ModelPanelProps) {
   );
 }
 
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-);
-
 type Price = NonNullable<ModelLine['price']>;
 
 const ratesOf = ({ input_usd, cached_input_usd, output_usd }: Price | Price['tiers'][number]) => ({
@@ -75,71 +64,55 @@ const ratesOf = ({ input_usd, cached_input_usd, output_usd }: Price | Price['tie
 });
 
 /** The price of usual prompts, then of longer ones. All figures have one format. */
-function Prices({ model }: { readonly model: ModelLine }) {
+function priceFacts(model: ModelLine): readonly Fact<ModelLine>[] {
   const { price: of } = model;
-  if (of === null) return isWildcard(model) ? <Fact name="Price">depends on the model</Fact> : null;
-  const tiers = [of, ...of.tiers].map(ratesOf);
-  const write = inColumn(tiers.flatMap((rates) => Object.values(rates)));
-  const [usual = ratesOf(of), ...longer] = tiers;
-  return (
-    <>
-      {Object.entries(usual).map(([name, rate]) => (
-        <Fact key={name} name={name}>
-          <Written value={write(rate)} /> <span class="dim">per 1M tokens</span>
-        </Fact>
-      ))}
-      {longer.map((rates, at) => (
-        <Fact key={at} name={`Prompts over ${figure(of.tiers[at]?.over_input_tokens ?? null).exact} tokens`}>
-          <Tier rates={rates} write={write} />
-        </Fact>
-      ))}
-      {Number(of.per_request_usd) > 0 && (
-        <Fact name="Each request">
-          <Written value={price(of.per_request_usd)} />
-        </Fact>
-      )}
-      {isWildcard(model) && <Fact name="Applies to">each model that has no other price</Fact>}
-    </>
-  );
+  if (of === null) return isWildcard(model) ? [['Price', () => 'depends on the model']] : [];
+  const write = inColumn([of, ...of.tiers].flatMap((one) => Object.values(ratesOf(one))));
+  const unit = <span class="dim">per 1M tokens</span>;
+  return [
+    ...Object.entries(ratesOf(of)).map(
+      ([name, rate]): Fact<ModelLine> => [
+        name,
+        () => (
+          <>
+            <Written value={write(rate)} /> {unit}
+          </>
+        ),
+      ],
+    ),
+    ...of.tiers.map(
+      (tier): Fact<ModelLine> => [
+        `Prompts over ${figure(tier.over_input_tokens).exact} tokens`,
+        () => (
+          <>
+            {Object.entries(ratesOf(tier)).map(([name, rate], place) => (
+              <span key={name}>
+                {place > 0 && ', '}
+                <Written value={write(rate)} /> {name.toLowerCase()}
+              </span>
+            ))}{' '}
+            {unit}
+          </>
+        ),
+      ],
+    ),
+    ['Each request', () => Number(of.per_request_usd) > 0 && <Written value={price(of.per_request_usd)} />],
+    ['Applies to', () => isWildcard(model) && 'each model that has no other price'],
+  ];
 }
-
-interface TierProps {
-  readonly rates: Readonly<Record<string, WrittenFigure>>;
-  readonly write: ReturnType<typeof inColumn>;
-}
-
-/** `$30.00 input, $30.00 cached input, $120.00 output per 1M tokens`. */
-const Tier = ({ rates, write }: TierProps) => (
-  <>
-    {Object.entries(rates).map(([name, rate], at) => (
-      <span key={name}>
-        {at > 0 && ', '}
-        <Written value={write(rate)} /> {name.toLowerCase()}
-      </span>
-    ))}{' '}
-    <span class="dim">per 1M tokens</span>
-  </>
-);
-
-const PAGES = { team: '/people/teams', member: '/people/members', key: '/people/keys' } as const;
 
 /** The teams, members and keys whose lists name the model, and those whose lists do not. */
 function Lists({ model, holders }: { readonly model: ModelLine; readonly holders: ModelHolders }) {
   const { listed, leftOut } = accessOf(model, holders);
   return (
-    <dl class="facts">
-      {listed.length > 0 && (
-        <Fact name="Listed by">
-          <HolderLinks of={listed} />
-        </Fact>
-      )}
-      {leftOut.length > 0 && (
-        <Fact name="Left out by">
-          <HolderLinks of={leftOut} />
-        </Fact>
-      )}
-      {holders.hasMore && <Fact name="Not shown">more keys have lists of their own; People shows each of them</Fact>}
-    </dl>
+    <Facts
+      of={holders}
+      facts={[
+        ['Listed by', () => listed.length > 0 && <HolderLinks of={listed} />],
+        ['Left out by', () => leftOut.length > 0 && <HolderLinks of={leftOut} />],
+        ['Not shown', ({ hasMore }) => hasMore && 'more keys have lists of their own; People shows each of them'],
+      ]}
+    />
   );
 }
 
@@ -148,7 +121,7 @@ const HolderLinks = ({ of }: { readonly of: readonly ModelHolder[] }) => (
     {of.map(({ kind, id, name }, at) => (
       <span key={`${kind} ${id}`}>
         {at > 0 && ', '}
-        {kind} <a href={hrefOf(`${PAGES[kind]}/${id}`)}>{name}</a>
+        {kind} <a href={hrefOf(`/people/${kind}s/${id}`)}>{name}</a>
       </span>
     ))}
   </>
@@ -173,10 +146,81 @@ function Quality({ quality }: Pick<ModelLine, 'quality'>) {
         keyOf={([task]) => task}
         columns={[
           { id: 'task', head: 'Task', cell: ([task]) => task },
-          { id: 'share', head: 'Quality', isFigure: true, phone: 'fact', figures: ([, share]) => [percent(share)] },
+          { id: 'share', head: 'Quality', phone: 'fact', figure: ([, share]) => percent(share) },
         ]}
       />
       <p class="table-foot">{BASES[quality.basis]}</p>
     </section>
   );
+}
+
+export type ModelLine = ReadOf<'/admin/models'>['data'][number];
+
+/** Whether a line stands for all models of a wildcard of the policy. */
+export const isWildcard = ({ id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean => pattern === id;
+
+/** Who has a list of models: a key, or a team or a member whose keys it binds. */
+interface ModelHolder {
+  readonly kind: 'team' | 'member' | 'key';
+  readonly id: string;
+  readonly name: string;
+  readonly models: readonly string[];
+}
+
+/** The lists of models that the viewer may see. */
+export interface ModelHolders {
+  readonly holders: readonly ModelHolder[];
+  /** Whether there are more lists than were read. */
+  readonly hasMore: boolean;
+}
+
+/** Lists that are read at most of each kind; the panel of a model says where others are. */
+const LISTS_MAX = 200;
+
+/** Everyone with a list of models of their own; null while they are read, and for a role that sees no keys. */
+export function useModelHolders(): ModelHolders | null {
+  const isWanted = reachOfViewer('keys.read') !== null && reachOfViewer('people.read') !== null;
+  const teams = useResource('/admin/teams', { limit: 1_000 }, { isWanted });
+  const users = useResource('/admin/users', { limit: 1_000, team: null }, { isWanted });
+  const keys = useResource('/admin/keys', { has_models: 'true', state: 'valid', limit: LISTS_MAX }, { isWanted });
+  if (!teams.data || !users.data || !keys.data) return null;
+  const holdersOf = (kind: ModelHolder['kind'], of: readonly ListOwner[]): readonly ModelHolder[] =>
+    of.flatMap(({ id, name, models }) => (models === null ? [] : [{ kind, id, name: name || id, models }]));
+  return {
+    holders: [
+      ...holdersOf('team', teams.data.data),
+      ...holdersOf('member', users.data.data),
+      ...holdersOf('key', keys.data.data),
+    ],
+    hasMore: [teams, users, keys].some(({ data }) => data?.has_more),
+  };
+}
+
+interface ListOwner {
+  readonly id: string;
+  readonly name: string;
+  readonly models: readonly string[] | null;
+}
+
+/** Whether a list names the model, or the wildcard that it is of. */
+const isListed = ({ models }: ModelHolder, { id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean =>
+  models.includes(id) || (pattern !== null && models.includes(pattern));
+
+/** The holders whose lists name a model, and those whose lists leave it out. */
+const accessOf = (model: ModelLine, { holders }: ModelHolders) => ({
+  listed: holders.filter((holder) => isListed(holder, model)),
+  leftOut: holders.filter((holder) => !isListed(holder, model)),
+});
+
+const NAMES_SHOWN = 2;
+
+/** `Every key`, `Every key, but not team search and 2 more`. */
+export function accessText(model: ModelLine, known: ModelHolders): string {
+  const reach = reachOfViewer('keys.read') ?? 'own';
+  const all = { all: 'Every key', team: 'Every key of your team', own: 'Each of your keys' }[reach];
+  const { leftOut } = accessOf(model, known);
+  if (leftOut.length === 0) return all;
+  const named = leftOut.slice(0, NAMES_SHOWN).map(({ kind, name }) => `${kind} ${name}`);
+  const more = leftOut.length - named.length;
+  return `${all}, but not ${more > 0 ? `${named.join(', ')} and ${more} more` : named.join(' and ')}`;
 }

@@ -1,10 +1,11 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { duration } from '../../design/format.ts';
-import { Loaded } from '../../design/states.tsx';
+import { Card, LoadedCard } from '../../design/card.tsx';
+import { duration, plural } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
 import { When } from '../../design/written.tsx';
+import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
 
 interface ServerProps {
@@ -13,68 +14,62 @@ interface ServerProps {
   readonly cluster: Resource<ReadOf<'/admin/cluster'>>;
 }
 
+const mono = (text: string) => <span class="mono">{text}</span>;
+
 /** The instance that answers: its version, its policy, and the secrets that it reads from files. */
 export const Server = ({ status, policy, cluster }: ServerProps) => (
   <>
-    <Own status={status} policy={policy} />
+    <div class="columns">
+      <Instance status={status} />
+      <Reload policy={policy} />
+    </div>
     {cluster.data && cluster.data.data.length > 1 && <Others cluster={cluster.data} />}
   </>
 );
 
-const Own = ({ status, policy }: Omit<ServerProps, 'cluster'>) => (
-  <div class="columns">
-    <section class="card" aria-labelledby="server">
-      <Loaded what="Instances" of={status}>
-        {(instance) => <Instance instance={instance} />}
-      </Loaded>
-    </section>
-    <section class="card" aria-labelledby="reload">
-      <Loaded what="Reloads" of={policy}>
-        {(shown) => <Reload policy={shown} />}
-      </Loaded>
-    </section>
-  </div>
+const Instance = ({ status }: Pick<ServerProps, 'status'>) => (
+  <LoadedCard
+    id="server"
+    what="Instances"
+    of={status}
+    heading={({ is_current }) => (is_current ? 'This server may write.' : 'This server may not write.')}
+  >
+    {(instance) => (
+      <>
+        {instance.problem && <p class="notice notice-bad">{instance.problem}</p>}
+        <Facts
+          of={instance}
+          facts={[
+            [
+              'State',
+              ({ is_current: may }) => <State tone={may ? 'good' : 'bad'}>{may ? 'Writes' : 'Refuses requests'}</State>,
+            ],
+            ['Version', ({ version }) => mono(version)],
+            ['Policy', ({ policy_revision }) => mono(policy_revision)],
+            ['Instance', ({ slot, epoch }) => `${slot}, started ${plural(epoch, 'time')}`],
+            [
+              'Clock',
+              ({ clock_offset_ms: ms }) =>
+                ms === 0 ? 'agrees with the database' : `${duration(Math.abs(ms)).short} off the database’s`,
+            ],
+            ['Copies in memory', ageText],
+          ]}
+        />
+      </>
+    )}
+  </LoadedCard>
 );
 
-function Instance({ instance }: { readonly instance: ReadOf<'/admin/status'> }) {
-  const { version, policy_revision, slot, epoch, is_current, problem, clock_offset_ms, copies } = instance;
+function ageText({ copies }: ReadOf<'/admin/status'>): string {
   const ages = copies.flatMap(({ age_ms }) => age_ms ?? []);
-  return (
-    <>
-      <div class="card-head">
-        <h2 id="server">{is_current ? 'This server may write.' : 'This server may not write.'}</h2>
-      </div>
-      {problem && <p class="notice notice-bad">{problem}</p>}
-      <dl class="facts">
-        <dt>State</dt>
-        <dd>{is_current ? <State tone="good">Writes</State> : <State tone="bad">Refuses requests</State>}</dd>
-        <dt>Version</dt>
-        <dd class="mono">{version}</dd>
-        <dt>Policy</dt>
-        <dd class="mono">{policy_revision}</dd>
-        <dt>Instance</dt>
-        <dd>
-          {slot}, started {epoch} {epoch === 1 ? 'time' : 'times'}
-        </dd>
-        <dt>Clock</dt>
-        <dd>
-          {clock_offset_ms === 0
-            ? 'agrees with the database'
-            : `${duration(Math.abs(clock_offset_ms)).short} off the database’s`}
-        </dd>
-        <dt>Copies in memory</dt>
-        <dd>{ages.length === 0 ? 'not read yet' : ageText(Math.max(...ages))}</dd>
-      </dl>
-    </>
-  );
+  const oldest = Math.max(...ages);
+  if (ages.length === 0) return 'not read yet';
+  return oldest === 0 ? 'as new as the database' : `at most ${duration(oldest).short} old`;
 }
 
 /** The servers at the database, where there are several. */
 const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/admin/cluster'> }) => (
-  <section class="card" aria-labelledby="servers">
-    <div class="card-head">
-      <h2 id="servers">{is_split ? 'The servers run different policies.' : 'All servers run one policy.'}</h2>
-    </div>
+  <Card id="servers" heading={is_split ? 'The servers run different policies.' : 'All servers run one policy.'}>
     {data.map(
       ({ slot, name, policy_error }) =>
         policy_error && (
@@ -88,7 +83,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
       rows={data}
       keyOf={({ slot }) => `${slot}`}
       columns={[
-        { id: 'name', head: 'Server', cell: ({ name }) => <span class="mono">{name}</span> },
+        { id: 'name', head: 'Server', cell: ({ name }) => mono(name) },
         { id: 'version', head: 'Version', cell: ({ version }) => version },
         {
           id: 'policy',
@@ -96,7 +91,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
           phone: 'second',
           cell: ({ policy_revision, policy_error }) => (
             <>
-              <span class="mono">{policy_revision}</span> {policy_error && <State tone="bad">Refused another</State>}
+              {mono(policy_revision)} {policy_error && <State tone="bad">Refused another</State>}
             </>
           ),
         },
@@ -106,25 +101,12 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
           cell: ({ policies_from, pushed }) => (policies_from === 'files' ? 'its files' : `push ${pushed ?? '–'}`),
         },
         { id: 'rank', head: 'Rank', isFigure: true, cell: ({ policy_rank }) => policy_rank },
-        {
-          id: 'since',
-          head: 'Since',
-          isFigure: true,
-          phone: 'fact',
-          cell: ({ policy_since }) => <When at={policy_since} />,
-        },
-        {
-          id: 'clock',
-          head: 'Clock',
-          isFigure: true,
-          cell: ({ clock_offset_ms: ms }) => duration(Math.abs(ms)).short,
-        },
+        { id: 'since', head: 'Since', isFigure: true, phone: 'fact', cell: (one) => <When at={one.policy_since} /> },
+        { id: 'clock', head: 'Clock', isFigure: true, cell: (one) => duration(Math.abs(one.clock_offset_ms)).short },
       ]}
     />
-  </section>
+  </Card>
 );
-
-const ageText = (ms: number): string => (ms === 0 ? 'as new as the database' : `at most ${duration(ms).short} old`);
 
 const CAUSES: Readonly<Record<string, string>> = {
   start: 'at the start',
@@ -134,48 +116,56 @@ const CAUSES: Readonly<Record<string, string>> = {
   request: 'on request',
 };
 
-function Reload({ policy }: { readonly policy: ReadOf<'/admin/policy'> }) {
-  const { last_reload: last, secrets } = policy;
-  return (
-    <>
-      <div class="card-head">
-        <h2 id="reload">{last.result === 'refused' ? 'The last reload was refused.' : 'The policy is in force.'}</h2>
-        <a href={hrefOf('/policies')}>Policies</a>
-      </div>
-      <dl class="facts">
-        <dt>Last reload</dt>
-        <dd>
-          <When at={last.time} /> {CAUSES[last.cause] ?? last.cause}: {last.message}
-        </dd>
-        <dt>In force</dt>
-        <dd>
-          <When at={policy.since} />
-        </dd>
-      </dl>
-      {secrets.length > 0 && (
-        <Table
-          label="Secrets that are read from files"
-          rows={secrets}
-          keyOf={({ variable }) => variable}
-          columns={[
-            { id: 'variable', head: 'Secret', cell: ({ variable }) => <span class="mono">{variable}</span> },
-            {
-              id: 'state',
-              head: 'File',
-              phone: 'second',
-              cell: ({ problem }) =>
-                problem === null ? <State tone="good">Read</State> : <State tone="bad">{problem}</State>,
-            },
-            {
-              id: 'read',
-              head: 'Last read',
-              isFigure: true,
-              phone: 'fact',
-              cell: ({ read }) => (read === null ? <span class="dim">never</span> : <When at={read} />),
-            },
+const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
+  <LoadedCard
+    id="reload"
+    what="Reloads"
+    of={policy}
+    heading={({ last_reload: { result } }) =>
+      result === 'refused' ? 'The last reload was refused.' : 'The policy is in force.'
+    }
+    aside={() => <a href={hrefOf('/policies')}>Policies</a>}
+  >
+    {({ last_reload, since, secrets }) => (
+      <>
+        <Facts
+          of={last_reload}
+          facts={[
+            [
+              'Last reload',
+              ({ time, cause, message }) => (
+                <>
+                  <When at={time} /> {CAUSES[cause] ?? cause}: {message}
+                </>
+              ),
+            ],
+            ['In force', () => <When at={since} />],
           ]}
         />
-      )}
-    </>
-  );
-}
+        {secrets.length > 0 && (
+          <Table
+            label="Secrets that are read from files"
+            rows={secrets}
+            keyOf={({ variable }) => variable}
+            columns={[
+              { id: 'variable', head: 'Secret', cell: ({ variable }) => mono(variable) },
+              {
+                id: 'state',
+                head: 'File',
+                phone: 'second',
+                cell: ({ problem }) => <State tone={problem === null ? 'good' : 'bad'}>{problem ?? 'Read'}</State>,
+              },
+              {
+                id: 'read',
+                head: 'Last read',
+                isFigure: true,
+                phone: 'fact',
+                cell: ({ read }) => (read === null ? <span class="dim">never</span> : <When at={read} />),
+              },
+            ]}
+          />
+        )}
+      </>
+    )}
+  </LoadedCard>
+);

@@ -5,7 +5,7 @@ import { Empty } from '../../design/states.tsx';
 import { TERMS } from '../../design/terms.ts';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
-import { knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { axisOf, type TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
 /** Lines beside that of all others. */
@@ -24,7 +24,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   const perCredit = usdPerCredit(report);
   const inUsd = (values: readonly number[]) => values.map((credits) => credits * perCredit);
   const shown = series.slice(0, LINES);
-  const spent = { name: 'Spend', mark: 'mark-accent', values: inUsd(total.buckets.credits) };
+  const spent = { name: 'Spend', mark: 'accent', values: inUsd(total.buckets.credits) };
   const baseline = {
     name: TERMS.baseline.word,
     term: 'baseline' as const,
@@ -53,11 +53,9 @@ export function Course({ report }: { readonly report: TrafficReport }) {
     <Lines
       heading={courseSentence(report)}
       label="Spend"
-      times={report.times.map((time) => Date.parse(time))}
+      {...axisOf(report)}
       lines={uniquelyNamed(lines)}
       write={usd}
-      pendingFrom={pendingFrom(report)}
-      knownFrom={knownFrom(report)}
     />
   );
 }

@@ -85,13 +85,12 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
             ...fundColumns(now),
             ...columnsOf<FundUsage>([
               {
-                ...{ head: 'Held', term: 'held', isFigure: true, figures: (fund) => [fundFigures(fund).held] },
+                head: 'Held',
+                term: 'held',
+                figure: (fund) => fundFigures(fund).held,
                 sort: (fund) => fund.held_credits,
               },
-              {
-                ...{ head: 'Left', isFigure: true, figures: (fund) => [fundFigures(fund).left] },
-                sort: (fund) => fund.left_credits,
-              },
+              { head: 'Left', figure: (fund) => fundFigures(fund).left, sort: (fund) => fund.left_credits },
               { of: 'renews_at', none: 'never', isFigure: true },
             ]),
           ]}

@@ -131,7 +131,7 @@ function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
           heading={`${usd(current.usd).short} were spent this month so far, ${usd(last.usd).short} in the last month.`}
           label="Spend"
           times={starts.map((start) => start.getTime())}
-          lines={[{ name: 'Spend', mark: 'mark-accent', values: totals.map((total) => Number(total.usd)) }]}
+          lines={[{ name: 'Spend', mark: 'accent', values: totals.map((total) => Number(total.usd)) }]}
           write={usd}
           pendingFrom={MONTHS - 1}
         />

@@ -45,9 +45,9 @@ function columnsBy(
     { head: 'Spend', money: ({ whole }) => whole, phone: 'fact' },
     { head: 'Before', money: ({ before }) => before },
     {
-      ...{ head: CHANGE, isFigure: true, phone: 'second' },
-      figures: (row) => [row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE],
-      cell: (row, [rise = NONE]) => <Change row={row} rise={rise} />,
+      ...{ head: CHANGE, phone: 'second' },
+      figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
+      cell: (row, rise) => <Change row={row} rise={rise} />,
       // All others are no one's rise: they stay at the end.
       sort: (row) => (row.id === null ? null : riseOf(row)),
     },

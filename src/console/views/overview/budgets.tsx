@@ -1,8 +1,9 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
+import { LoadedCard } from '../../design/card.tsx';
 import { inRow } from '../../design/column.ts';
 import { clockTime, dayTime, isAddress, NONE, percent, shortAddress, usd } from '../../design/format.ts';
-import { Empty, Loaded } from '../../design/states.tsx';
+import { Empty } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { moneyFigure, Written } from '../../design/written.tsx';
@@ -48,11 +49,6 @@ export function fundHref({ kind, name, subject, subject_name: called, holder }: 
 const soonText = (at: number, now: number): string =>
   at - now < 43_200_000 ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
 
-interface FundState {
-  readonly tone: Tone;
-  readonly text: string;
-}
-
 /** The amounts of a fund in one format. */
 export function fundFigures(fund: FundUsage) {
   const [spent = NONE, limit = NONE, held = NONE, left = NONE, forecast = NONE] = inRow([
@@ -65,12 +61,12 @@ export function fundFigures(fund: FundUsage) {
   return { spent, limit, held, left, forecast };
 }
 
-function stateOf(fund: FundUsage, now: number): FundState {
-  if (fund.spent_credits >= fund.limit_credits) return { tone: 'bad', text: 'Spent' };
+function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
+  if (fund.spent_credits >= fund.limit_credits) return ['bad', 'Spent'];
   const at = emptyAt(fund, now);
-  if (at !== null) return { tone: 'warn', text: `Runs out ${soonText(at, now)}` };
-  if (fund.forecast_usd !== null) return { tone: 'good', text: `${fundFigures(fund).forecast.short} by the end` };
-  return { tone: 'quiet', text: fund.kind === 'balance' ? 'Balance' : 'No forecast yet' };
+  if (at !== null) return ['warn', `Runs out ${soonText(at, now)}`];
+  if (fund.forecast_usd !== null) return ['good', `${fundFigures(fund).forecast.short} by the end`];
+  return ['quiet', fund.kind === 'balance' ? 'Balance' : 'No forecast yet'];
 }
 
 const usedOf = (fund: FundUsage): number => fund.spent_credits / Math.max(fund.limit_credits, 1e-6);
@@ -113,19 +109,13 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     },
     sort: (fund) => fund.spent_credits,
   },
-  {
-    id: 'share',
-    head: 'Used',
-    isFigure: true,
-    figures: (fund) => [percent(usedOf(fund))],
-    sort: usedOf,
-  },
+  { id: 'share', head: 'Used', figure: (fund) => percent(usedOf(fund)), sort: true },
   {
     id: 'state',
     head: 'Forecast',
     phone: 'second',
     cell: (fund) => {
-      const { tone, text } = stateOf(fund, now);
+      const [tone, text] = stateOf(fund, now);
       return <State tone={tone}>{text}</State>;
     },
   },
@@ -133,34 +123,31 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
 
 /** Budgets and balances: the first to run out comes first. */
 export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/ledger'>> }) {
+  const now = Date.now();
   return (
-    <section class="card" aria-labelledby="budgets">
-      <Loaded what="Budgets" of={ledger}>
-        {({ funds, funds_total }) => {
-          const now = Date.now();
-          const sorted = sortedFunds(funds, now);
-          return (
-            <>
-              <div class="card-head">
-                <h2 id="budgets">{budgetsSentence(sorted, now)}</h2>
-                {funds_total > FUNDS_SHOWN && <a href={hrefOf('/money', { tab: 'budgets' })}>All {funds_total}</a>}
-              </div>
-              {sorted.length > 0 ? (
-                <Table
-                  label="Budgets"
-                  rows={sorted.slice(0, FUNDS_SHOWN)}
-                  keyOf={fundKey}
-                  hrefOf={fundHref}
-                  columns={fundColumns(now).map(({ sort: _, ...column }) => column)}
-                />
-              ) : (
-                <NoBudgets />
-              )}
-            </>
-          );
-        }}
-      </Loaded>
-    </section>
+    <LoadedCard
+      id="budgets"
+      what="Budgets"
+      of={ledger}
+      heading={({ funds }) => budgetsSentence(sortedFunds(funds, now), now)}
+      aside={({ funds_total }) =>
+        funds_total > FUNDS_SHOWN && <a href={hrefOf('/money', { tab: 'budgets' })}>All {funds_total}</a>
+      }
+    >
+      {({ funds }) =>
+        funds.length === 0 ? (
+          <NoBudgets />
+        ) : (
+          <Table
+            label="Budgets"
+            rows={sortedFunds(funds, now).slice(0, FUNDS_SHOWN)}
+            keyOf={fundKey}
+            hrefOf={fundHref}
+            columns={fundColumns(now).map(({ sort: _, ...column }) => column)}
+          />
+        )
+      }
+    </LoadedCard>
   );
 }
 
@@ -175,12 +162,9 @@ export function budgetsSentence(sorted: readonly FundUsage[], now: number): stri
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
-  if (at === null) {
-    return sorted.every(({ kind }) => kind === 'balance')
-      ? 'No balance is spent.'
-      : 'No budget runs out before it renews.';
-  }
-  return at <= now
-    ? `${first.kind === 'balance' ? 'Balance' : 'Budget'} ${fundName(first)} is spent.`
-    : `Budget ${fundName(first)} runs out first, ${soonText(at, now)}.`;
+  const isBalance = first.kind === 'balance';
+  if (at !== null && at <= now) return `${isBalance ? 'Balance' : 'Budget'} ${fundName(first)} is spent.`;
+  if (at !== null) return `Budget ${fundName(first)} runs out first, ${soonText(at, now)}.`;
+  const isAll = sorted.every(({ kind }) => kind === 'balance');
+  return isAll ? 'No balance is spent.' : 'No budget runs out before it renews.';
 }

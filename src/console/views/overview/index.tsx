@@ -1,42 +1,44 @@
-import { RENEWAL_MS, useResource } from '../../api/resource.ts';
-import { Below } from '../../design/states.tsx';
-import { degradedProviders } from '../../shell/degraded.ts';
+import { RENEWAL_MS, type Resource, useResource } from '../../api/resource.ts';
+import { Bars } from '../../charts/bars.tsx';
+import { Explained } from '../../design/explained.tsx';
+import { figure, percent, usd } from '../../design/format.ts';
+import { Hero, Heroes } from '../../design/hero.tsx';
+import { Below, Empty, Loaded } from '../../design/states.tsx';
+import { creditsText } from '../../design/written.tsx';
+import { compared } from '../../shell/compared.ts';
+import { degradedProviders, slowProviders } from '../../shell/providers.ts';
 import { range } from '../../shell/range.ts';
 import { param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { slowProviders } from '../../shell/slow.ts';
-import { isToldApart, useTraffic } from '../../shell/traffic.ts';
+import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
+import { SpeedHero } from '../fleet/figures.tsx';
 import { Attention } from './attention.tsx';
 import { Budgets } from './budgets.tsx';
 import { Course } from './course.tsx';
-import { OverviewFigures } from './figures.tsx';
-import { dimensionOf } from './measures.ts';
+import { dimensionOf, ratio, usdPerCredit } from './measures.ts';
 import { Providers } from './providers.tsx';
-import { Shares } from './shares.tsx';
 
 /** The gateway at a glance: money, speed and health now, and what somebody has to do. */
 export default function Overview() {
-  const seesTraffic = reachOfViewer('traffic.read') !== null;
-  const seesLedger = reachOfViewer('ledger.read') !== null;
-  const seesEndpoints = reachOfViewer('endpoints.read') !== null;
-  const seesProviders = seesTraffic && isToldApart('provider', reachOfViewer('traffic.read'));
-  const asked = dimensionOf(param('by'));
-  const by = asked === 'provider' && !seesProviders ? null : asked;
+  const reach = reachOfViewer('traffic.read');
+  const seesTraffic = reach !== null;
+  const seesProviders = seesTraffic && isToldApart('provider', reach);
+  const wanted = dimensionOf(param('by'));
+  const by = wanted === 'provider' && !seesProviders ? null : wanted;
   const traffic = useTraffic({ by, isWanted: seesTraffic });
   const models = useTraffic({ by: 'model', isWanted: seesTraffic });
   const before = useTraffic({ isBefore: true, isWanted: seesTraffic });
   const providers = useTraffic({ by: 'provider', limit: 50, isWanted: seesProviders });
   const providersBefore = useTraffic({ by: 'provider', limit: 50, isBefore: true, isWanted: seesProviders });
-  const degraded = degradedProviders(providers.data);
   const slow = slowProviders(providers.data, providersBefore.data);
-  const often = { every: RENEWAL_MS };
-  const ledger = useResource('/admin/ledger', {}, { ...often, isWanted: seesLedger });
-  const endpoints = useResource('/admin/endpoints', {}, { ...often, isWanted: seesEndpoints });
-  const seesPolicy = reachOfViewer('policy.read') !== null;
-  const seesAlerts = reachOfViewer('alerts.read') !== null;
-  const policy = useResource('/admin/policy', {}, { ...often, isWanted: seesPolicy });
-  const alerts = useResource('/admin/alerts', { limit: 20 }, { ...often, isWanted: seesAlerts });
+  const often = (isWanted: boolean) => ({ every: RENEWAL_MS, isWanted });
+  const [seesLedger, seesEndpoints] = [reachOfViewer('ledger.read') !== null, reachOfViewer('endpoints.read') !== null];
+  const [seesPolicy, seesAlerts] = [reachOfViewer('policy.read') !== null, reachOfViewer('alerts.read') !== null];
+  const ledger = useResource('/admin/ledger', {}, often(seesLedger));
+  const endpoints = useResource('/admin/endpoints', {}, often(seesEndpoints));
+  const policy = useResource('/admin/policy', {}, often(seesPolicy));
+  const alerts = useResource('/admin/alerts', { limit: 20 }, often(seesAlerts));
   const above = [
     ...(seesLedger ? [ledger] : []),
     ...(seesEndpoints ? [endpoints] : []),
@@ -44,19 +46,12 @@ export default function Overview() {
     ...(seesAlerts ? [alerts] : []),
     ...(seesProviders ? [providers, providersBefore] : []),
   ];
-  const reach = { all: 'all teams', team: 'your team', own: 'your requests' }[reachOfViewer('traffic.read') ?? 'own'];
+  const whose = { all: 'all teams', team: 'your team', own: 'your requests' }[reach ?? 'own'];
   return (
     <div class="stack">
-      <ViewHead title="Overview" summary={`${range.value.label}, ${reach}`} />
-      {seesTraffic && <OverviewFigures traffic={traffic} before={before} />}
-      <Attention
-        ledger={ledger}
-        endpoints={endpoints}
-        policy={policy}
-        alerts={alerts}
-        slow={slow}
-        degraded={degraded}
-      />
+      <ViewHead title="Overview" summary={`${range.value.label}, ${whose}`} />
+      {seesTraffic && <Figures traffic={traffic} before={before} />}
+      <Attention {...{ ledger, endpoints, policy, alerts, slow }} degraded={degradedProviders(providers.data)} />
       <Below of={above}>
         {seesTraffic && <Course traffic={traffic} by={by} />}
         <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>
@@ -68,3 +63,78 @@ export default function Overview() {
     </div>
   );
 }
+
+interface FiguresProps {
+  readonly traffic: Resource<TrafficReport>;
+  readonly before: Resource<TrafficReport>;
+}
+
+/** Four figures, each beside the period of the same length before. */
+function Figures({ traffic, before }: FiguresProps) {
+  const { data, failure } = traffic;
+  const now = data?.total.whole ?? null;
+  const then = before.data?.total.whole ?? null;
+  const baseline = now === null ? 0 : now.credits + now.saved_credits;
+  return (
+    <Heroes>
+      <Hero
+        label="Spend"
+        failure={failure}
+        value={now && usd(now.usd)}
+        notes={now && [creditsText(now.credits), compared(now.credits, then?.credits ?? null)]}
+      />
+      <Hero
+        label="Saved"
+        term="saved"
+        failure={failure}
+        value={now && usd(now.saved_usd)}
+        notes={
+          now &&
+          (baseline > 0
+            ? [
+                <Explained key="part" term="baseline">
+                  {percent(now.saved_credits / baseline).short} of the baseline
+                </Explained>,
+                `which is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
+              ]
+            : ['no baseline yet'])
+        }
+      />
+      <Hero
+        label="Requests"
+        failure={failure}
+        value={now && figure(now.requests)}
+        notes={
+          now && [
+            now.errors === 0 ? 'no errors' : `${percent(ratio(now.errors, now.requests)).short} errors`,
+            compared(now.requests, then?.requests ?? null),
+          ]
+        }
+      />
+      <SpeedHero traffic={traffic} />
+    </Heroes>
+  );
+}
+
+/** How the spend divides over models. */
+const Shares = ({ traffic }: { readonly traffic: Resource<TrafficReport> }) => (
+  <section class="card" aria-label="Models">
+    <Loaded what="Models" of={traffic}>
+      {(report) => {
+        const perCredit = usdPerCredit(report);
+        const bars = [...report.series, ...(report.other ? [{ ...report.other, name: 'other', value: '' }] : [])]
+          .map(({ name, value, whole }) => ({
+            name: name || 'none',
+            markedBy: value,
+            value: whole.credits * perCredit,
+          }))
+          .filter(({ value }) => value > 0);
+        const [most] = bars;
+        const total = bars.reduce((sum, { value }) => sum + value, 0);
+        if (!most) return <Empty title="No spend by model yet">Each model that answers gets a bar here.</Empty>;
+        const part = percent(Math.round((most.value / total) * 100) / 100).short;
+        return <Bars heading={`${most.name} takes ${part} of the spend.`} label="Spend" bars={bars} write={usd} />;
+      }}
+    </Loaded>
+  </section>
+);

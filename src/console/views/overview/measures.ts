@@ -2,20 +2,82 @@ import { duration, figure, percent, usd, type WrittenFigure } from '../../design
 import type { TrafficReport } from '../../shell/traffic.ts';
 
 type TrafficLine = TrafficReport['total'];
+type Sums = TrafficLine['whole'];
+/** The line with the most of something. */
+type Most = (of: (sums: Sums) => number | null) => TrafficReport['series'][number] | undefined;
+
+export interface Measure {
+  readonly label: string;
+  readonly write: (value: number | null) => WrittenFigure;
+  /** By bucket. A share or a speed of nothing is a gap, a sum of nothing is zero. @param perCredit USD */
+  readonly values: (of: TrafficLine['buckets'], perCredit: number) => readonly (number | null)[];
+  /** Whether "other" can be told from sums; medians and speeds cannot. */
+  readonly hasOther: boolean;
+  /** The sentence with the answer, without its full stop. @param most of those with requests @param isSeveral of these */
+  readonly sentence: (of: Sums, most: Most, isSeveral: boolean) => string;
+}
 
 /** The figures that the chart can show, one at a time. */
 export const MEASURES = {
-  spend: { label: 'Spend', write: usd },
-  requests: { label: 'Requests', write: figure },
-  errors: { label: 'Errors', write: percent },
-  ttft: { label: 'Time to first token', write: duration },
-  speed: { label: 'Tokens a second', write: figure },
-} as const satisfies Record<string, { label: string; write: (value: number | null) => WrittenFigure }>;
-export type MeasureName = keyof typeof MEASURES;
+  spend: {
+    ...{ label: 'Spend', write: usd, hasOther: true },
+    values: ({ credits }, perCredit) => credits.map((spent) => spent * perCredit),
+    sentence(whole, most) {
+      const first = most(({ credits }) => credits);
+      const share = first && whole.credits > 0 ? Math.round((first.whole.credits / whole.credits) * 100) / 100 : 0;
+      const saved = whole.saved_credits > 0 ? `, ${usd(whole.saved_usd).short} below the baseline` : '';
+      const mostly = first && share > 0 ? `, ${percent(share).short} of it ${first.name}` : saved;
+      return `${usd(whole.usd).short} were spent${mostly}`;
+    },
+  },
+  requests: {
+    ...{ label: 'Requests', write: figure, hasOther: true },
+    values: ({ requests }) => requests,
+    sentence: ({ requests }) => `${figure(requests).short} requests were made`,
+  },
+  errors: {
+    ...{ label: 'Errors', write: percent, hasOther: true },
+    values: ({ errors, requests }) => errors.map((count, at) => ratio(count, requests[at] ?? 0)),
+    sentence({ errors, requests }, most) {
+      if (errors === 0) return 'No request failed';
+      const worst = most((sums) => ratio(sums.errors, sums.requests));
+      const where = worst ? `, most often with ${worst.name}` : '';
+      return `${figure(errors).short} of ${figure(requests).short} requests failed, ${percent(ratio(errors, requests)).short}${where}`;
+    },
+  },
+  ttft: {
+    ...{ label: 'Time to first token', write: duration, hasOther: false },
+    values: ({ ttft_p50_ms }) => ttft_p50_ms,
+    sentence({ ttft_ms }, most, isSeveral) {
+      const slowest = isSeveral && most((sums) => sums.ttft_ms.p50);
+      const more = slowest ? `; ${slowest.name} is the slowest with ${duration(slowest.whole.ttft_ms.p50).short}` : '';
+      return `Half of the answers begin within ${duration(ttft_ms.p50).short}${more}`;
+    },
+  },
+  speed: {
+    ...{ label: 'Tokens a second', write: figure, hasOther: false },
+    values: ({ tokens_per_second }) => tokens_per_second,
+    sentence({ tokens_per_second: speed }, most, isSeveral) {
+      const fastest = isSeveral && most((sums) => sums.tokens_per_second);
+      const more = fastest
+        ? `; ${fastest.name} is the fastest with ${figure(fastest.whole.tokens_per_second).short}`
+        : '';
+      return `Answers stream ${figure(speed).short} tokens a second${more}`;
+    },
+  },
+} as const satisfies Record<string, Measure>;
+type MeasureName = keyof typeof MEASURES;
 
 export const MEASURE_NAMES = Object.keys(MEASURES) as MeasureName[];
 
 export const measureOf = (name: string): MeasureName => MEASURE_NAMES.find((known) => known === name) ?? 'spend';
+
+/** The heading of the chart of a measure. */
+export function headingOf({ sentence }: Measure, { total, series }: TrafficReport): string {
+  const named = series.filter(({ whole }) => whole.requests > 0);
+  const most: Most = (of) => named.toSorted((one, other) => (of(other.whole) ?? 0) - (of(one.whole) ?? 0))[0];
+  return `${sentence(total.whole, most, named.length > 1)}.`;
+}
 
 export type ChartDimension = 'model' | 'provider' | null;
 export const dimensionOf = (name: string): ChartDimension => (name === 'model' || name === 'provider' ? name : null);
@@ -24,26 +86,6 @@ export const dimensionOf = (name: string): ChartDimension => (name === 'model' |
 export function usdPerCredit({ total: { whole } }: TrafficReport): number {
   if (whole.credits !== 0) return Number(whole.usd) / whole.credits;
   return whole.saved_credits !== 0 ? Number(whole.saved_usd) / whole.saved_credits : 0;
-}
-
-/** The values of one measure by bucket. A share or a speed of nothing is a gap, a sum of nothing is zero. */
-export function bucketsOf(
-  measure: MeasureName,
-  { buckets }: TrafficLine,
-  perCredit: number,
-): readonly (number | null)[] {
-  switch (measure) {
-    case 'spend':
-      return buckets.credits.map((credits) => credits * perCredit);
-    case 'requests':
-      return buckets.requests;
-    case 'errors':
-      return buckets.errors.map((errors, at) => ratio(errors, buckets.requests[at] ?? 0));
-    case 'ttft':
-      return buckets.ttft_p50_ms;
-    case 'speed':
-      return buckets.tokens_per_second;
-  }
 }
 
 export const ratio = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);

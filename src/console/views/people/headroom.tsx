@@ -86,9 +86,7 @@ const soon = (at: string): string => {
   return Math.abs(time - Date.now()) < 43_200_000 ? momentTime(time) : dayTime(time);
 };
 
-const MARKS: Readonly<Record<Tone, string>> = {
-  ...{ good: 'mark-accent', quiet: 'mark-accent', warn: 'people-warn', bad: 'people-bad' },
-};
+const MARKS: Readonly<Record<Tone, string>> = { good: 'accent', quiet: 'accent', warn: 'warn', bad: 'bad' };
 
 /** A budget as one bar with a line above, for a table. */
 const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
@@ -100,7 +98,7 @@ const HeadroomCell = ({ use }: { readonly use: BudgetUse }) => (
         of <Money usd={use.limit_usd} credits={use.limit_credits} />
       </span>
     </span>
-    <ShareBar className={MARKS[stateOf(use)[0]]} share={shareOf(use)} />
+    <ShareBar mark={MARKS[stateOf(use)[0]]} share={shareOf(use)} />
   </div>
 );
 

@@ -1,45 +1,44 @@
-import type { ComponentChildren } from 'preact';
 import { Button } from '../../design/button.tsx';
 import { Explained } from '../../design/explained.tsx';
-import { duration, figure, usd } from '../../design/format.ts';
+import { duration, figure, NONE } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
-import { State, type Tone } from '../../design/tag.tsx';
+import { NamedState, type StateWords } from '../../design/tag.tsx';
 import { creditsText } from '../../design/written.tsx';
+import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
+import { costWriter } from '../requests/candidates.tsx';
 import { numberOf, textOf } from './body.ts';
+import { bothText } from './decision.tsx';
 import type { Run } from './run.ts';
 import type { Speech } from './wire.ts';
 
-const STATES: Readonly<Record<Run['state'], { readonly tone: Tone; readonly word: string }>> = {
-  waiting: { tone: 'quiet', word: 'Waiting' },
-  writing: { tone: 'quiet', word: 'Writing' },
-  done: { tone: 'good', word: 'Done' },
-  stopped: { tone: 'warn', word: 'Stopped' },
-  failed: { tone: 'bad', word: 'Failed' },
+const STATES: StateWords = {
+  waiting: ['quiet', 'Waiting'],
+  writing: ['quiet', 'Writing'],
+  done: ['good', 'Done'],
+  stopped: ['warn', 'Stopped'],
+  failed: ['bad', 'Failed'],
 };
 
-/** Whether the request is still under way. */
+/** Whether the request is still in progress. */
 export const isUnderWay = ({ state }: Run): boolean => state === 'waiting' || state === 'writing';
 
-/** The answer as it comes, its times by the clock of this page, and the receipt. */
-export function AnswerCard({
-  run,
-  usdPerCredit,
-  onStop,
-}: {
+interface RunProps {
   readonly run: Run;
-  readonly usdPerCredit: number;
-  onStop(): void;
-}) {
+  /** An exact decimal; null while it is not known. */
+  readonly usdPerCredit: string | null;
+}
+
+/** The answer as it comes, its times by the clock of this page, and the receipt. */
+export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop(): void }) {
   const { parts, failure } = run;
-  const { tone, word } = STATES[run.state];
   return (
     <section class="card playground-answer" aria-labelledby="answer">
       <div class="card-head">
         <h2 id="answer">{headingOf(run)}</h2>
         <div class="row">
           <span role="status">
-            <State tone={tone}>{word}</State>
+            <NamedState name={run.state} of={STATES} />
           </span>
           {isUnderWay(run) && (
             <Button kind="danger" onClick={onStop}>
@@ -62,49 +61,47 @@ export function AnswerCard({
         </div>
       )}
       {[...parts.choices].map(([index, speech]) => (
-        <Choice key={index} index={index} of={parts.choices.size} speech={speech} />
+        <Choice key={index} which={parts.choices.size > 1 || index > 0 ? ` ${index + 1}` : ''} speech={speech} />
       ))}
       <Times run={run} usdPerCredit={usdPerCredit} />
-      <Receipt run={run} usdPerCredit={usdPerCredit} />
+      <div class="stack-tight">
+        <HoldBar run={run} />
+        <Receipt run={run} usdPerCredit={usdPerCredit} />
+      </div>
     </section>
   );
 }
 
-/** What one choice says, under its number where there are several. */
-function Choice({
-  index,
-  of: count,
-  speech: { text, thought, calls },
-}: {
-  readonly index: number;
-  readonly of: number;
+interface ChoiceProps {
+  /** Its number with a space before it, where there are several. */
+  readonly which: string;
   readonly speech: Speech;
-}) {
-  const which = count > 1 || index > 0 ? ` ${index + 1}` : '';
-  return (
-    <>
-      {which && <h3>Choice{which}</h3>}
-      {thought && (
-        <details>
-          <summary>Reasoning</summary>
-          <pre class="dim">{thought}</pre>
-        </details>
-      )}
-      {text && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls, also by the keyboard
-        <section class="playground-text" aria-label={`Text of ${which ? `choice${which}` : 'the answer'}`} tabIndex={0}>
-          <pre>{text}</pre>
-        </section>
-      )}
-      {calls && (
-        <>
-          {which ? <h4>Tool calls</h4> : <h3>Tool calls</h3>}
-          <pre>{calls.trim()}</pre>
-        </>
-      )}
-    </>
-  );
 }
+
+/** What one choice says. */
+const Choice = ({ which, speech: { text, thought, calls } }: ChoiceProps) => (
+  <>
+    {which && <h3>Choice{which}</h3>}
+    {thought && (
+      <details>
+        <summary>Reasoning</summary>
+        <pre class="dim">{thought}</pre>
+      </details>
+    )}
+    {text && (
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls, also by the keyboard
+      <section class="playground-text" aria-label={`Text of ${which ? `choice${which}` : 'the answer'}`} tabIndex={0}>
+        <pre>{text}</pre>
+      </section>
+    )}
+    {calls && (
+      <>
+        {which ? <h4>Tool calls</h4> : <h3>Tool calls</h3>}
+        <pre>{calls.trim()}</pre>
+      </>
+    )}
+  </>
+);
 
 function headingOf({ parts, record, state, dialect }: Run): string {
   const model = textOf(parts.platform?.routed_model) ?? textOf(record?.receipt?.routed_model);
@@ -113,41 +110,37 @@ function headingOf({ parts, record, state, dialect }: Run): string {
   return dialect === 'embeddings' ? 'Vectors' : 'Answer';
 }
 
-const money = (credits: number | null, usdPerCredit: number) =>
-  credits === null
-    ? null
-    : {
-        short: usd(credits * usdPerCredit).short,
-        exact: `${usd(credits * usdPerCredit).exact} · ${creditsText(credits)}`,
-      };
+const chargedOf = ({ parts, record }: Run): number | null =>
+  numberOf(parts.platform?.credits_consumed) ?? numberOf(record?.outcome?.credits_consumed);
 
-function Times({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit: number }) {
+function Times({ run, usdPerCredit }: RunProps) {
   const { parts, record, firstMs, endMs, isStreamed } = run;
   const output = parts.usage?.output ?? numberOf(record?.outcome?.usage?.completion_tokens) ?? null;
-  const written = firstMs === null || endMs === null ? 0 : endMs - firstMs;
+  const writtenMs = firstMs === null || endMs === null ? 0 : endMs - firstMs;
   const charged = chargedOf(run);
   const saved = numberOf(parts.platform?.cost_saved_credits) ?? numberOf(record?.outcome?.cost_saved_credits);
+  const measured = [isStreamed ? 'measured in this page' : 'only for a stream'];
+  const money = (credits: number | null) =>
+    credits === null
+      ? NONE
+      : { short: costWriter(usdPerCredit)(credits).short, exact: bothText(credits, usdPerCredit) };
   return (
     <Heroes>
-      <Hero
-        label="First token"
-        value={duration(isStreamed ? firstMs : null)}
-        notes={[isStreamed ? 'measured in this page' : 'only for a stream']}
-      />
+      <Hero label="First token" value={duration(isStreamed ? firstMs : null)} notes={measured} />
       <Hero
         label="Tokens a second"
-        value={figure(isStreamed && output !== null && written > 0 ? (output * 1_000) / written : null)}
-        notes={[isStreamed ? 'measured in this page' : 'only for a stream']}
+        value={figure(isStreamed && output !== null && writtenMs > 0 ? (output * 1_000) / writtenMs : null)}
+        notes={measured}
       />
       <Hero
         label="Charged"
-        value={money(charged, usdPerCredit) ?? usd(null)}
+        value={money(charged)}
         notes={[charged === null ? 'with the receipt' : creditsText(charged)]}
       />
       <Hero
         label="Saved"
         term="saved"
-        value={money(saved, usdPerCredit) ?? usd(null)}
+        value={money(saved)}
         notes={[
           saved === null ? (
             'with the receipt'
@@ -162,91 +155,64 @@ function Times({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit
   );
 }
 
-const chargedOf = ({ parts, record }: Run): number | null =>
-  numberOf(parts.platform?.credits_consumed) ?? numberOf(record?.outcome?.credits_consumed);
-
-/** The money of the request from the hold to its release, and what the record says. */
-function Receipt({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit: number }) {
-  const { parts, record, decisionId, endMs } = run;
-  const capped = textOf(parts.platform?.output_capped_by) ?? record?.outcome?.output_capped_by ?? null;
-  const reason = textOf(parts.platform?.route_reason) ?? record?.route_reason ?? null;
-  const attempts = record?.outcome?.attempts ?? [];
-  return (
-    <div class="stack-tight">
-      <HoldBar run={run} />
-      <dl class="facts">
-        <MoneyFacts run={run} usdPerCredit={usdPerCredit} />
-        {capped && <Fact name="Capped by">{capped}</Fact>}
-        {reason && (
-          <Fact name="Reason">
-            <span class="mono">{reason}</span>
-          </Fact>
-        )}
-        {attempts.length > 0 && (
-          <Fact name="Attempts">
-            {attempts
-              .map(
-                ({ model, provider, ms, failure }) =>
-                  `${model} at ${provider}, ${duration(ms).short}${failure ? ` (${failure})` : ''}`,
-              )
-              .join('; ')}
-          </Fact>
-        )}
-        {endMs !== null && <Fact name="Whole time">{duration(Math.round(endMs)).short}, measured in this page</Fact>}
-        {decisionId && (
-          <Fact name="Decision">
-            <a href={hrefOf(`/requests/${decisionId}`)}>{decisionId}</a>
-          </Fact>
-        )}
-      </dl>
-    </div>
-  );
-}
-
-const heldFirst = <Explained term="held">Held first</Explained>;
-
-const Fact = ({ name, children }: { readonly name: ComponentChildren; readonly children: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-);
-
-/** What was held at first, in tranches since, and charged in the end: by the ledger once it is settled, until then as expected. */
-function MoneyFacts({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit: number }) {
-  const { parts, record, hold, money: books } = run;
-  const text = (credits: number): string => `${usd(credits * usdPerCredit).short} (${creditsText(credits)})`;
+/**
+ * The money of the request, from the ledger once it is settled and as expected until then: what was held at first, in tranches since, and
+ * charged in the end; and what the record says.
+ */
+function Receipt({ run, usdPerCredit }: RunProps) {
+  const { parts, record, hold, money: books, endMs } = run;
+  const text = (credits: number): string => bothText(credits, usdPerCredit);
   const charged = chargedOf(run);
-  const reserved = books?.entries.find(({ kind }) => kind === 'reserve');
+  const held = books?.entries.find(({ kind }) => kind === 'reserve')?.credits;
   const tranches = books?.entries.filter(({ kind }) => kind === 'raise') ?? [];
-  const raised = tranches.reduce((sum, { credits }) => sum + credits, 0);
+  const reason = textOf(parts.platform?.route_reason) ?? record?.route_reason ?? null;
+  const attempts = (record?.outcome?.attempts ?? []).map(
+    ({ model, provider, ms, failure }) =>
+      `${model} at ${provider}, ${duration(ms).short}${failure ? ` (${failure})` : ''}`,
+  );
   return (
-    <>
-      {reserved ? (
-        <Fact name={heldFirst}>{text(reserved.credits)}</Fact>
-      ) : (
-        hold.first !== null && <Fact name={heldFirst}>{text(hold.first)}, as expected before it was sent</Fact>
-      )}
-      {tranches.length > 0 && (
-        <Fact name="Tranches">
-          {tranches.length} more, {text(raised)} together
-        </Fact>
-      )}
-      {charged !== null && (
-        <Fact name="Charged">
-          {text(charged)}
-          {parts.usage && ` for ${figure(parts.usage.input).short} tokens in`}
-          {parts.usage && parts.usage.output !== null && ` and ${figure(parts.usage.output).short} out`}
-          {record?.outcome?.estimated ? ', counted here' : ''}
-        </Fact>
-      )}
-      {books && books.state !== 'none' && <Fact name="Released">{text(books.sums.released.credits)}</Fact>}
-    </>
+    <Facts
+      of={run}
+      facts={[
+        [
+          <Explained key="held" term="held">
+            Held first
+          </Explained>,
+          () =>
+            held !== undefined
+              ? text(held)
+              : hold.first !== null && `${text(hold.first)}, as expected before it was sent`,
+        ],
+        ['Tranches', () => tranches.length > 0 && `${tranches.length} more, ${text(sumOf(tranches))} together`],
+        [
+          'Charged',
+          () =>
+            charged !== null &&
+            [
+              text(charged),
+              parts.usage && ` for ${figure(parts.usage.input).short} tokens in`,
+              parts.usage && parts.usage.output !== null && ` and ${figure(parts.usage.output).short} out`,
+              record?.outcome?.estimated && ', counted here',
+            ]
+              .filter(Boolean)
+              .join(''),
+        ],
+        ['Released', () => books && books.state !== 'none' && text(books.sums.released.credits)],
+        ['Capped by', () => textOf(parts.platform?.output_capped_by) ?? record?.outcome?.output_capped_by],
+        ['Reason', () => reason && <span class="mono">{reason}</span>],
+        ['Attempts', () => attempts.join('; ')],
+        ['Whole time', () => endMs !== null && `${duration(Math.round(endMs)).short}, measured in this page`],
+        ['Decision', ({ decisionId: id }) => id && <a href={hrefOf(`/requests/${id}`)}>{id}</a>],
+      ]}
+    />
   );
 }
+
+const sumOf = (entries: readonly { readonly credits: number }[]): number =>
+  entries.reduce((sum, { credits }) => sum + credits, 0);
 
 /** The charge as a part of what was held. The list below says the same in words. */
-function HoldBar({ run }: { readonly run: Run }) {
+function HoldBar({ run }: Pick<RunProps, 'run'>) {
   const { hold, money: books } = run;
   const charged = chargedOf(run) ?? 0;
   const held = books?.sums.held.credits ?? hold.first ?? 0;
@@ -254,9 +220,9 @@ function HoldBar({ run }: { readonly run: Run }) {
   if (whole === 0) return null;
   return (
     <svg class="playground-hold" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="playground-hold-most" width={100} height={8} />
-      <rect class="playground-hold-first" width={(100 * held) / whole} height={8} />
-      <rect class="playground-hold-charged" width={(100 * charged) / whole} height={8} />
+      <rect fill="var(--sunk)" width={100} height={8} />
+      <rect fill="var(--edge)" width={(100 * held) / whole} height={8} />
+      <rect fill="var(--accent)" width={(100 * charged) / whole} height={8} />
     </svg>
   );
 }

@@ -154,11 +154,7 @@ const typedNumber = (text: string): number | string | undefined => {
 };
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-const DIALECT_NAMES = {
-  chat: 'openai-chat',
-  messages: 'anthropic-messages',
-  responses: 'openai-responses',
-} as const;
+const DIALECT_NAMES = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses' } as const;
 /** Fields of embeddings that decide on the model. */
 const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
 

@@ -5,7 +5,7 @@ import { DIALECTS, type Dialect, type Draft } from './body.ts';
 import type { Controls } from './controls.ts';
 import { Dials } from './dials.tsx';
 
-export const DIALECT_LABELS: Readonly<Record<Dialect, string>> = {
+const DIALECT_LABELS: Readonly<Record<Dialect, string>> = {
   chat: 'Chat completions (OpenAI)',
   messages: 'Messages (Anthropic)',
   responses: 'Responses (OpenAI)',
@@ -64,46 +64,29 @@ export function Composer({ text, onText, draft, controls, onControls, failure }:
         onShares={(shares) => onControls({ shares })}
       />
       {errorAt('weights') && <p class="field-error">{errorAt('weights')}</p>}
-      <Ceilings controls={controls} onControls={onControls} errorAt={errorAt} />
+      <fieldset class="playground-ceilings">
+        <legend>Ceilings of this request</legend>
+        {CEILINGS.map(({ place, label, name }) => (
+          <Field
+            key={name}
+            label={label}
+            inputMode="decimal"
+            placeholder="none"
+            value={controls[name]}
+            onValue={(value) => onControls({ [name]: value })}
+            error={errorAt(place)}
+          />
+        ))}
+      </fieldset>
     </div>
   );
 }
 
-const Ceilings = ({
-  controls,
-  onControls,
-  errorAt,
-}: Pick<ComposerProps, 'controls' | 'onControls'> & {
-  errorAt(place: 'cost' | 'time' | 'budget'): string | null | undefined;
-}) => (
-  <fieldset class="playground-ceilings">
-    <legend>Ceilings of this request</legend>
-    <Field
-      label="Cost, Credits"
-      inputMode="decimal"
-      placeholder="none"
-      value={controls.maxCredits}
-      onValue={(maxCredits) => onControls({ maxCredits })}
-      error={errorAt('cost')}
-    />
-    <Field
-      label="Time, s"
-      inputMode="decimal"
-      placeholder="none"
-      value={controls.maxSeconds}
-      onValue={(maxSeconds) => onControls({ maxSeconds })}
-      error={errorAt('time')}
-    />
-    <Field
-      label="Spend, Credits"
-      inputMode="decimal"
-      placeholder="none"
-      value={controls.budgetCredits}
-      onValue={(budgetCredits) => onControls({ budgetCredits })}
-      error={errorAt('budget')}
-    />
-  </fieldset>
-);
+const CEILINGS = [
+  { place: 'cost', label: 'Cost, Credits', name: 'maxCredits' },
+  { place: 'time', label: 'Time, s', name: 'maxSeconds' },
+  { place: 'budget', label: 'Spend, Credits', name: 'budgetCredits' },
+] as const;
 
 /** The control that a failure is about; `text` for a field of the body, null for none. */
 export function placeOfFailure(failure: ApiFailure | null) {

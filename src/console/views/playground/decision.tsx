@@ -1,25 +1,24 @@
-import { Scatter, type ScatterPoint } from '../../charts/scatter.tsx';
 import { Button } from '../../design/button.tsx';
 import { Explained } from '../../design/explained.tsx';
-import { duration, figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
+import { duration, figure, percent, plural, usd } from '../../design/format.ts';
 import { Failure, Partial, Skeleton } from '../../design/states.tsx';
-import { Table } from '../../design/table.tsx';
 import { creditsText } from '../../design/written.tsx';
-import { hrefOf } from '../../shell/router.ts';
+import { Facts } from '../../kit/show.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
-import type { ExplainedCandidate, ExplainedRequest, RequestExplanation } from './explanation.ts';
+import { placeHref } from '../policies/places.ts';
+import { Candidates, costWriter } from '../requests/candidates.tsx';
+import type { Candidate } from '../requests/story.ts';
+import type { ExplainedRequest, RequestExplanation } from './explanation.ts';
 
-/** The decision that the request would get now: a picture, what is set aside, and every model with its reason. */
-export function DecisionCard({
-  explained,
-  hasText,
-  isReadable,
-}: {
+interface DecisionCardProps {
   readonly explained: ExplainedRequest;
   readonly hasText: boolean;
   /** Whether the text is a body by now; else the decision is that of the last one. */
   readonly isReadable: boolean;
-}) {
+}
+
+/** The decision that the request would get now: a picture, what is set aside, and every model with its reason. */
+export function DecisionCard({ explained, hasText, isReadable }: DecisionCardProps) {
   const { explanation, failure, retry } = explained;
   if (!explanation) {
     return (
@@ -28,7 +27,6 @@ export function DecisionCard({
       </section>
     );
   }
-  const candidates = explanation.candidates ?? [];
   return (
     <section class="card playground-decision" aria-label="Decision">
       {failure ? (
@@ -45,187 +43,128 @@ export function DecisionCard({
               : 'For an ordinary request, until you write one. Nothing is sent.'}
         </p>
       )}
-      <Scatter
+      <Candidates
         heading={headingOf(explanation)}
-        points={candidates.map((candidate) => pointOf(candidate, explanation))}
-        writeCost={(cost) => costText(cost, explanation)}
-        writeQuality={percent}
-        writeTime={duration}
-        height={280}
-      />
-      <Notices explanation={explanation} />
-      <Figures explanation={explanation} />
-      <Candidates explanation={explanation} />
-      {explanation.explanation && (
-        <details>
-          <summary>The decision in sentences</summary>
-          <ul class="playground-story">
-            {explanation.explanation.map((sentence) => (
-              <li key={sentence}>{sentence}</li>
-            ))}
-          </ul>
-        </details>
-      )}
+        label="Candidates"
+        candidates={explanation.candidates ?? []}
+        choice={explanation.choice}
+        cost={costWriter(explanation.usd_per_credit)}
+        columns={({ quality, price, time }) => [
+          {
+            ...{ id: 'model', head: 'Model', sort: ({ model }) => model },
+            cell: ({ model }) => <span class="table-name">{model}</span>,
+          },
+          quality,
+          price,
+          time,
+          { id: 'place', head: 'Rank', phone: 'second', cell: placeOf, sort: ({ rank }) => rank },
+        ]}
+      >
+        <Notices explanation={explanation} />
+        <Figures explanation={explanation} />
+      </Candidates>
+      {explanation.explanation && <Listed summary="The decision in sentences" lines={explanation.explanation} />}
     </section>
   );
 }
 
-/** Models of the table before it is asked for all. */
-const ROWS_SHOWN = 12;
-
-const usdOf = (credits: number, { usd_per_credit }: RequestExplanation): number => credits * Number(usd_per_credit);
-
-/** A cost in USD as the picture has it, with its Credits. */
-const costText = (cost: number | null, { usd_per_credit }: RequestExplanation): WrittenFigure =>
-  cost === null
-    ? usd(null)
-    : { ...usd(cost), exact: `${usd(cost).exact} · ${creditsText(cost / Number(usd_per_credit))}` };
+const chosenOf = ({ candidates, choice }: RequestExplanation) => candidates?.find(({ model }) => model === choice);
 
 function headingOf(explanation: RequestExplanation): string {
-  const { choice, refusal, shortage } = explanation;
+  const { choice, refusal, shortage, usd_per_credit } = explanation;
   if (refusal) return `${refusal.message.replaceAll('`', '').replace(/\.$/, '')}.`;
-  const chosen = explanation.candidates?.find(({ model }) => model === choice);
+  const chosen = chosenOf(explanation);
   if (!chosen) return `${choice ?? 'No model'} would answer.`;
-  const figures = `for about ${usd(usdOf(chosen.cost_credits, explanation)).short} in ${duration(chosen.latency_ms).short}, good in ${percent(chosen.counted_quality).short} of answers`;
-  return shortage
-    ? `${chosen.model} would be chosen, but its funds do not suffice (${shortage}).`
-    : `${chosen.model} would answer ${figures}.`;
+  if (shortage) return `${chosen.model} would be chosen, but its funds do not suffice (${shortage}).`;
+  const cost = costWriter(usd_per_credit)(chosen.cost_credits).short;
+  return `${chosen.model} would answer for about ${cost} in ${duration(chosen.latency_ms).short}, good in ${percent(chosen.counted_quality).short} of answers.`;
 }
 
-const pointOf = (candidate: ExplainedCandidate, explanation: RequestExplanation): ScatterPoint => ({
-  name: candidate.model,
-  cost: usdOf(candidate.cost_credits, explanation),
-  quality: candidate.counted_quality,
-  timeMs: candidate.latency_ms,
-  reason: reasonOf(candidate),
-  isChosen: candidate.model === explanation.choice,
-});
-
-/** Why a model is left out, with the lines of the policy; null for one that may be chosen. */
-const reasonOf = ({ rejections }: ExplainedCandidate): string | null =>
-  rejections.length === 0
-    ? null
-    : rejections
-        .map(({ text, rules }) =>
-          rules.length === 0 ? text : `${text} (${rules.map(({ file, line }) => `${file}:${line}`).join(', ')})`,
-        )
-        .join('; ');
-
-const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) => (
-  <>
-    {explanation.failed_rules.length > 0 && (
-      <Partial>
-        {explanation.failed_rules.map(({ name }) => name).join(', ')}: the condition failed, and so counts as true.
-      </Partial>
-    )}
-    {explanation.strategy_failed && (
-      <Partial>The strategy gave no usable scores: quality, cost and time decided.</Partial>
-    )}
-    {explanation.left_out_here.length > 0 && (
-      <details class="small dim">
-        <summary>
-          {explanation.left_out_here.length} {explanation.left_out_here.length === 1 ? 'provider is' : 'providers are'}{' '}
-          not served here
-        </summary>
-        <ul class="playground-story">
-          {explanation.left_out_here.map((provider) => (
-            <li key={provider}>{provider}</li>
-          ))}
-        </ul>
-      </details>
-    )}
-    {explanation.task_note && <p class="small dim">{explanation.task_note}</p>}
-  </>
+const Listed = ({ summary, lines }: { readonly summary: string; readonly lines: readonly string[] }) => (
+  <details>
+    <summary>{summary}</summary>
+    <ul class="playground-story">
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  </details>
 );
 
-function Figures({ explanation }: { readonly explanation: RequestExplanation }) {
-  const { facts, route_reason, first_hold_credits: first, readings, is_funded } = explanation;
-  const chosen = explanation.candidates?.find(({ model }) => model === explanation.choice);
+const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) => {
+  const { failed_rules: failed, strategy_failed, left_out_here: leftOut, task_note } = explanation;
   return (
-    <dl class="facts">
-      <dt>Reason</dt>
-      <dd class="mono">{explanation.refusal?.code ?? route_reason}</dd>
-      <dt>Task</dt>
-      <dd>
-        {facts.task}
-        {chosen &&
-          `, about ${figure(chosen.input_tokens).short} tokens in and ${figure(explanation.expected_output_tokens).short} out`}
-      </dd>
-      {chosen && (
-        <>
-          <dt>
-            <Explained term="held">Held first</Explained>
-          </dt>
-          <dd>
-            {holdText(first, explanation)}
-            {first !== null && first < chosen.worst_case_credits ? ', and more in tranches as the answer grows' : ''}
-            {first !== null && first > chosen.worst_case_credits ? ', enough for a fallback, too' : ''}
-            {is_funded ? '' : '; the money of a key is not considered'}
-          </dd>
-          <dt>Worst case</dt>
-          <dd>{holdText(chosen.worst_case_credits, explanation)} by the choice</dd>
-        </>
+    <>
+      {failed.length > 0 && (
+        <Partial>{failed.map(({ name }) => name).join(', ')}: the condition failed, and so counts as true.</Partial>
       )}
-      <dt>Speeds</dt>
-      <dd>{readings === 'present' ? 'as this server measures them now' : 'as the policy declares them'}</dd>
-    </dl>
+      {strategy_failed && <Partial>The strategy gave no usable scores: quality, cost and time decided.</Partial>}
+      {leftOut.length > 0 && (
+        <div class="small dim">
+          <Listed
+            summary={`${plural(leftOut.length, 'provider')} ${leftOut.length === 1 ? 'is' : 'are'} not served here`}
+            lines={leftOut}
+          />
+        </div>
+      )}
+      {task_note && <p class="small dim">{task_note}</p>}
+    </>
   );
+};
+
+/** An amount of Credits in both units: `$0.0012 (1.2 Credits)`. */
+export const bothText = (credits: number, usdPerCredit: string | null): string =>
+  usdPerCredit === null
+    ? creditsText(credits)
+    : `${usd(credits * Number(usdPerCredit)).short} (${creditsText(credits)})`;
+
+const Figures = ({ explanation }: { readonly explanation: RequestExplanation }) => (
+  <Facts
+    of={explanation}
+    facts={[
+      ['Reason', ({ refusal, route_reason }) => <span class="mono">{refusal?.code ?? route_reason}</span>],
+      ['Task', taskText],
+      [
+        <Explained key="held" term="held">
+          Held first
+        </Explained>,
+        holdText,
+      ],
+      [
+        'Worst case',
+        (of) => {
+          const most = chosenOf(of)?.worst_case_credits;
+          return most !== undefined && `${bothText(most, of.usd_per_credit)} by the choice`;
+        },
+      ],
+      [
+        'Speeds',
+        ({ readings }) => (readings === 'present' ? 'as this server measures them now' : 'as the policy declares them'),
+      ],
+    ]}
+  />
+);
+
+function taskText(explanation: RequestExplanation): string {
+  const { facts, expected_output_tokens: out } = explanation;
+  const chosen = chosenOf(explanation);
+  if (!chosen) return facts.task;
+  return `${facts.task}, about ${figure(chosen.input_tokens).short} tokens in and ${figure(out).short} out`;
 }
 
-const holdText = (credits: number | null, explanation: RequestExplanation): string =>
-  credits === null ? 'nothing' : `${usd(usdOf(credits, explanation)).short} (${creditsText(credits)})`;
-
-function Candidates({ explanation }: { readonly explanation: RequestExplanation }) {
-  return (
-    <Table
-      label="Candidates"
-      rows={explanation.candidates ?? []}
-      first={ROWS_SHOWN}
-      keyOf={({ model }) => model}
-      current={explanation.choice ?? undefined}
-      columns={[
-        {
-          id: 'model',
-          head: 'Model',
-          cell: ({ model }) => <span class="table-name">{model}</span>,
-          sort: ({ model }) => model,
-        },
-        {
-          id: 'quality',
-          head: 'Quality',
-          isFigure: true,
-          figures: ({ counted_quality }) => [percent(counted_quality)],
-          sort: ({ counted_quality }) => counted_quality,
-        },
-        {
-          id: 'cost',
-          head: 'Cost',
-          isFigure: true,
-          phone: 'fact',
-          figures: ({ cost_credits }) => [costText(usdOf(cost_credits, explanation), explanation)],
-          sort: ({ cost_credits }) => cost_credits,
-        },
-        {
-          id: 'time',
-          head: 'Time',
-          isFigure: true,
-          figures: ({ latency_ms }) => [duration(latency_ms)],
-          sort: ({ latency_ms }) => latency_ms,
-        },
-        {
-          id: 'place',
-          head: 'Rank',
-          phone: 'second',
-          cell: (candidate) => <Place candidate={candidate} />,
-          sort: ({ rank }) => rank,
-        },
-      ]}
-    />
-  );
+function holdText(explanation: RequestExplanation): string {
+  const { first_hold_credits: first, is_funded, usd_per_credit } = explanation;
+  const most = chosenOf(explanation)?.worst_case_credits;
+  if (most === undefined) return '';
+  const unfunded = is_funded ? '' : '; the money of a key is not considered';
+  if (first === null) return `nothing${unfunded}`;
+  const more = first < most ? ', and more in tranches as the answer grows' : '';
+  const enough = first > most ? ', enough for a fallback, too' : '';
+  return bothText(first, usd_per_credit) + more + enough + unfunded;
 }
 
 /** The rank, or why there is none, with the lines of the policy. */
-function Place({ candidate: { rank, rejections } }: { readonly candidate: ExplainedCandidate }) {
+function placeOf({ rank, rejections }: Candidate) {
   const seesPolicy = reachOfViewer('policy.read') !== null;
   if (rank !== null) return <span class="nowrap">{rank === 1 ? '1, chosen' : rank}</span>;
   return (
@@ -234,14 +173,9 @@ function Place({ candidate: { rank, rejections } }: { readonly candidate: Explai
         <span key={text}>
           {at > 0 && '; '}
           {text}
-          {rules.map(({ name, file, line }) => {
-            const place = `${file}:${line}`;
-            return (
-              <span key={place + name}>
-                {' '}
-                {seesPolicy ? <a href={hrefOf(`/policies/files/${file}`, { line: String(line) })}>{place}</a> : place}
-              </span>
-            );
+          {rules.map((rule) => {
+            const place = `${rule.file}:${rule.line}`;
+            return <span key={place + rule.name}> {seesPolicy ? <a href={placeHref(rule)}>{place}</a> : place}</span>;
           })}
         </span>
       ))}

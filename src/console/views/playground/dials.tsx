@@ -35,7 +35,7 @@ export function Dials({ shares, isPinned, onShares }: DialsProps) {
       </p>
       <div class={`playground-dials${shares ? '' : ' is-idle'}`}>
         <Triangle shares={shown} onShares={onShares} />
-        <div class="playground-sliders">
+        <div class="stack-tight">
           {SHARE_NAMES.map((name) => (
             <Slider
               key={name}

@@ -7,7 +7,6 @@ import type { RequestBody } from './body.ts';
 import { Pace } from './pace.ts';
 
 export type RequestExplanation = Static<typeof tools.PolicyExplanation>;
-export type ExplainedCandidate = NonNullable<RequestExplanation['candidates']>[number];
 
 /** The latest decision, and why the latest question has none. */
 export interface ExplainedRequest {

@@ -62,9 +62,7 @@ export default function Playground() {
           />
         </div>
         <div class="stack playground-right">
-          {run && (
-            <AnswerCard run={run} usdPerCredit={Number(explanation?.usd_per_credit ?? Number.NaN)} onStop={stop} />
-          )}
+          {run && <AnswerCard run={run} usdPerCredit={explanation?.usd_per_credit ?? null} onStop={stop} />}
           <DecisionCard explained={explained} hasText={hasText} isReadable={request !== null} />
           {request && hasText && <SnippetCard dialect={dialect} body={request} />}
         </div>

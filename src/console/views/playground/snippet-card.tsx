@@ -28,7 +28,7 @@ export function SnippetCard({ dialect, body }: { readonly dialect: Dialect; read
         panel={id}
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a panel of tabs takes the focus, also to scroll */}
-      <div id={id} class="playground-code" role="tabpanel" tabIndex={0} aria-labelledby={`${id}-${form}`}>
+      <div id={id} class="scrolled" role="tabpanel" tabIndex={0} aria-labelledby={`${id}-${form}`}>
         <pre>{text}</pre>
       </div>
     </section>

@@ -36,18 +36,13 @@ export interface AnswerParts {
 const SILENCE: Speech = { text: '', thought: '', calls: '' };
 export const NO_PARTS: AnswerParts = { choices: new Map(), usage: null, platform: null, error: null };
 
-const speechesJoined = (before: Speech, next: Speech): Speech => ({
-  text: before.text + next.text,
-  thought: before.thought + next.thought,
-  calls: before.calls + next.calls,
-});
-
 /** The parts of speeches by their choices, in the order of these. */
 function speaking(speeches: Iterable<readonly [number, Partial<Speech>]>): Pick<AnswerParts, 'choices'> {
   const choices = new Map<number, Speech>();
-  for (const [index, speech] of speeches) {
-    const whole = speechesJoined(choices.get(index) ?? SILENCE, { ...SILENCE, ...speech });
-    if (whole.text + whole.thought + whole.calls !== '') choices.set(index, whole);
+  for (const [index, { text = '', thought = '', calls = '' }] of speeches) {
+    const before = choices.get(index) ?? SILENCE;
+    if (text + thought + calls === '') continue;
+    choices.set(index, { text: before.text + text, thought: before.thought + thought, calls: before.calls + calls });
   }
   return { choices: new Map([...choices].sort(([one], [other]) => one - other)) };
 }
@@ -55,19 +50,17 @@ function speaking(speeches: Iterable<readonly [number, Partial<Speech>]>): Pick<
 /** Of dialects that have one choice. */
 const saying = (...speeches: readonly Partial<Speech>[]) => speaking(speeches.map((speech) => [0, speech] as const));
 
-export function joined(before: AnswerParts, next: AnswerParts): AnswerParts {
-  return {
-    ...(next.choices.size === 0 ? before : speaking([...before.choices, ...next.choices])),
-    usage: next.usage
-      ? {
-          input: next.usage.input ?? before.usage?.input ?? null,
-          output: next.usage.output ?? before.usage?.output ?? null,
-        }
-      : before.usage,
-    platform: next.platform ?? before.platform,
-    error: next.error ?? before.error,
-  };
-}
+export const joined = (before: AnswerParts, next: AnswerParts): AnswerParts => ({
+  ...(next.choices.size === 0 ? before : speaking([...before.choices, ...next.choices])),
+  usage: (next.usage ?? before.usage) && {
+    input: next.usage?.input ?? before.usage?.input ?? null,
+    output: next.usage?.output ?? before.usage?.output ?? null,
+  },
+  platform: next.platform ?? before.platform,
+  error: next.error ?? before.error,
+});
+
+const EVENTS = { chat: (event: RequestBody) => chatParts(event, 'delta'), messages: messagesParts };
 
 /** The parts of one event. @param data of the event; the last word of a stream and what is no JSON add nothing */
 export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
@@ -78,15 +71,8 @@ export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
     return NO_PARTS;
   }
   if (!event) return NO_PARTS;
-  const shared = { ...NO_PARTS, platform: membersOf(event.platform), error: errorIn(event) };
-  switch (dialect) {
-    case 'chat':
-      return { ...shared, ...chatParts(event, 'delta') };
-    case 'messages':
-      return { ...shared, ...messagesParts(event) };
-    default:
-      return { ...shared, ...responsesParts(event) };
-  }
+  const parts = dialect === 'chat' || dialect === 'messages' ? EVENTS[dialect] : responsesParts;
+  return { ...NO_PARTS, platform: membersOf(event.platform), error: errorIn(event), ...parts(event) };
 }
 
 /** The parts of an answer that came as one. */
@@ -104,15 +90,18 @@ export function partsOfAnswer(dialect: Dialect, body: RequestBody): AnswerParts 
   }
 }
 
+const said = (value: unknown): string => textOf(value) ?? '';
+
 const errorIn = (event: RequestBody): string | null => textOf(membersOf(event.error)?.message);
 
 function usageIn(value: unknown): AnswerParts['usage'] {
   const usage = membersOf(value);
-  if (!usage) return null;
-  return {
-    input: numberOf(usage.prompt_tokens) ?? numberOf(usage.input_tokens),
-    output: numberOf(usage.completion_tokens) ?? numberOf(usage.output_tokens),
-  };
+  return (
+    usage && {
+      input: numberOf(usage.prompt_tokens) ?? numberOf(usage.input_tokens),
+      output: numberOf(usage.completion_tokens) ?? numberOf(usage.output_tokens),
+    }
+  );
 }
 
 /** Of a chunk or a completion. */
@@ -120,24 +109,20 @@ function chatParts(body: RequestBody, member: 'delta' | 'message'): Partial<Answ
   const usage = usageIn(body.usage);
   const speeches = listOf(body.choices).map((one) => {
     const choice = membersOf(one);
-    return [numberOf(choice?.index) ?? 0, speechOfChat(membersOf(choice?.[member]))] as const;
+    const part = membersOf(choice?.[member]);
+    const calls = listOf(part?.tool_calls).map((call) => callText(membersOf(membersOf(call)?.function)));
+    const text = said(part?.content) + said(part?.refusal);
+    return [
+      numberOf(choice?.index) ?? 0,
+      { text, thought: said(part?.reasoning_content), calls: calls.join('') },
+    ] as const;
   });
   return { ...speaking(speeches), ...(usage && { usage }) };
 }
 
-const speechOfChat = (said: RequestBody | null): Speech => ({
-  text: (textOf(said?.content) ?? '') + (textOf(said?.refusal) ?? ''),
-  thought: textOf(said?.reasoning_content) ?? '',
-  calls: listOf(said?.tool_calls)
-    .map((call) => {
-      const of = membersOf(membersOf(call)?.function);
-      return callText(textOf(of?.name), textOf(of?.arguments));
-    })
-    .join(''),
-});
-
 /** A call begins with its name on a line of its own. */
-const callText = (name: string | null, input: string | null): string => (name ? `\n${name} ` : '') + (input ?? '');
+const callText = (call: RequestBody | null): string =>
+  (call?.name ? `\n${said(call.name)} ` : '') + said(call?.arguments);
 
 function messagesParts(event: RequestBody): Partial<AnswerParts> {
   const delta = membersOf(event.delta);
@@ -146,29 +131,26 @@ function messagesParts(event: RequestBody): Partial<AnswerParts> {
       return { usage: usageIn(membersOf(event.message)?.usage) };
     case 'message_delta':
       return { usage: usageIn(event.usage) };
-    case 'content_block_start': {
-      const block = membersOf(event.content_block);
-      return saying(block?.type === 'tool_use' ? { calls: callText(textOf(block.name), null) } : speechOfBlock(block));
-    }
+    case 'content_block_start':
+      return saying(speechOfBlock(membersOf(event.content_block), false));
     case 'content_block_delta':
-      return saying({
-        text: textOf(delta?.text) ?? '',
-        thought: textOf(delta?.thinking) ?? '',
-        calls: textOf(delta?.partial_json) ?? '',
-      });
+      return saying({ text: said(delta?.text), thought: said(delta?.thinking), calls: said(delta?.partial_json) });
     default:
       return {};
   }
 }
 
-const speechOfBlock = (block: RequestBody | null): Speech => ({
-  text: textOf(block?.text) ?? '',
-  thought: textOf(block?.thinking) ?? '',
-  calls: block?.type === 'tool_use' ? callText(textOf(block.name), JSON.stringify(block.input)) : '',
-});
+/** @param isWhole whether its input is there, too; in a stream it comes in pieces */
+function speechOfBlock(block: RequestBody | null, isWhole = true): Speech {
+  const call = block?.type === 'tool_use' && {
+    name: block.name,
+    ...(isWhole && { arguments: JSON.stringify(block.input) }),
+  };
+  return { text: said(block?.text), thought: said(block?.thinking), calls: call ? callText(call) : '' };
+}
 
 function responsesParts(event: RequestBody): Partial<AnswerParts> {
-  const delta = textOf(event.delta) ?? '';
+  const delta = said(event.delta);
   const response = membersOf(event.response);
   switch (event.type) {
     case 'response.output_text.delta':
@@ -181,7 +163,7 @@ function responsesParts(event: RequestBody): Partial<AnswerParts> {
       return saying({ calls: delta });
     case 'response.output_item.added': {
       const item = membersOf(event.item);
-      return item?.type === 'function_call' ? saying({ calls: callText(textOf(item.name), null) }) : {};
+      return item?.type === 'function_call' ? saying({ calls: callText({ name: item.name }) }) : {};
     }
     case 'error':
       return { error: textOf(event.message) ?? errorIn(event) };
@@ -195,28 +177,21 @@ function responsesParts(event: RequestBody): Partial<AnswerParts> {
 function speechOfItem(item: RequestBody | null): Partial<Speech> {
   const texts = (list: unknown) =>
     listOf(list)
-      .map((part) => textOf(membersOf(part)?.text) ?? textOf(membersOf(part)?.refusal) ?? '')
+      .map(membersOf)
+      .map((part) => textOf(part?.text) ?? said(part?.refusal))
       .join('');
-  switch (item?.type) {
-    case 'message':
-      return { text: texts(item.content) };
-    case 'reasoning':
-      return { thought: texts(item.content) || texts(item.summary) };
-    case 'function_call':
-      return { calls: callText(textOf(item.name), textOf(item.arguments)) };
-    default:
-      return {};
-  }
+  if (item?.type === 'message') return { text: texts(item.content) };
+  if (item?.type === 'reasoning') return { thought: texts(item.content) || texts(item.summary) };
+  return item?.type === 'function_call' ? { calls: callText(item) } : {};
 }
 
 /** Vectors are counted; their first numbers are shown. */
-function vectorsText(vectors: readonly unknown[]): string {
-  return vectors
+const vectorsText = (vectors: readonly unknown[]): string =>
+  vectors
     .map((one, at) => {
       const vector = membersOf(one)?.embedding;
-      if (!Array.isArray(vector)) return `Vector ${at + 1}: ${textOf(vector)?.length ?? 0} characters of base64.`;
+      if (!Array.isArray(vector)) return `Vector ${at + 1}: ${said(vector).length} characters of base64.`;
       const first = vector.slice(0, 4).map((value) => Number(value).toPrecision(3));
       return `Vector ${at + 1}: ${vector.length} numbers, ${first.join(', ')}, …`;
     })
     .join('\n');
-}

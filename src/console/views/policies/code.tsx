@@ -1,53 +1,35 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { useCode } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Skeleton } from '../../design/states.tsx';
-import type { FileDiagnostic } from './checks.ts';
 import type { PolicyEditor } from './editor/open.ts';
 import { waysTaken } from './places.ts';
+import type { FileDiagnostic } from './tools.ts';
 
-const loadCode = () => import('./editor/index.ts');
-export type EditorCode = Awaited<ReturnType<typeof loadCode>>;
+const loadCode = () => import('./editor/open.ts');
 
 /** The code of the editor, which comes when the first one opens. */
-export function useEditorCode(): { readonly code: EditorCode | null; readonly failed: boolean; retry(): void } {
-  const [code, setCode] = useState<EditorCode | null>(null);
-  const [failed, setFailed] = useState(false);
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    let isWanted = true;
-    setFailed(false);
-    loadCode().then(
-      (loaded) => isWanted && setCode(loaded),
-      () => isWanted && setFailed(true),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [turn]);
-  return { code, failed, retry: () => setTurn((now) => now + 1) };
-}
+export const useEditorCode = () => useCode(loadCode);
 
-/** The place of an editor, and the states before it is there. */
-export const CodePlace = ({
-  host,
-  editor,
-  rows,
-}: {
+interface CodePlaceProps {
   readonly host: RefObject<HTMLDivElement | null>;
   readonly editor: ReturnType<typeof useEditorCode>;
   readonly rows: number;
-}) => (
+}
+
+/** The place of an editor, and the states before it is there. */
+export const CodePlace = ({ host, editor: { code, isFailed, retry }, rows }: CodePlaceProps) => (
   <>
-    {editor.failed && (
+    {isFailed && (
       <div class="state" role="alert">
         <p class="state-title">The editor did not load</p>
         <p>Its code did not arrive. After an upgrade, reload the page.</p>
-        <Button onClick={editor.retry}>Try again</Button>
+        <Button onClick={retry}>Try again</Button>
       </div>
     )}
-    {!editor.code && !editor.failed && <Skeleton rows={rows} />}
-    <div class="policies-code" ref={host} hidden={!editor.code} />
+    {!code && !isFailed && <Skeleton rows={rows} />}
+    <div class="policies-code" ref={host} hidden={!code} />
   </>
 );
 
@@ -57,39 +39,31 @@ interface CodeProps {
   /** The same now: typing is ahead of drawing. Absent for a text that stays. */
   readonly textNow?: () => string;
   readonly isReadOnly: boolean;
-  readonly schema: unknown;
+  readonly schema?: unknown;
   readonly diagnostics: readonly FileDiagnostic[];
-  /** The place that the address names, from 1; null for none. */
-  readonly at: { readonly line: number; readonly column: number } | null;
-  onText(text: string): void;
+  /** The place that the address names, from 1; a line of 0 for none. */
+  readonly line: number;
+  readonly column?: number;
+  onText?(text: string): void;
   onLine(line: number): void;
 }
 
 /** The text of a file in an editor. The parent gives it the file's name as its key. */
-export function Code({
-  name,
-  text,
-  textNow = () => text,
-  isReadOnly,
-  schema,
-  diagnostics,
-  at,
-  onText,
-  onLine,
-}: CodeProps) {
+export function Code(props: CodeProps) {
+  const { name, text, isReadOnly, diagnostics, line, column = 1 } = props;
   const host = useRef<HTMLDivElement>(null);
   const open = useRef<PolicyEditor | null>(null);
-  const now = useRef({ schema, onText, onLine, textNow });
-  now.current = { schema, onText, onLine, textNow };
+  const now = useRef(props);
+  now.current = props;
   const editor = useEditorCode();
   const { code } = editor;
   useEffect(() => {
     if (!code || !host.current) return;
     const opened = code.openEditor(host.current, {
       ...{ name, text, isReadOnly },
-      schema: () => now.current.schema,
-      onText: (next) => now.current.onText(next),
-      onLine: (line) => now.current.onLine(line),
+      schema: () => now.current.schema ?? null,
+      onText: (next) => now.current.onText?.(next),
+      onLine: (next) => now.current.onLine(next),
     });
     open.current = opened;
     return () => {
@@ -97,9 +71,8 @@ export function Code({
       opened.close();
     };
   }, [code, name, isReadOnly]);
-  useEffect(() => open.current?.setText(now.current.textNow()), [code, text]);
+  useEffect(() => open.current?.setText(now.current.textNow?.() ?? text), [code, text]);
   useEffect(() => open.current?.setDiagnostics(diagnostics), [code, diagnostics]);
-  const [line, column] = [at?.line ?? 0, at?.column ?? 1];
   useEffect(() => {
     if (line > 0) open.current?.goTo(line, column, true);
   }, [code, line, column, waysTaken.value]);

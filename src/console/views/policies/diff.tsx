@@ -1,13 +1,14 @@
 import { useResource } from '../../api/resource.ts';
+import { Card } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, NONE, percent, usd } from '../../design/format.ts';
+import { duration, NONE, percent, plural, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, Tag } from '../../design/tag.tsx';
 import { moneyFigure } from '../../design/written.tsx';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
 import { changes, draft, type PolicyFiles } from './draft.ts';
-import { Diagnostics, plural } from './file.tsx';
+import { Diagnostics } from './file.tsx';
 import { DISK, EDIT, placeHref, RUNNING, shortOf } from './places.ts';
 import { Texts } from './texts.tsx';
 import { type ToolAnswer, useTool } from './tools.ts';
@@ -21,31 +22,23 @@ export function DiffPage({ files }: { readonly files: PolicyFiles }) {
   const b = param('b') || (hasEdit ? EDIT : DISK);
   const revisions = useResource('/admin/policy/revisions', { limit: 50 });
   const isMissing = [a, b].includes(EDIT) && !hasEdit;
-  const difference = useTool(
-    'diff',
-    isMissing
-      ? null
-      : { ...(a !== RUNNING && { a: sent(a) }), b: b === RUNNING ? { revision: files.revision } : sent(b) },
-  );
-  const stored = (revisions.data?.data ?? []).filter(
-    ({ is_stored, revision }) => is_stored && revision !== files.revision,
-  );
-  const known = [
-    ...new Set([
-      ...stored.map(({ revision }) => revision),
-      ...[a, b].filter((one) => ![RUNNING, DISK, EDIT].includes(one)),
-    ]),
-  ];
-  const options = [
-    { value: RUNNING, label: `In force, ${shortOf(files.revision)}` },
-    { value: DISK, label: 'The files on disk' },
-    ...(hasEdit ? [{ value: EDIT, label: 'Your edit' }] : []),
-    ...known.map((revision) => ({ value: revision, label: `Revision ${shortOf(revision)}` })),
-  ];
-  const labelOf = (side: string) => options.find(({ value }) => value === side)?.label ?? side;
+  const running = { revision: files.revision };
+  const body = { ...(a !== RUNNING && { a: sent(a) }), b: b === RUNNING ? running : sent(b) };
+  const difference = useTool('diff', isMissing ? null : body);
+  const stored = (revisions.data?.data ?? []).filter(({ is_stored }) => is_stored).map(({ revision }) => revision);
+  const special = new Map([
+    [RUNNING, `In force, ${shortOf(files.revision)}`],
+    [DISK, 'The files on disk'],
+    [EDIT, 'Your edit'],
+  ]);
+  const labelOf = (side: string) => special.get(side) ?? `Revision ${shortOf(side)}`;
+  const sides = [RUNNING, DISK, EDIT, ...stored.filter((revision) => revision !== files.revision), a, b];
+  const options = [...new Set(sides)]
+    .filter((side) => side !== EDIT || hasEdit)
+    .map((value) => ({ value, label: labelOf(value) }));
   return (
     <div class="stack">
-      <fieldset class="filters policies-fieldset" aria-label="Policies to compare">
+      <fieldset class="filters" aria-label="Policies to compare">
         <Select label="From" value={a} options={options} onValue={(value) => setParams({ a: value, b }, false)} />
         <Select label="To" value={b} options={options} onValue={(value) => setParams({ a, b: value }, false)} />
         <a class="button button-plain" href={hrefWith({ a: b, b: a })}>
@@ -79,40 +72,37 @@ function sent(side: string) {
   return side === EDIT ? { changes: changes.value } : { revision: side };
 }
 
+const SIDE_NAMES: Readonly<Record<string, string>> = { bundle: 'Your edit', folder: 'The policy on disk' };
+
 function Outcome({ found }: { readonly found: Difference }) {
   const broken = [found.a, found.b].filter(({ loaded }) => !loaded);
   const totals = found.totals?.cases;
   return (
     <>
-      {broken.map((side) => (
-        <section class="card stack-tight" key={side.name}>
-          <h2>
-            {SIDE_NAMES[side.kind] ?? `Revision ${shortOf(side.name)}`} cannot be loaded, so its decisions are not
-            known.
-          </h2>
-          {side.message && <p>{side.message}</p>}
-          <Diagnostics found={side.diagnostics ?? []} withFile />
+      {broken.map(({ name, kind, message, diagnostics }) => (
+        <section class="card stack-tight" key={name}>
+          <h2>{SIDE_NAMES[kind] ?? `Revision ${shortOf(name)}`} cannot be loaded, so its decisions are not known.</h2>
+          {message && <p>{message}</p>}
+          <Diagnostics found={diagnostics ?? []} withFile />
         </section>
       ))}
       {broken.length === 0 && <Declarations found={found} />}
-      {totals && <Decisions found={found} totals={totals} />}
+      {totals && <Decisions cases={found.cases ?? []} totals={totals} />}
     </>
   );
 }
 
-const SIDE_NAMES: Readonly<Record<string, string>> = { bundle: 'Your edit', folder: 'The policy on disk' };
-
 function Declarations({ found: { changes: declared, renamed } }: { readonly found: Difference }) {
   const count = declared.length + renamed.length;
   return (
-    <section class="card" aria-labelledby="policies-declared">
-      <div class="card-head">
-        <h2 id="policies-declared">
-          {count === 0
-            ? 'Both declare the same.'
-            : `${plural(count, 'declaration')} ${count === 1 ? 'differs' : 'differ'}.`}
-        </h2>
-      </div>
+    <Card
+      id="policies-declared"
+      heading={
+        count === 0
+          ? 'Both declare the same.'
+          : `${plural(count, 'declaration')} ${count === 1 ? 'differs' : 'differ'}.`
+      }
+    >
       {renamed.map(({ section, from, to }) => (
         <p key={`${section} ${from}`}>
           <Tag>renamed</Tag> {section}: {from} → {to}
@@ -152,7 +142,7 @@ function Declarations({ found: { changes: declared, renamed } }: { readonly foun
           ]}
         />
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -166,24 +156,19 @@ function valueText(value: unknown): string {
 type Totals = NonNullable<Difference['totals']>['cases'];
 type DecidedCase = NonNullable<Difference['cases']>[number];
 
-function Decisions({ found, totals }: { readonly found: Difference; readonly totals: Totals }) {
-  const cases = found.cases ?? [];
-  const { a, b, count, different, broken } = totals;
+function decisionsSentence({ count, different, broken }: Totals): string {
+  const noLonger = ` ${plural(broken, 'case')} no longer ${broken === 1 ? 'holds' : 'hold'}.`;
+  const alike = count === 1 ? 'The one case is decided alike.' : `All ${plural(count, 'case')} are decided alike.`;
+  const differently = `${different} of ${plural(count, 'case')} are decided differently.`;
+  const sentence = count === 0 ? 'Neither has cases to decide.' : different === 0 ? alike : differently;
+  return sentence + (broken > 0 ? noLonger : '');
+}
+
+function Decisions({ cases, totals }: { readonly cases: readonly DecidedCase[]; readonly totals: Totals }) {
+  const { a, b, count } = totals;
   const cost = a.cost_credits > 0 ? percent(b.cost_credits / a.cost_credits - 1) : null;
   return (
-    <section class="card" aria-labelledby="policies-decided">
-      <div class="card-head">
-        <h2 id="policies-decided">
-          {count === 0
-            ? 'Neither has cases to decide.'
-            : different === 0
-              ? count === 1
-                ? 'The one case is decided alike.'
-                : `All ${plural(count, 'case')} are decided alike.`
-              : `${different} of ${plural(count, 'case')} are decided differently.`}
-          {broken > 0 && ` ${plural(broken, 'case')} no longer ${broken === 1 ? 'holds' : 'hold'}.`}
-        </h2>
-      </div>
+    <Card id="policies-decided" heading={decisionsSentence(totals)}>
       {count > 0 && (
         <p class="dim">
           Expected cost of those that both answer: {usd(a.cost_usd).short} before, {usd(b.cost_usd).short} after
@@ -214,25 +199,23 @@ function Decisions({ found, totals }: { readonly found: Difference; readonly tot
                 </span>
               ),
             },
-            { id: 'a', head: 'Before', cell: (one) => <Decided of={one.a} /> },
-            { id: 'b', head: 'After', phone: 'fact', cell: (one) => <Decided of={one.b} /> },
+            { id: 'a', head: 'Before', cell: (one) => decidedOf(one.a) },
+            { id: 'b', head: 'After', phone: 'fact', cell: (one) => decidedOf(one.b) },
             {
               id: 'cost',
               head: 'Cost after',
-              isFigure: true,
               phone: 'second',
-              figures: ({ b: later }) => [
+              figure: ({ b: later }) =>
                 'cost_usd' in later ? moneyFigure({ usd: String(later.cost_usd), credits: later.cost_credits }) : NONE,
-              ],
             },
           ]}
         />
       )}
-    </section>
+    </Card>
   );
 }
 
-const Decided = ({ of }: { readonly of: DecidedCase['a'] }) =>
+const decidedOf = (of: DecidedCase['a']) =>
   'refused' in of ? (
     <span title={of.message}>
       <State tone="warn">Refused</State> {of.refused}

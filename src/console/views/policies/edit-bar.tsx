@@ -2,28 +2,44 @@ import { useState } from 'preact/hooks';
 import type { ApiFailure } from '../../api/failure.ts';
 import { Button, ButtonLink } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
+import { plural } from '../../design/format.ts';
 import { toast } from '../../design/toast.tsx';
 import { Coded } from '../../design/written.tsx';
 import { go, path } from '../../shell/router.ts';
-import { judgement, placeOfGuarded } from './checks.ts';
-import { draft, type PolicyDraft, type PolicyFiles, rebase } from './draft.ts';
-import { plural } from './file.tsx';
+import { downloadPatch, draft, type PolicyDraft, type PolicyFiles, rebase, textOf, writeDraft } from './draft.ts';
 import { diffHref, EDIT, placeHref, RUNNING, shortOf } from './places.ts';
-import type { ToolAnswer } from './tools.ts';
-import { downloadPatch, writeDraft } from './write.ts';
+import type { PolicyJudgement, ToolAnswer } from './tools.ts';
+
+interface EditBarProps {
+  readonly files: PolicyFiles;
+  readonly judgement: PolicyJudgement;
+}
+
+/** Changes the edit, and can undo it. */
+function replaceDraft(now: PolicyDraft, change: () => void, said: string): void {
+  change();
+  toast(said, () => {
+    draft.value = now;
+  });
+}
+
+const drop = () => {
+  draft.value = null;
+};
 
 /** What becomes of the edit: written where the role may, a patch, or nothing. It is on each page of the view while there is one. */
-export function EditBar({ files }: { readonly files: PolicyFiles }) {
+export function EditBar({ files, judgement: { data: result, isLoading } }: EditBarProps) {
   const [isBusy, setBusy] = useState(false);
   const [isDiscarding, setDiscarding] = useState(false);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const now = draft.value;
   if (!now) return null;
-  const { result, isRunning } = judgement.value;
   // A file that cannot be read seems to take out all that it declares.
   const guarded = result?.errors === 0 ? result.guarded : [];
   const isMoved = now.revision !== files.revision;
-  const { may, why } = writability(files, { isRunning, errors: result?.errors ?? 0, isGuarded: guarded.length > 0 });
+  const isWritable = files.on_disk === 'same' && (guarded.length === 0 || files.writes.guarded);
+  const isRight = (result?.errors ?? 0) === 0 && !isLoading;
+  const why = refusalOf(files);
   const act = async (work: () => Promise<ApiFailure | null>) => {
     setBusy(true);
     const refused = await work();
@@ -48,7 +64,11 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
             Download patch
           </Button>
           {files.writes.ordinary && (
-            <Button kind="first" disabled={isBusy || isMoved || !may} onClick={() => void act(writeDraft)}>
+            <Button
+              kind="first"
+              disabled={isBusy || isMoved || !isWritable || !isRight}
+              onClick={() => void act(writeDraft)}
+            >
               Put in force
             </Button>
           )}
@@ -62,11 +82,14 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
             {files.writes.guarded ? 'You may.' : 'Take the edit as a patch and apply it where the files are kept.'}
           </p>
           <ul>
-            {guarded.map((one) => (
-              <li key={placeOfGuarded(one)}>
-                <code>{placeOfGuarded(one)}</code>: {one.why}
-              </li>
-            ))}
+            {guarded.map(({ section, name, key, why: reason }) => {
+              const place = [section, name, key].filter((part) => part !== null).join('.');
+              return (
+                <li key={place}>
+                  <code>{place}</code>: {reason}
+                </li>
+              );
+            })}
           </ul>
         </div>
       )}
@@ -83,10 +106,7 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
           onClose={() => setDiscarding(false)}
           onAction={() => {
             setDiscarding(false);
-            draft.value = null;
-            toast('The edit is discarded', () => {
-              draft.value = now;
-            });
+            replaceDraft(now, drop, 'The edit is discarded');
           }}
         >
           The files are shown as they are in force. The patch of your edit is gone with it.
@@ -98,40 +118,26 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
 
 /** Another revision became active while this one was edited: the choice is to use its files, or to save over them. */
 function MovedNotice({ files, edited }: { readonly files: PolicyFiles; readonly edited: PolicyDraft }) {
-  const textIn = (name: string) => files.files.find((file) => file.name === name)?.text ?? null;
-  const both = [...edited.edits].flatMap(([name, { base }]) => (textIn(name) === base ? [] : [name])).sort();
+  const both = [...edited.edits].flatMap(([name, { base }]) => (textOf(files, undefined, name) === base ? [] : [name]));
   const texts = new Map([...edited.edits].map(([name, { text }]) => [name, text]));
-  const choose = (act: () => void, told: string) => {
-    act();
-    toast(told, () => {
-      draft.value = edited;
-    });
+  const keep = () => {
+    rebase(files, texts);
+    go(diffHref(RUNNING, EDIT));
   };
   return (
     <div class="notice" role="status">
       <span>
         The policy changed after you began: revision {shortOf(files.revision)} is active now.{' '}
-        {both.length === 0 ? 'It did not change the files that you edited.' : `It also changed ${both.join(', ')}.`}{' '}
+        {both.length === 0
+          ? 'It did not change the files that you edited.'
+          : `It also changed ${both.sort().join(', ')}.`}{' '}
         Your edit is still here.
       </span>
       <div class="row">
         <ButtonLink href={diffHref(edited.revision, RUNNING)}>Show what changed</ButtonLink>
+        <Button onClick={() => replaceDraft(edited, drop, 'The stored files are loaded')}>Load stored files</Button>
         <Button
-          onClick={() =>
-            choose(() => {
-              draft.value = null;
-            }, 'The stored files are loaded')
-          }
-        >
-          Load stored files
-        </Button>
-        <Button
-          onClick={() =>
-            choose(() => {
-              rebase(files, texts);
-              go(diffHref(RUNNING, EDIT));
-            }, 'Your edit is kept. Putting it in force replaces the stored texts')
-          }
+          onClick={() => replaceDraft(edited, keep, 'Your edit is kept. Putting it in force replaces the stored texts')}
         >
           Keep my edit
         </Button>
@@ -151,26 +157,9 @@ function ErrorsText({ result }: { readonly result: ToolAnswer<'check'> | null })
   );
 }
 
-/** Whether the edit can be written now, and why not. */
-function writability(
-  { writes, on_disk }: PolicyFiles,
-  {
-    isRunning,
-    errors,
-    isGuarded,
-  }: { readonly isRunning: boolean; readonly errors: number; readonly isGuarded: boolean },
-) {
-  if (!writes.ordinary)
-    return {
-      may: false,
-      why: `It cannot be written here: ${writes.refused ?? 'your role does not write the policy'}.`,
-    };
-  if (on_disk !== 'same') {
-    return {
-      may: false,
-      why: 'The files on disk are not those in force, so nothing is written here until they are the same.',
-    };
-  }
-  if (isGuarded && !writes.guarded) return { may: false, why: '' };
-  return { may: errors === 0 && !isRunning, why: '' };
+/** Why no edit can be written here; '' where edits can be. */
+function refusalOf({ writes, on_disk }: PolicyFiles): string {
+  if (!writes.ordinary) return `It cannot be written here: ${writes.refused ?? 'your role does not write the policy'}.`;
+  if (on_disk === 'same') return '';
+  return 'The files on disk are not those in force, so nothing is written here until they are the same.';
 }

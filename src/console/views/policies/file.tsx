@@ -1,39 +1,41 @@
 import { useMemo } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
+import { Card } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
+import { plural } from '../../design/format.ts';
 import { Empty, Partial } from '../../design/states.tsx';
 import { State } from '../../design/tag.tsx';
 import { Coded } from '../../design/written.tsx';
 import { go, hrefOf, param, setParams } from '../../shell/router.ts';
-import { diagnosticsOf, type FileDiagnostic, judgement } from './checks.ts';
 import { Code } from './code.tsx';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { fileHref, placeHref, waysTaken } from './places.ts';
+import { diagnosticsOf, type FileDiagnostic, type PolicyJudgement } from './tools.ts';
 
-/** One file in the editor, with the server's judgement of it. */
-export function FilePage({
-  files,
-  name,
-  mayEdit,
-}: {
+interface FilePageProps {
   readonly files: PolicyFiles;
   readonly name: string;
+  readonly judgement: PolicyJudgement;
   readonly mayEdit: boolean;
-}) {
+}
+
+/** One file in the editor, with the server's judgement of it. */
+export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
   const schema = useResource('/admin/policy/schema');
   const edits = draft.value?.edits;
+  const own = edits?.get(name);
   const text = textOf(files, edits, name);
   const file = files.files.find((one) => one.name === name);
-  const found = judgement.value;
-  const diagnostics = useMemo(() => diagnosticsOf(found, name), [found.result, name]);
-  const line = Number(param('line'));
+  const { data: result, failure, isLoading } = judgement;
+  const diagnostics = useMemo(() => diagnosticsOf(judgement, name), [result, name]);
   const names = namesOf(files, edits);
   const isReadOnly = !mayEdit || file?.is_masked === true;
   return (
-    <section class="card policies-file" aria-labelledby="policies-file">
-      <div class="card-head">
-        <h2 id="policies-file">{name}</h2>
+    <Card
+      id="policies-file"
+      heading={name}
+      aside={
         <div class="row">
           <Select
             label="File"
@@ -45,18 +47,19 @@ export function FilePage({
               label: edits?.has(one) ? `${one} (edited)` : one,
             }))}
           />
-          {edits?.has(name) && (
-            <Button kind="plain" onClick={() => edit(files, name, edits.get(name)?.base ?? null)}>
+          {own && (
+            <Button kind="plain" onClick={() => edit(files, name, own.base)}>
               Take back
             </Button>
           )}
-          {mayEdit && file && !file.is_masked && text !== null && names.length > 1 && (
+          {!isReadOnly && file && text !== null && names.length > 1 && (
             <Button kind="plain" onClick={() => edit(files, name, null)}>
               Remove file
             </Button>
           )}
         </div>
-      </div>
+      }
+    >
       {file?.is_masked && (
         <Partial>
           This file has a text that looks like a secret. It is shown as [secret] and cannot be edited here: edit it
@@ -64,53 +67,53 @@ export function FilePage({
         </Partial>
       )}
       {text === null ? (
-        <Empty title={edits?.has(name) ? `Your edit removes ${name}` : `The policy has no file ${name}`}>
-          {edits?.has(name) ? 'Take it back to keep the file.' : <a href={hrefOf('/policies')}>Show all files</a>}
+        <Empty title={own ? `Your edit removes ${name}` : `The policy has no file ${name}`}>
+          {own ? 'Take it back to keep the file.' : <a href={hrefOf('/policies')}>Show all files</a>}
         </Empty>
       ) : (
-        <>
+        <div class="policies-file">
           <Code
             key={name}
             {...{ name, text, isReadOnly, diagnostics }}
             schema={schema.data}
-            at={line > 0 ? { line, column: Number(param('column')) || 1 } : null}
+            line={Number(param('line'))}
+            column={Number(param('column')) || 1}
             textNow={() => textOf(files, draft.peek()?.edits, name) ?? ''}
             onText={(next) => edit(files, name, next)}
             onLine={(next) => setParams({ line: String(next), column: null })}
           />
           <p class="small dim policies-keys">
             {isReadOnly ? '' : 'Escape, then Tab leaves the editor. Ctrl-Space completes. '}
-            {found.isRunning ? 'Checking …' : found.result && !found.failure ? summaryOf(diagnostics) : ''}
+            {isLoading ? 'Checking …' : result && !failure ? summaryOf(diagnostics) : ''}
           </p>
-          {found.failure && <p class="field-error">Not checked: {found.failure.message}</p>}
+          {failure && <p class="field-error">Not checked: {failure.message}</p>}
           <Diagnostics found={diagnostics} />
-        </>
+        </div>
       )}
-    </section>
+    </Card>
   );
 }
 
+export const countOf = (found: readonly FileDiagnostic[], kind: FileDiagnostic['severity']): number =>
+  found.filter(({ severity }) => severity === kind).length;
+
 function summaryOf(found: readonly FileDiagnostic[]): string {
-  const count = (kind: FileDiagnostic['severity']) => found.filter(({ severity }) => severity === kind).length;
-  const [errors, warnings] = [count('error'), count('warning')];
+  const [errors, warnings] = [countOf(found, 'error'), countOf(found, 'warning')];
   if (errors + warnings === 0) return 'No mistake in this file.';
-  const parts = [errors > 0 ? plural(errors, 'error') : '', warnings > 0 ? plural(warnings, 'warning') : ''];
+  const parts = [errors > 0 && plural(errors, 'error'), warnings > 0 && plural(warnings, 'warning')];
   return `${parts.filter(Boolean).join(' and ')} in this file.`;
 }
 
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+interface DiagnosticsProps {
+  readonly found: readonly Omit<FileDiagnostic, 'end_column' | 'frame' | 'help'>[];
+  readonly withFile?: boolean;
+}
 
 /** The server's diagnostics, each a way to its place. */
-export function Diagnostics({
-  found,
-  withFile = false,
-}: {
-  readonly found: readonly FileDiagnostic[];
-  readonly withFile?: boolean;
-}) {
+export function Diagnostics({ found, withFile = false }: DiagnosticsProps) {
   if (found.length === 0) return null;
   return (
-    <ul class="policies-diagnostics" aria-label="Diagnostics">
+    <ul class="policies-diagnostics stack-tight" aria-label="Diagnostics">
       {found.map((one) => (
         <li key={`${one.file} ${one.line} ${one.column} ${one.code} ${one.message}`}>
           <State tone={one.severity === 'error' ? 'bad' : 'warn'}>

@@ -1,119 +1,106 @@
 import { useState } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
+import { Card } from '../../design/card.tsx';
 import { Field } from '../../design/field.tsx';
+import { plural } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
 import { When } from '../../design/written.tsx';
 import { go } from '../../shell/router.ts';
-import { diagnosticsOf, type FileDiagnostic, judgement } from './checks.ts';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
-import { Diagnostics, plural } from './file.tsx';
+import { countOf, Diagnostics } from './file.tsx';
 import { fileHref } from './places.ts';
+import { diagnosticsOf, type PolicyJudgement } from './tools.ts';
+
+interface FilesPageProps {
+  readonly files: PolicyFiles;
+  readonly judgement: PolicyJudgement;
+  readonly mayEdit: boolean;
+}
 
 /** The files of the policy, the last reload, and everything that the server says of them. */
-export function FilesPage({ files, mayEdit }: { readonly files: PolicyFiles; readonly mayEdit: boolean }) {
+export function FilesPage({ files, judgement, mayEdit }: FilesPageProps) {
   const edits = draft.value?.edits;
-  const found = judgement.value;
-  const rows = namesOf(files, edits).map((name) => {
-    const text = textOf(files, edits, name);
-    const own = diagnosticsOf(found, name);
-    return {
-      name,
-      lines: text === null ? null : text.replace(/\n$/, '').split('\n').length,
-      isMasked: files.files.find((one) => one.name === name)?.is_masked === true,
-      edit: edits?.get(name),
-      errors: own.filter(({ severity }) => severity === 'error').length,
-      warnings: own.filter(({ severity }) => severity === 'warning').length,
-    };
-  });
+  const { data: result, failure } = judgement;
+  const names = namesOf(files, edits);
+  const stateOf = (name: string) => {
+    const found = diagnosticsOf(judgement, name);
+    const [errors, warnings] = [countOf(found, 'error'), countOf(found, 'warning')];
+    const isMasked = files.files.find((one) => one.name === name)?.is_masked === true;
+    const own = edits?.get(name);
+    const isPlain = !own && errors + warnings === 0 && !isMasked;
+    return (
+      <span class="row">
+        {own && (
+          <State tone="quiet">
+            {own.text === null ? 'Removed by you' : own.base === null ? 'Added by you' : 'Edited'}
+          </State>
+        )}
+        {errors > 0 && <State tone="bad">{plural(errors, 'error')}</State>}
+        {warnings > 0 && <State tone="warn">{plural(warnings, 'warning')}</State>}
+        {isMasked && <State tone="warn">Has a secret</State>}
+        {isPlain && result && <State tone="good">No mistake</State>}
+        {isPlain && !result && <span class="dim">{failure ? 'Not checked' : 'Checking …'}</span>}
+      </span>
+    );
+  };
+  const linesOf = (name: string) => textOf(files, edits, name)?.replace(/\n$/, '').split('\n').length ?? null;
   return (
     <div class="stack">
       <LastReload />
-      <section class="card" aria-labelledby="policies-files">
-        <div class="card-head">
-          <h2 id="policies-files">{plural(rows.length, 'file')}</h2>
-        </div>
-        <Table
+      <Card id="policies-files" heading={plural(names.length, 'file')}>
+        <Table<string>
           label="Files"
-          rows={rows}
-          keyOf={({ name }) => name}
-          hrefOf={({ name }) => fileHref(name)}
+          rows={names}
+          keyOf={(name) => name}
+          hrefOf={(name) => fileHref(name)}
           columns={[
-            { id: 'name', head: 'File', sort: ({ name }) => name, cell: ({ name }) => name },
+            { id: 'name', head: 'File', sort: true, cell: (name) => name },
+            { id: 'state', head: 'State', phone: 'second', cell: stateOf },
             {
-              id: 'state',
-              head: 'State',
-              phone: 'second',
-              cell: ({ edit: own, errors, warnings, isMasked }) => (
-                <span class="row">
-                  {own && (
-                    <State tone="quiet">
-                      {own.text === null ? 'Removed by you' : own.base === null ? 'Added by you' : 'Edited'}
-                    </State>
-                  )}
-                  {errors > 0 && <State tone="bad">{plural(errors, 'error')}</State>}
-                  {warnings > 0 && <State tone="warn">{plural(warnings, 'warning')}</State>}
-                  {isMasked && <State tone="warn">Has a secret</State>}
-                  {!own &&
-                    errors + warnings === 0 &&
-                    !isMasked &&
-                    (found.result ? (
-                      <State tone="good">No mistake</State>
-                    ) : (
-                      <span class="dim">{found.failure ? 'Not checked' : 'Checking …'}</span>
-                    ))}
-                </span>
-              ),
-            },
-            {
-              id: 'lines',
-              head: 'Lines',
-              isFigure: true,
-              phone: 'fact',
-              sort: ({ lines }) => lines,
-              cell: ({ lines }) => lines ?? '–',
+              ...{ id: 'lines', head: 'Lines', isFigure: true, phone: 'fact' },
+              ...{ sort: linesOf, cell: (name) => linesOf(name) ?? '–' },
             },
           ]}
         />
-        {mayEdit && <NewFile files={files} names={rows.map(({ name }) => name)} />}
-      </section>
-      {(found.result?.diagnostics.length ?? 0) > 0 && (
+        {mayEdit && <NewFile files={files} names={names} />}
+      </Card>
+      {result && result.diagnostics.length > 0 && (
         <section class="card stack-tight" aria-labelledby="policies-found">
           <h2 id="policies-found">
-            {plural(found.result?.errors ?? 0, 'error')} and {plural(found.result?.warnings ?? 0, 'warning')}
+            {plural(result.errors, 'error')} and {plural(result.warnings, 'warning')}
             {draft.value ? ' with your edit' : ' in the files on disk'}
           </h2>
-          <Diagnostics found={errorsFirst(found.result?.diagnostics ?? [])} withFile />
+          <Diagnostics
+            // The errors refuse the policy, so no warning of an earlier file stands before them.
+            found={result.diagnostics.toSorted(
+              (one, other) => Number(other.severity === 'error') - Number(one.severity === 'error'),
+            )}
+            withFile
+          />
         </section>
       )}
-      {found.failure && (
+      {failure && (
         <p class="field-error" role="alert">
-          The files could not be checked: {found.failure.message}
+          The files could not be checked: {failure.message}
         </p>
       )}
     </div>
   );
 }
 
-/** The errors refuse the policy, so no warning of an earlier file stands before them. */
-const errorsFirst = (found: readonly FileDiagnostic[]): readonly FileDiagnostic[] =>
-  found.toSorted((one, other) => Number(other.severity === 'error') - Number(one.severity === 'error'));
-
-function LastReload() {
-  const policy = useResource('/admin/policy');
-  return (
-    <Loaded what="Reloads" of={policy} skeleton={<p class="dim">&nbsp;</p>}>
-      {({ last_reload: { result, time, message }, models }) => (
-        <p class="dim">
-          {plural(models, 'model')} served. Last reload <When at={time} />:{' '}
-          {result === 'refused' ? `refused. ${message}` : message}
-        </p>
-      )}
-    </Loaded>
-  );
-}
+const LastReload = () => (
+  <Loaded what="Reloads" of={useResource('/admin/policy')} skeleton={<p class="dim">&nbsp;</p>}>
+    {({ last_reload: { result, time, message }, models }) => (
+      <p class="dim">
+        {plural(models, 'model')} served. Last reload <When at={time} />: {result === 'refused' && 'refused. '}
+        {message}
+      </p>
+    )}
+  </Loaded>
+);
 
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}\.ya?ml$/;
 
@@ -127,11 +114,8 @@ function NewFile({ files, names }: { readonly files: PolicyFiles; readonly names
     );
   }
   const whole = name === '' || /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
-  const error = names.includes(whole)
-    ? `There is a file ${whole}.`
-    : name !== '' && !NAME.test(whole)
-      ? 'Letters, digits, dots, dashes and underscores.'
-      : null;
+  const wrong = name !== '' && !NAME.test(whole) ? 'Letters, digits, dots, dashes and underscores.' : null;
+  const error = names.includes(whole) ? `There is a file ${whole}.` : wrong;
   const add = () => {
     edit(files, whole, '');
     go(fileHref(whole));

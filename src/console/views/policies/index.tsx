@@ -1,38 +1,41 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { ButtonLink } from '../../design/button.tsx';
+import { plural } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { hrefOf, partsBelow } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { CasesPage } from './cases.tsx';
-import { useChecks } from './checks.ts';
 import { DiffPage } from './diff.tsx';
-import { draft, type PolicyFiles } from './draft.ts';
+import { changesBody, draft, type PolicyFiles } from './draft.ts';
 import { EditBar } from './edit-bar.tsx';
 import { FilePage } from './file.tsx';
 import { FilesPage } from './files.tsx';
 import { DISK, diffHref, RUNNING, shortOf } from './places.ts';
 import { RevisionPage, RevisionsPage } from './revisions.tsx';
+import { type PolicyJudgement, useTool } from './tools.ts';
 
-const PARTS = [
-  { id: 'files', label: 'Files', to: '/policies' },
-  { id: 'cases', label: 'Cases', to: '/policies/cases' },
-  { id: 'diff', label: 'Differences', to: '/policies/diff' },
-  { id: 'revisions', label: 'Revisions', to: '/policies/revisions' },
-];
+const PARTS = { files: 'Files', cases: 'Cases', diff: 'Differences', revisions: 'Revisions' };
+/** A pause in typing after which the edit is checked, ms. */
+const PAUSE_MS = 300;
 
 /** The policy as its files, its cases and its past, and an edit of it. */
 export default function Policies() {
-  const mayCheck = reachOfViewer('policy.check') !== null;
+  const mayEdit = reachOfViewer('policy.check') !== null;
   const files = useResource('/admin/policy/files', {}, { every: RENEWAL_MS });
-  useChecks(mayCheck);
+  const judgement = useTool('check', mayEdit ? changesBody() : null, PAUSE_MS);
   const [part = 'files', detail] = partsBelow('/policies');
   return (
     <div class="stack">
       <ViewHead title="Policies" summary={files.data ? summaryOf(files.data) : ' '} hasRange={false} />
       <nav class="tabs" aria-label="Parts of the policy">
-        {PARTS.map(({ id, label, to }) => (
-          <a key={id} class="tab" href={hrefOf(to)} aria-current={id === part ? 'page' : undefined}>
+        {Object.entries(PARTS).map(([id, label]) => (
+          <a
+            key={id}
+            class="tab"
+            href={hrefOf(id === 'files' ? '/policies' : `/policies/${id}`)}
+            aria-current={id === part ? 'page' : undefined}
+          >
             {label}
           </a>
         ))}
@@ -44,8 +47,8 @@ export default function Policies() {
           return (
             <>
               <DiskNotice files={data} />
-              <EditBar files={edited} />
-              <Part files={edited} part={part} detail={detail} mayEdit={mayCheck} />
+              <EditBar files={edited} judgement={judgement} />
+              <Part files={edited} {...{ judgement, part, detail, mayEdit }} />
             </>
           );
         }}
@@ -55,7 +58,7 @@ export default function Policies() {
 }
 
 const summaryOf = ({ revision, files }: PolicyFiles): string =>
-  `Revision ${shortOf(revision)} is in force, from ${files.length === 1 ? 'one file' : `${files.length} files`}${draft.value ? '; your edit is not written' : ''}`;
+  `Revision ${shortOf(revision)} is in force, from ${files.length === 1 ? 'one file' : plural(files.length, 'file')}${draft.value ? '; your edit is not written' : ''}`;
 
 /** The files on disk are others, as after an edit there that was refused: what the server says of files is about those. */
 const DiskNotice = ({ files: { on_disk } }: { readonly files: PolicyFiles }) =>
@@ -70,24 +73,20 @@ const DiskNotice = ({ files: { on_disk } }: { readonly files: PolicyFiles }) =>
     </div>
   );
 
-function Part({
-  files,
-  part,
-  detail,
-  mayEdit,
-}: {
+interface PartProps {
   readonly files: PolicyFiles;
+  readonly judgement: PolicyJudgement;
   readonly part: string;
   readonly detail: string | undefined;
   readonly mayEdit: boolean;
-}) {
-  if (part === 'files' && detail !== undefined)
-    return <FilePage key={detail} files={files} name={detail} mayEdit={mayEdit} />;
-  if (part === 'files') return <FilesPage files={files} mayEdit={mayEdit} />;
+}
+
+function Part({ part, detail, ...given }: PartProps) {
+  if (part === 'files' && detail !== undefined) return <FilePage key={detail} {...given} name={detail} />;
+  if (part === 'files') return <FilesPage {...given} />;
   if (part === 'cases') return <CasesPage />;
-  if (part === 'diff') return <DiffPage files={files} />;
-  if (part === 'revisions' && detail !== undefined)
-    return <RevisionPage key={detail} files={files} revision={detail} mayEdit={mayEdit} />;
-  if (part === 'revisions') return <RevisionsPage files={files} />;
+  if (part === 'diff') return <DiffPage files={given.files} />;
+  if (part === 'revisions' && detail !== undefined) return <RevisionPage key={detail} {...given} revision={detail} />;
+  if (part === 'revisions') return <RevisionsPage files={given.files} />;
   return <Empty title="No such page">The policy has files, cases, differences and revisions.</Empty>;
 }

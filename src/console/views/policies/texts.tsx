@@ -1,7 +1,8 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
+import { Button } from '../../design/button.tsx';
 import { Tag } from '../../design/tag.tsx';
-import { Comparison } from './comparison.tsx';
+import { CodePlace, useEditorCode } from './code.tsx';
 import { draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { DISK, EDIT, RUNNING } from './places.ts';
 
@@ -11,43 +12,37 @@ interface TextSide {
   readonly label: string;
 }
 
-/** The texts of two policies, file by file. */
-export function Texts({
-  files,
-  a,
-  b,
-  patch,
-}: {
+interface TextsProps {
   readonly files: PolicyFiles;
   readonly a: TextSide;
   readonly b: TextSide;
   readonly patch: string;
-}) {
+}
+
+/** The texts of two policies, file by file. */
+export function Texts({ files, a, b, patch }: TextsProps) {
   const [from, to] = [useTexts(files, a.side), useTexts(files, b.side)];
-  const names = useMemo(
-    () =>
-      from && to
-        ? [...new Set([...from.keys(), ...to.keys()])].filter((name) => from.get(name) !== to.get(name)).sort()
-        : [],
-    [from, to],
-  );
   if (patch === '') return <p class="dim">The texts are the same.</p>;
   if (!from || !to) return <PatchText text={patch} />;
+  const names = [...new Set([...from.keys(), ...to.keys()])].filter((name) => from.get(name) !== to.get(name));
   return (
     <>
-      {names.map((name) => (
-        <section class="card" key={name} aria-label={name}>
-          <div class="card-head">
-            <h2>{name}</h2>
-            <Tag>{from.has(name) ? (to.has(name) ? 'changed' : 'removed') : 'added'}</Tag>
-          </div>
-          <Comparison
-            key={`${from.get(name)?.length} ${to.get(name)?.length}`}
-            a={{ label: `${a.label}, ${name}`, text: from.get(name) ?? '' }}
-            b={{ label: `${b.label}, ${name}`, text: to.get(name) ?? '' }}
-          />
-        </section>
-      ))}
+      {names.sort().map((name) => {
+        const [before = '', after = ''] = [from.get(name), to.get(name)];
+        return (
+          <section class="card" key={name} aria-label={name}>
+            <div class="card-head">
+              <h2>{name}</h2>
+              <Tag>{from.has(name) ? (to.has(name) ? 'changed' : 'removed') : 'added'}</Tag>
+            </div>
+            <Comparison
+              key={`${before.length} ${after.length}`}
+              a={{ label: `${a.label}, ${name}`, text: before }}
+              b={{ label: `${b.label}, ${name}`, text: after }}
+            />
+          </section>
+        );
+      })}
     </>
   );
 }
@@ -59,15 +54,11 @@ function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string>
   const edits = side === EDIT ? draft.value?.edits : undefined;
   const inForce = useResource('/admin/policy/files').data;
   return useMemo(() => {
-    if (isStored) return stored.data && new Map(stored.data.files.map(({ name, text }) => [name, text]));
-    if (side === RUNNING) return inForce && new Map(inForce.files.map(({ name, text }) => [name, text]));
+    const whole = isStored ? stored.data : inForce;
+    if (isStored || side === RUNNING) return whole && new Map(whole.files.map(({ name, text }) => [name, text]));
     if (side === DISK && files.on_disk === 'unreadable') return null;
-    return new Map(
-      namesOf(files, edits).flatMap((name): [string, string][] => {
-        const text = textOf(files, edits, name);
-        return text === null ? [] : [[name, text]];
-      }),
-    );
+    const texts = namesOf(files, edits).map((name) => [name, textOf(files, edits, name)] as const);
+    return new Map(texts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])));
   }, [files, side, edits, stored.data, inForce]);
 }
 
@@ -75,15 +66,55 @@ function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string>
 const PatchText = ({ text }: { readonly text: string }) => (
   <section class="card" aria-label="Difference of the texts">
     <pre class="policies-patch">
-      {text.split('\n').map((line, at) => (
-        <span
-          key={at}
-          class={/^\+(?!\+\+ )/.test(line) ? 'is-added' : /^-(?!-- )/.test(line) ? 'is-removed' : undefined}
-        >
-          {line}
-          {'\n'}
-        </span>
-      ))}
+      {text.split('\n').map((line, at) => {
+        const isAdded = /^\+(?!\+\+ )/.test(line);
+        const isRemoved = /^-(?!-- )/.test(line);
+        return (
+          <span key={at} class={isAdded ? 'is-added' : isRemoved ? 'is-removed' : undefined}>
+            {line}
+            {'\n'}
+          </span>
+        );
+      })}
     </pre>
   </section>
 );
+
+interface ComparisonProps {
+  readonly a: { readonly label: string; readonly text: string };
+  readonly b: { readonly label: string; readonly text: string };
+}
+
+const WIDE = matchMedia('(min-width: 1000px)');
+
+/** Two texts of one file, with their differences. */
+function Comparison({ a, b }: ComparisonProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const [isWide, setWide] = useState(WIDE.matches);
+  const [isWhole, setWhole] = useState(false);
+  const editor = useEditorCode();
+  const { code } = editor;
+  useEffect(() => {
+    const look = () => setWide(WIDE.matches);
+    WIDE.addEventListener('change', look);
+    return () => WIDE.removeEventListener('change', look);
+  }, []);
+  useEffect(() => {
+    if (!code || !host.current) return;
+    return code.openComparison(host.current, a, b, { isWide, isWhole });
+  }, [code, isWide, isWhole, a.text, b.text]);
+  return (
+    <>
+      <div class="policies-sides small dim" aria-hidden="true">
+        <span>{a.label}</span>
+        <span>{b.label}</span>
+      </div>
+      <CodePlace host={host} editor={editor} rows={8} />
+      <div class="policies-whole">
+        <Button kind="plain" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show changes alone' : 'Show all lines'}
+        </Button>
+      </div>
+    </>
+  );
+}

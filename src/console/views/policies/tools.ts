@@ -10,8 +10,16 @@ interface ToolAnswers {
   readonly test: Static<typeof tools.PolicyTest>;
   readonly diff: Static<typeof tools.PolicyDifference>;
 }
-export type ToolName = keyof ToolAnswers;
+type ToolName = keyof ToolAnswers;
 export type ToolAnswer<Name extends ToolName> = ToolAnswers[Name];
+
+/** The server's judgement of the files with the edit. It is loading while the edit has changed since. */
+export type PolicyJudgement = Resource<ToolAnswer<'check'>>;
+export type FileDiagnostic = ToolAnswer<'check'>['diagnostics'][number];
+
+/** What the judgement says of a file. */
+export const diagnosticsOf = ({ data }: PolicyJudgement, name: string): readonly FileDiagnostic[] =>
+  (data?.diagnostics ?? []).filter(({ file }) => file === name);
 
 /** The server runs one tool of a person at a time, and one that was given up still runs to its end there. */
 const TRIES_MAX = 20;
@@ -36,40 +44,34 @@ export async function inTurn<Result>(
   return await turn;
 }
 
-/** Runs a tool of the policy. @throws never, but the reason of an aborted signal */
-export const runTool = <Name extends ToolName>(
-  name: Name,
-  body: unknown,
-  signal: AbortSignal,
-): Promise<ApiResult<ToolAnswers[Name]>> =>
-  inTurn(() => send<ToolAnswers[Name]>('POST', `/admin/policy/${name}`, { body, signal }), signal);
-
-/** The answer of a tool in a component, asked again when the body changes. @param body null asks for nothing */
-export function useTool<Name extends ToolName>(name: Name, body: unknown): Resource<ToolAnswers[Name]> {
+/**
+ * The answer of a tool in a component, requested again when the body changes. A run for an earlier body is given up.
+ * @param body null requests nothing @param pauseMs how long the body must stay as it is
+ */
+export function useTool<Name extends ToolName>(name: Name, body: unknown, pauseMs = 0): Resource<ToolAnswers[Name]> {
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<Omit<Resource<ToolAnswers[Name]>, 'renew'>>({
-    data: null,
-    failure: null,
-    isLoading: true,
-    at: null,
+    ...{ data: null, failure: null, isLoading: true, at: null },
   });
   const text = body === null ? null : JSON.stringify(body);
   useEffect(() => {
     if (text === null) return;
     const control = new AbortController();
+    const { signal } = control;
     setState((now) => ({ ...now, isLoading: true }));
-    runTool(name, JSON.parse(text), control.signal).then(
-      (result) => {
-        if (control.signal.aborted) return;
-        setState((now) =>
-          result.ok
-            ? { data: result.value, failure: null, isLoading: false, at: Date.now() }
-            : { ...now, failure: result.failure, isLoading: false },
-        );
-      },
-      () => {},
-    );
-    return () => control.abort();
+    const run = async () => {
+      const options = { body: JSON.parse(text), signal };
+      const work = () => send<ToolAnswers[Name]>('POST', `/admin/policy/${name}`, options);
+      const result = await inTurn(work, signal).catch(() => null);
+      if (result === null || signal.aborted) return;
+      const answered = result.ok ? { data: result.value, failure: null, at: Date.now() } : { failure: result.failure };
+      setState((now) => ({ ...now, ...answered, isLoading: false }));
+    };
+    const timer = setTimeout(() => void run(), pauseMs);
+    return () => {
+      clearTimeout(timer);
+      control.abort();
+    };
   }, [name, text, turn]);
   return { ...state, renew: () => setTurn((now) => now + 1) };
 }

@@ -5,7 +5,6 @@ import { State } from '../../design/tag.tsx';
 import type { DecisionRead } from './story.ts';
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
-type Attempt = Outcome['attempts'][number];
 
 /** The attempts of a request on a time line, or where its record does not say when each began, in their order alone. */
 export function Attempts({ outcome }: { readonly outcome: Outcome }) {
@@ -34,14 +33,20 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               phone: 'second',
               cell: (one) => <span title={one.upstream}>{one.provider}</span>,
             },
-            { id: 'result', head: 'Result', phone: 'fact', cell: (one) => <Result attempt={one} /> },
             {
-              id: 'first',
-              head: 'First token',
-              isFigure: true,
-              figures: (one) => [duration(one.first_part_ms)],
+              id: 'result',
+              head: 'Result',
+              phone: 'fact',
+              cell: ({ failure, finish_reasons, request_id }) => (
+                <span title={request_id === null ? undefined : `Request ${request_id} at the provider`}>
+                  <State tone={failure === null ? 'good' : 'bad'}>
+                    {failure?.replaceAll('_', ' ') ?? (finish_reasons.filter(Boolean).join(', ') || 'answered')}
+                  </State>
+                </span>
+              ),
             },
-            { id: 'took', head: 'Took', isFigure: true, figures: (one) => [duration(one.ms)] },
+            { id: 'first', head: 'First token', figure: ({ first_part_ms }) => duration(first_part_ms) },
+            { id: 'took', head: 'Took', figure: ({ ms }) => duration(ms) },
           ]}
         />
       )}
@@ -49,48 +54,28 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
   );
 }
 
-const failureText = (failure: string): string => failure.replaceAll('_', ' ');
-
-const Result = ({ attempt: { failure, finish_reasons, request_id } }: { readonly attempt: Attempt }) => (
-  <span title={request_id === null ? undefined : `Request ${request_id} at the provider`}>
-    {failure === null ? (
-      <State tone="good">{finish_reasons.filter((reason) => reason !== '').join(', ') || 'answered'}</State>
-    ) : (
-      <State tone="bad">{failureText(failure)}</State>
-    )}
-  </span>
-);
-
 /** Null where a record lacks a start: a time line would invent it. */
 function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
   const spans: WaterfallSpan[] = [];
-  for (const [at, attempt] of attempts.entries()) {
-    const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } = attempt;
+  for (const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } of attempts) {
     if (startMs === null) return null;
-    if (at === 0) spans.push(decided(startMs));
+    if (spans.length === 0) {
+      const decided = { name: 'Admit, decide and hold', startMs: 0, endMs: startMs, firstTokenMs: null } as const;
+      spans.push({ ...decided, tone: 'mark-other', note: duration(startMs).short });
+    }
     spans.push({
-      id: String(at),
-      name: `${model} at ${provider}`,
-      startMs,
-      endMs: startMs + ms,
+      ...{ name: `${model} at ${provider}`, startMs, endMs: startMs + ms, tone: failure === null ? 'accent' : 'bad' },
       firstTokenMs: first === null ? null : startMs + first,
-      tone: failure === null ? 'accent' : 'bad',
-      note: failure === null ? `${duration(ms).short}` : `failed: ${failureText(failure)}`,
+      note: failure === null ? duration(ms).short : `failed: ${failure.replaceAll('_', ' ')}`,
     });
   }
   return spans.length === 0 ? null : spans;
 }
 
-const decided = (endMs: number): WaterfallSpan => ({
-  ...{ id: 'decide', name: 'Admit, decide and hold', startMs: 0, endMs, firstTokenMs: null, tone: 'other' },
-  note: duration(endMs).short,
-});
-
 function headingOf({ attempts, first_part_ms, total_ms }: Outcome): string {
   const took = `It took ${duration(total_ms).short}`;
   const failed = attempts.filter(({ failure }) => failure !== null).length;
   const after = failed === 0 ? '' : ` after ${failed === 1 ? 'one failed attempt' : `${failed} failed attempts`}`;
-  if (first_part_ms === null)
-    return `${took}${attempts.length === 0 ? ' without an attempt' : ' without a token of an answer'}${failed === 0 ? '' : after}.`;
-  return `${took}; the first token came at ${duration(first_part_ms).short}${after}.`;
+  if (first_part_ms !== null) return `${took}; the first token came at ${duration(first_part_ms).short}${after}.`;
+  return `${took}${attempts.length === 0 ? ' without an attempt' : ' without a token of an answer'}${after}.`;
 }

@@ -1,131 +1,153 @@
-import { paretoFront } from '../../charts/pareto.ts';
-import { Scatter, type ScatterPoint } from '../../charts/scatter.tsx';
-import { duration, figure, percent } from '../../design/format.ts';
-import { Table } from '../../design/table.tsx';
-import type { CostWriter } from './costs.ts';
-import type { Candidate } from './story.ts';
-import { RuleLink } from './told.tsx';
+import type { ComponentChildren } from 'preact';
+import { Scatter } from '../../charts/scatter.tsx';
+import { duration, figure, NONE, percent, usd, type WrittenFigure } from '../../design/format.ts';
+import { Table, type TableColumn } from '../../design/table.tsx';
+import { creditsText } from '../../design/written.tsx';
+import { reachOfViewer } from '../../shell/session.ts';
+import { revisionHref } from '../policies/places.ts';
+import type { Candidate, Rule } from './story.ts';
 
-/** Models of a table before it is asked for all. */
-const ROWS_SHOWN = 12;
+/** Writes Credits in USD, with the Credits for the pointer; as Credits alone where their worth is not known. */
+export const costWriter =
+  (usdPerCredit: string | null) =>
+  (credits: number | null): WrittenFigure => {
+    if (credits === null || !Number.isFinite(credits)) return NONE;
+    const exact = `${credits} Credits`;
+    if (usdPerCredit === null) return { short: creditsText(credits), exact };
+    const amount = usd(credits * Number(usdPerCredit));
+    return { ...amount, exact: `${amount.exact} · ${exact}` };
+  };
+
+export type CostWriter = ReturnType<typeof costWriter>;
+
+type Column = TableColumn<Candidate>;
 
 interface CandidatesProps {
+  readonly heading: string;
+  /** Of the table. */
+  readonly label: string;
   readonly candidates: readonly Candidate[];
   readonly choice: string | null;
   readonly cost: CostWriter;
+  readonly columns: (figures: Readonly<Record<'quality' | 'price' | 'time', Column>>) => readonly Column[];
+  /** Between the picture and the table. */
+  readonly children?: ComponentChildren;
+}
+
+/** Every model that was considered: cost against quality, and the same as a table with the reasons. */
+export const Candidates = ({ heading, label, candidates, choice, cost, columns, children }: CandidatesProps) => (
+  <>
+    <Scatter
+      heading={heading}
+      points={candidates.map(({ model, cost_credits, counted_quality, latency_ms, rank, rejections }) => ({
+        ...{
+          name: model,
+          cost: cost_credits,
+          quality: counted_quality,
+          timeMs: latency_ms,
+          isChosen: model === choice,
+        },
+        reason: rank === null ? rejections.map(({ text }) => text).join('; ') || 'left out' : null,
+      }))}
+      writeCost={cost}
+      writeQuality={percent}
+      writeTime={duration}
+    />
+    {children}
+    <Table
+      label={label}
+      rows={candidates}
+      first={12}
+      keyOf={({ model }) => model}
+      current={choice ?? undefined}
+      columns={columns({
+        quality: {
+          ...{ id: 'quality', head: 'Quality', sort: true },
+          figure: ({ quality, counted_quality }) => percent(quality === null ? null : counted_quality),
+        },
+        price: { id: 'cost', head: 'Cost', figure: (one) => cost(one.cost_credits), sort: true, phone: 'fact' },
+        time: { id: 'time', head: 'Time', figure: ({ latency_ms }) => duration(latency_ms), sort: true },
+      })}
+    />
+  </>
+);
+
+interface DecidedProps extends Pick<CandidatesProps, 'candidates' | 'choice' | 'cost'> {
   /** The policy that decided. */
   readonly revision: string;
   /** Whether it is the decision of now. */
   readonly isToday?: boolean;
 }
 
-/** Every model that was considered: cost against quality, and the same as a table with the reasons. */
-export function Candidates({ candidates, choice, cost, revision, isToday = false }: CandidatesProps) {
-  return (
-    <>
-      <Scatter
-        heading={`${isToday ? 'Today: ' : ''}${headingOf(candidates, choice)}`}
-        points={candidates.map((one) => pointOf(one, choice))}
-        writeCost={cost}
-        writeQuality={percent}
-        writeTime={duration}
-        height={280}
-      />
-      <Table
-        label={isToday ? 'Candidates of today' : 'Candidates'}
-        rows={candidates}
-        first={ROWS_SHOWN}
-        keyOf={({ model }) => model}
-        current={choice ?? undefined}
-        columns={[
-          { id: 'rank', head: 'Rank', isFigure: true, cell: ({ rank }) => rank ?? <span class="dim">–</span> },
-          {
-            id: 'model',
-            head: 'Model',
-            phone: 'main',
-            cell: (row) => <ModelCell row={row} choice={choice} revision={revision} />,
-          },
-          {
-            id: 'quality',
-            head: 'Quality',
-            isFigure: true,
-            phone: 'second',
-            figures: ({ quality, counted_quality }) => [percent(quality === null ? null : counted_quality)],
-          },
-          {
-            id: 'cost',
-            head: 'Cost',
-            isFigure: true,
-            phone: 'fact',
-            figures: ({ cost_credits }) => [cost(cost_credits)],
-          },
-          {
-            id: 'time',
-            head: 'Time',
-            isFigure: true,
-            figures: ({ latency_ms }) => [duration(latency_ms)],
-          },
-          {
-            id: 'utility',
-            head: 'Utility',
-            isFigure: true,
-            figures: ({ utility }) => [figure(utility)],
-          },
-        ]}
-      />
-    </>
-  );
-}
-
-const ModelCell = ({
-  row: { model, rank, rejections },
-  choice,
-  revision,
-}: {
-  readonly row: Candidate;
-  readonly choice: string | null;
-  readonly revision: string;
-}) => (
-  <div class="requests-candidate">
-    <span class={rank === null ? 'dim' : undefined}>
-      {model}
-      {model === choice && <span class="small dim"> chosen</span>}
-    </span>
-    {rejections.map(({ text, rules }) => (
-      <span key={text} class="small dim">
-        {rules.length === 0 ? text : 'left out by '}
-        {rules.map((rule, at) => (
-          <span key={`${rule.file}:${rule.line}`}>
-            {at > 0 && ', '}
-            <RuleLink rule={rule} revision={revision} />
-          </span>
-        ))}
-      </span>
-    ))}
-  </div>
+/** The candidates of a decision, with the lines of the policy that left some out. */
+export const DecidedCandidates = ({ candidates, choice, cost, revision, isToday = false }: DecidedProps) => (
+  <Candidates
+    heading={`${isToday ? 'Today: ' : ''}${headingOf(candidates, choice)}`}
+    label={isToday ? 'Candidates of today' : 'Candidates'}
+    {...{ candidates, choice, cost }}
+    columns={({ quality, price, time }) => [
+      { id: 'rank', head: 'Rank', isFigure: true, cell: ({ rank }) => rank ?? <span class="dim">–</span> },
+      {
+        id: 'model',
+        head: 'Model',
+        phone: 'main',
+        cell: ({ model, rank, rejections }) => (
+          <div class="requests-candidate">
+            <span class={rank === null ? 'dim' : undefined}>
+              {model}
+              {model === choice && <span class="small dim"> chosen</span>}
+            </span>
+            {rejections.map(({ text, rules }) => (
+              <span key={text} class="small dim">
+                {rules.length === 0 ? text : 'left out by '}
+                {rules.map((rule, at) => (
+                  <span key={`${rule.file}:${rule.line}`}>
+                    {at > 0 && ', '}
+                    <RuleLink rule={rule} revision={revision} />
+                  </span>
+                ))}
+              </span>
+            ))}
+          </div>
+        ),
+      },
+      { ...quality, phone: 'second' },
+      price,
+      time,
+      { id: 'utility', head: 'Utility', figure: ({ utility }) => figure(utility) },
+    ]}
+  />
 );
-
-const pointOf = (
-  { model, cost_credits, counted_quality, latency_ms, rank, rejections }: Candidate,
-  choice: string | null,
-): ScatterPoint => ({
-  name: model,
-  cost: cost_credits,
-  quality: counted_quality,
-  timeMs: latency_ms,
-  reason: rank === null ? rejections.map(({ text }) => text).join('; ') || 'left out' : null,
-  isChosen: model === choice,
-});
 
 function headingOf(candidates: readonly Candidate[], choice: string | null): string {
   const ranked = candidates.filter(({ rank }) => rank !== null);
   const chosen = ranked.find(({ model }) => model === choice);
   const left = candidates.length - ranked.length;
   if (!chosen) return `All ${left} models were left out.`;
-  const points = ranked.map((one) => ({ model: one.model, cost: one.cost_credits, quality: one.counted_quality }));
-  const isOnFront = paretoFront(points).some(({ model }) => model === choice);
   const rest = left === 0 ? '' : `; ${left} ${left === 1 ? 'was' : 'were'} left out`;
   if (ranked.length === 1) return `${chosen.model} was the only model that could serve it${rest}.`;
-  const place = isOnFront ? 'none of the others was cheaper and better' : 'another was cheaper and better, but slower';
+  const isBeaten = ranked.some(
+    ({ cost_credits: cost, counted_quality: quality }) =>
+      (cost < chosen.cost_credits && quality >= chosen.counted_quality) ||
+      (cost <= chosen.cost_credits && quality > chosen.counted_quality),
+  );
+  const place = isBeaten ? 'another was cheaper and better, but slower' : 'none of the others was cheaper and better';
   return `Of ${ranked.length} models that could serve it, ${place}${rest}.`;
+}
+
+interface RuleLinkProps {
+  readonly rule: Rule;
+  /** The policy that states it. */
+  readonly revision: string;
+}
+
+/** A rule by its name, with the line of the policy that states it; a link for those who may read policies. */
+export function RuleLink({ rule: { name, file, line }, revision }: RuleLinkProps) {
+  const place = `${file}:${line}`;
+  const href = revisionHref(revision, { file, line: String(line) });
+  return (
+    <span class="requests-rule">
+      {name} ({reachOfViewer('policy.read') === null ? place : <a href={href}>{place}</a>})
+    </span>
+  );
 }

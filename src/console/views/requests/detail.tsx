@@ -1,20 +1,22 @@
+import { useState } from 'preact/hooks';
+import { isForbidden } from '../../api/failure.ts';
 import { useResource } from '../../api/resource.ts';
+import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
-import { figure, percent, usd } from '../../design/format.ts';
+import { exactTime, figure, percent, usd } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
-import { Empty, Loaded, Partial } from '../../design/states.tsx';
+import { Empty, Failure, Loaded, Partial, Skeleton } from '../../design/states.tsx';
+import { NamedState } from '../../design/tag.tsx';
 import { creditsText, When } from '../../design/written.tsx';
-import { hrefWith } from '../../shell/router.ts';
+import { Facts } from '../../kit/show.tsx';
+import { hrefWith, type Params } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { Again } from './again.tsx';
 import { Attempts } from './attempts.tsx';
-import { Candidates } from './candidates.tsx';
-import { Content } from './content.tsx';
-import { costWriter } from './costs.ts';
+import { costWriter, DecidedCandidates } from './candidates.tsx';
+import { STATUSES } from './list.tsx';
 import { MoneyOfRequest } from './money.tsx';
-import { StatusTag } from './status.tsx';
 import { type DecisionRead, storyOf } from './story.ts';
-import { Told } from './told.tsx';
+import { Again, Told } from './told.tsx';
 
 /** One request: why it went where it went, when, and for how much. */
 export function RequestDetail({ id }: { readonly id: string }) {
@@ -35,15 +37,16 @@ export function RequestDetail({ id }: { readonly id: string }) {
 }
 
 function Story({ decision }: { readonly decision: DecisionRead }) {
-  const { id, outcome, candidates, replay } = decision;
+  const { id, outcome, candidates, choice, policy_revision: revision, replay } = decision;
   const money = useResource(`/admin/decisions/${id}/money`);
-  const cost = costWriter(money.data?.usd_per_credit ?? null);
+  const perCredit = money.data?.usd_per_credit ?? null;
+  const cost = costWriter(perCredit);
   return (
     <div class="stack requests-detail">
       <section aria-label="Why" class="stack-tight">
-        <Summary decision={decision} perCredit={money.data?.usd_per_credit ?? null} />
+        <Summary decision={decision} perCredit={perCredit} />
         <Told
-          revision={decision.policy_revision}
+          revision={revision}
           sentences={storyOf(decision, (credits) => cost(credits).short)}
           answers={outcome?.attempts.length === 0 ? 2 : 1}
         />
@@ -53,16 +56,18 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
             Deciding again gave another result: the record or its policy was changed, so the reasons may differ.
           </Partial>
         )}
-        {decision.explanation && <InFull sentences={decision.explanation} />}
+        {decision.explanation && (
+          <details class="requests-more">
+            <summary>The decision in full</summary>
+            {decision.explanation.map((sentence) => (
+              <p key={sentence}>{sentence}</p>
+            ))}
+          </details>
+        )}
       </section>
       {candidates && (
         <section aria-label="Candidates" class="stack-tight">
-          <Candidates
-            candidates={candidates}
-            choice={decision.choice}
-            cost={cost}
-            revision={decision.policy_revision}
-          />
+          <DecidedCandidates {...{ candidates, choice, cost, revision }} />
         </section>
       )}
       {outcome && (
@@ -75,7 +80,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       </section>
       <section aria-label="Facts" class="stack-tight">
         <h2>Facts</h2>
-        <Facts decision={decision} />
+        <RequestFacts decision={decision} />
       </section>
       {reachOfViewer('content.read') !== null && (
         <section aria-label="Content" class="stack-tight">
@@ -93,22 +98,18 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
   );
 }
 
-const InFull = ({ sentences }: { readonly sentences: readonly string[] }) => (
-  <details class="requests-more">
-    <summary>The decision in full</summary>
-    {sentences.map((sentence) => (
-      <p key={sentence}>{sentence}</p>
-    ))}
-  </details>
-);
+interface SummaryProps {
+  readonly decision: DecisionRead;
+  readonly perCredit: string | null;
+}
 
 /** The request in a line: how it ended, when it was made, by whom, and for how much. */
-function Summary({ decision: { outcome, time, key_id, key_name }, perCredit }: FactsProps) {
+function Summary({ decision: { outcome, time, key_id, key_name }, perCredit }: SummaryProps) {
   const charged = outcome?.credits_consumed ?? null;
   const key = key_name ?? key_id;
   return (
-    <p class="requests-summary">
-      <StatusTag status={outcome?.status ?? 'recommended'} />
+    <p class="row dim requests-summary">
+      <NamedState name={outcome?.status ?? 'recommended'} of={STATUSES} />
       {outcome?.error && <span class="mono">{outcome.error}</span>}
       <When at={time} />
       {key !== null && <span title={key_id ?? undefined}>by {key}</span>}
@@ -122,78 +123,62 @@ function Summary({ decision: { outcome, time, key_id, key_name }, perCredit }: F
   );
 }
 
-interface FactsProps {
-  readonly decision: DecisionRead;
-  readonly perCredit: string | null;
-}
-
-/** What was asked for, and where more of it is. */
-function Facts({ decision }: { readonly decision: DecisionRead }) {
-  const { id, session, agent, facts, policy_revision, labels, trace_url } = decision;
-  const [{ share } = { share: null }] = facts.task_shares;
-  const named = Object.entries(labels ?? {});
-  return (
-    <dl class="facts">
-      <dt>ID</dt>
-      <dd>
-        <Copy text={id} label="the ID of the request" />
-      </dd>
-      <dt>Asked for</dt>
-      <dd>{facts.alias === null ? facts.model : `${facts.alias}, an alias of ${facts.model}`}</dd>
-      <dt>Task</dt>
-      <dd>
-        {facts.task === 'unread' ? 'Not read, as nothing depends on it' : facts.task}
-        {share !== null && share < 1 && `, ${percent(share).short} sure`}
-        {facts.difficulty !== 'usual' && `, ${facts.difficulty}`}
-      </dd>
-      {facts.needs.length > 0 && (
-        <>
-          <dt>Needs</dt>
-          <dd>{facts.needs.join(', ').replaceAll('_', ' ')}</dd>
-        </>
-      )}
-      <dt>Tokens</dt>
-      <dd>{tokensText(decision)}</dd>
-      {session !== null && (
-        <>
-          <dt>Session</dt>
-          <dd>
-            <a href={hrefWith({ session, again: null }, '/requests')}>{session}</a>
-            {agent !== null && <span class="dim"> by {agent}</span>}
-          </dd>
-        </>
-      )}
-      {named.length > 0 && (
-        <>
-          <dt>Labels</dt>
-          <dd>
-            {named.map(([name, value]) => (
-              <a
-                key={name}
-                class="requests-label"
-                href={hrefWith({ label: `${name}=${value}`, again: null }, '/requests')}
-              >
-                {name}={value}
+/** What was requested, and where more of it is. */
+const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
+  <Facts
+    of={decision}
+    facts={[
+      ['ID', ({ id }) => <Copy text={id} label="the ID of the request" />],
+      ['Asked for', ({ facts: { alias, model } }) => (alias === null ? model : `${alias}, an alias of ${model}`)],
+      ['Task', taskText],
+      ['Needs', ({ facts }) => facts.needs.join(', ').replaceAll('_', ' ')],
+      ['Tokens', tokensText],
+      [
+        'Session',
+        ({ session, agent }) =>
+          session !== null && (
+            <>
+              <a href={listHref({ session })}>{session}</a>
+              {agent !== null && <span class="dim"> by {agent}</span>}
+            </>
+          ),
+      ],
+      ['Labels', ({ labels }) => labels && Object.keys(labels).length > 0 && <Labels of={labels} />],
+      [
+        'Trace',
+        ({ trace_url }) =>
+          trace_url !== null && (
+            <>
+              <a href={trace_url} target="_blank" rel="noreferrer">
+                Find its trace
               </a>
-            ))}
-          </dd>
-        </>
-      )}
-      {trace_url !== null && (
-        <>
-          <dt>Trace</dt>
-          <dd>
-            <a href={trace_url} target="_blank" rel="noreferrer">
-              Find its trace
-            </a>
-            <span class="dim"> in another tab, if it was sampled</span>
-          </dd>
-        </>
-      )}
-      <dt>Policy</dt>
-      <dd class="mono">{policy_revision}</dd>
-    </dl>
-  );
+              <span class="dim"> in another tab, if it was sampled</span>
+            </>
+          ),
+      ],
+      ['Policy', ({ policy_revision }) => <span class="mono">{policy_revision}</span>],
+    ]}
+  />
+);
+
+/** The list with one filter more. */
+const listHref = (filter: Params) => hrefWith({ ...filter, again: null }, '/requests');
+
+const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }) => (
+  <>
+    {Object.entries(of).map(([name, value]) => (
+      <a key={name} class="requests-label" href={listHref({ label: `${name}=${value}` })}>
+        {name}={value}
+      </a>
+    ))}
+  </>
+);
+
+function taskText({ facts: { task, difficulty, task_shares } }: DecisionRead): string {
+  const [{ share } = { share: null }] = task_shares;
+  const sure = share !== null && share < 1 ? `, ${percent(share).short} sure` : '';
+  const read = task === 'unread' ? 'Not read, as nothing depends on it' : task;
+  return `${read}${sure}${difficulty === 'usual' ? '' : `, ${difficulty}`}`;
 }
 
 function tokensText({ outcome, facts }: DecisionRead): string {
@@ -202,4 +187,63 @@ function tokensText({ outcome, facts }: DecisionRead): string {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
   const note = cached > 0 ? ` (${figure(cached).short} from the cache)` : '';
   return `${figure(usage.prompt_tokens).short} in${note}, ${figure(usage.completion_tokens).short} out`;
+}
+
+/** The words of a request and of its answer, where they were kept and the viewer may read them. Reading them is logged, so somebody asks for it. */
+function Content({ id }: { readonly id: string }) {
+  const [isWanted, setWanted] = useState(false);
+  const { data, failure, renew } = useResource(`/admin/decisions/${id}/content`, {}, { isWanted });
+  if (!isWanted) {
+    return (
+      <div class="row">
+        <Button onClick={() => setWanted(true)}>Read the text</Button>
+        <span class="small dim">The text is there if the policy keeps it. The log notes who reads it.</span>
+      </div>
+    );
+  }
+  if (failure?.status === 404) return <p class="dim">Its text was not kept.</p>;
+  if (failure && isForbidden(failure)) return <p class="dim">The policy does not open it to you.</p>;
+  if (failure) return <Failure what="The text" failure={failure} onRetry={renew} />;
+  if (!data) return <Skeleton />;
+  return (
+    <div class="stack-tight">
+      {data.is_cut && <Partial>The text was longer than what is kept: its end is missing.</Partial>}
+      {data.prompt === null ? <p class="dim">Prompts are not kept.</p> : <Words label="Prompt" turns={data.prompt} />}
+      {data.answer === null ? <p class="dim">Answers are not kept.</p> : <Words label="Answer" turns={data.answer} />}
+      <p class="small dim">Kept until {exactTime(Date.parse(data.kept_until))}.</p>
+    </div>
+  );
+}
+
+const Words = ({ label, turns }: { readonly label: string; readonly turns: readonly unknown[] }) => (
+  <section aria-label={label}>
+    <h3>{label}</h3>
+    {turns.map(turnOf).map(({ who, text }, at) => (
+      <div key={at} class="stack-tight">
+        {who !== '' && <span class="small dim">{who}</span>}
+        <section
+          class="scrolled"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text scrolls, by keys, too
+          tabIndex={0}
+          aria-label={who === '' ? `${label} ${at + 1}` : `${label}, ${at + 1}, ${who}`}
+        >
+          <pre>{text}</pre>
+        </section>
+      </div>
+    ))}
+  </section>
+);
+
+/** A message as it was kept: its author, and its words; the rest as JSON. All of it is text. */
+function turnOf(turn: unknown): { readonly who: string; readonly text: string } {
+  if (typeof turn !== 'object' || turn === null) return { who: '', text: String(turn) };
+  const { role, content, index: _, ...rest }: Readonly<Record<string, unknown>> = { ...turn };
+  const parts = Array.isArray(content) ? content : content == null ? [] : [content];
+  const others = Object.keys(rest).length > 0 ? [rest] : [];
+  return { who: typeof role === 'string' ? role : '', text: [...parts, ...others].map(partText).join('\n\n') };
+}
+
+function partText(part: unknown): string {
+  if (typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string') return part.text;
+  return typeof part === 'string' ? part : JSON.stringify(part, null, 2);
 }

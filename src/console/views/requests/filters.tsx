@@ -5,13 +5,14 @@ import { Field, Filters, Select } from '../../design/field.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { isToldApart, useTraffic } from '../../shell/traffic.ts';
-import { STATUS_OPTIONS } from './status.tsx';
+import { STATUSES } from './list.tsx';
 
 /** Filters of the list, by the parameters of the page's address and of the API alike. */
 export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'label', 'session'] as const;
 type Filter = (typeof FILTERS)[number];
 
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, null]));
+const STATUS_OPTIONS = Object.entries(STATUSES).map(([value, [, label]]) => ({ value, label }));
 /** Values that a choice offers: the most used of the period. */
 const OFFERED = 50;
 /** How long the viewer types on before the list follows, ms. */
@@ -40,29 +41,21 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
   );
 }
 
-/** A choice of what has had traffic in the period, by its name. */
-function Used({
-  name,
-  label,
-  all,
-}: {
-  readonly name: 'key' | 'team' | 'model' | 'task';
+interface ChoiceProps<Name extends Filter = Filter> {
+  readonly name: Name;
   readonly label: string;
   readonly all: string;
-}) {
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+}
+
+/** A choice of what has had traffic in the period, by its name. */
+function Used({ name, ...words }: Omit<ChoiceProps<'key' | 'team' | 'model' | 'task'>, 'options'>) {
   const isWanted = isToldApart(name, reachOfViewer('traffic.read'));
   const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true, hasPoints: false, isWanted });
   const options = (data?.series ?? [])
     .filter(({ value }) => value !== '')
     .map(({ value, name: shown }) => ({ value, label: shown || value }));
-  return <Choice name={name} label={label} all={all} options={options} />;
-}
-
-interface ChoiceProps {
-  readonly name: Filter;
-  readonly label: string;
-  readonly all: string;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  return <Choice name={name} {...words} options={options} />;
 }
 
 /** One of some values, or all. The one of the address is there, even where nothing else knows it. */
@@ -88,8 +81,7 @@ interface TypedProps {
 
 /** A value that is typed. The list follows when the viewer pauses. */
 function Typed({ name, label, placeholder, failure }: TypedProps) {
-  const stated = param(name);
-  const [draft, setDraft] = useDraft(stated);
+  const [draft, setDraft] = useDraft(param(name));
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (

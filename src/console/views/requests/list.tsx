@@ -5,12 +5,21 @@ import { duration, figure } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
+import { Dot, NamedState, type StateWords } from '../../design/tag.tsx';
 import { moneyFigure, When } from '../../design/written.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { mayView } from '../../shell/session.ts';
-import { StatusTag } from './status.tsx';
 
 type Row = ReadOf<'/admin/decisions'>['data'][number];
+
+/** How the execution of a request ended. */
+export const STATUSES: StateWords = {
+  completed: ['good', 'Completed'],
+  failed: ['bad', 'Failed'],
+  broken: ['bad', 'Broken'],
+  abandoned: ['warn', 'Abandoned'],
+  recommended: ['quiet', 'Recommended'],
+};
 
 const COLUMNS: readonly TableColumn<Row>[] = [
   {
@@ -22,39 +31,26 @@ const COLUMNS: readonly TableColumn<Row>[] = [
   { id: 'model', head: 'Model', phone: 'main', cell: (row) => <Model row={row} /> },
   { id: 'key', head: 'Key', phone: 'third', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
   { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task} /> },
-  { id: 'status', head: 'Status', phone: 'second', cell: ({ status }) => <StatusTag status={status} /> },
-  {
-    id: 'tokens',
-    head: 'Tokens out',
-    isFigure: true,
-    figures: ({ output_tokens }) => [figure(output_tokens)],
-  },
-  {
-    id: 'first',
-    head: 'First token',
-    isFigure: true,
-    figures: ({ first_part_ms }) => [duration(first_part_ms)],
-  },
-  { id: 'took', head: 'Took', isFigure: true, figures: ({ total_ms }) => [duration(total_ms)] },
+  { id: 'status', head: 'Status', phone: 'second', cell: ({ status }) => <NamedState name={status} of={STATUSES} /> },
+  { id: 'tokens', head: 'Tokens out', figure: ({ output_tokens }) => figure(output_tokens) },
+  { id: 'first', head: 'First token', figure: ({ first_part_ms }) => duration(first_part_ms) },
+  { id: 'took', head: 'Took', figure: ({ total_ms }) => duration(total_ms) },
   {
     id: 'cost',
     head: 'Charged',
-    isFigure: true,
     phone: 'fact',
-    figures: ({ charged_usd, credits_consumed }) => [moneyFigure({ usd: charged_usd, credits: credits_consumed })],
+    figure: ({ charged_usd, credits_consumed }) => moneyFigure({ usd: charged_usd, credits: credits_consumed }),
   },
 ];
 
-/** The newest requests first, read on as the viewer scrolls. New ones are counted; the list does not move. */
-export function RequestList({
-  list,
-  current,
-  isFiltered,
-}: {
+interface RequestListProps {
   readonly list: PagedList<Row>;
   readonly current: string | undefined;
   readonly isFiltered: boolean;
-}) {
+}
+
+/** The newest requests first, read on as the viewer scrolls. New ones are counted; the list does not move. */
+export function RequestList({ list, current, isFiltered }: RequestListProps) {
   const { rows, failure, hasMore, isLoading } = list;
   if (rows.length === 0 && failure && failure.field === null) {
     return <Failure what="Requests" failure={failure} onRetry={list.renew} />;
@@ -87,7 +83,7 @@ export function RequestList({
 }
 
 /** A page looks at a bounded number of requests: there may be older ones that match. */
-function Nothing({ list, isFiltered }: { readonly list: PagedList<Row>; readonly isFiltered: boolean }) {
+function Nothing({ list, isFiltered }: Pick<RequestListProps, 'list' | 'isFiltered'>) {
   if (list.hasMore) {
     return (
       <div class="state">
@@ -101,23 +97,25 @@ function Nothing({ list, isFiltered }: { readonly list: PagedList<Row>; readonly
   return (
     <Empty title="No request in this time">
       Each request to <code>/v1/chat/completions</code> and its like appears here when it ends.
-      {mayView('playground.send') && (
-        <>
-          {' '}
-          <a href={hrefOf('/playground')}>Send one in the playground</a>
-        </>
-      )}
+      <SendOne />
     </Empty>
   );
 }
 
+/** The way to the playground, for those who may send a request there. */
+export const SendOne = () =>
+  mayView('playground.send') ? (
+    <>
+      {' '}
+      <a href={hrefOf('/playground')}>Send one in the playground</a>
+    </>
+  ) : null;
+
 const Model = ({ row: { model, selector, error } }: { readonly row: Row }) => (
   <span class="requests-model">
-    <svg class={markOf(model)} width="8" height="8" aria-hidden="true">
-      <circle cx="4" cy="4" r="4" fill="currentColor" />
-    </svg>
+    <Dot mark={markOf(model)} />
     <span class="requests-name">
-      <span title={error === null ? undefined : error}>{model}</span>{' '}
+      <span title={error ?? undefined}>{model}</span>{' '}
       {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
     </span>
   </span>

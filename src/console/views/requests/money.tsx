@@ -1,28 +1,16 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { inColumn } from '../../design/column.ts';
 import { Explained } from '../../design/explained.tsx';
+import { type FigureRow, FigureTable } from '../../design/figure-table.tsx';
 import { figure, price, usd } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import type { TermName } from '../../design/terms.ts';
-import { Written } from '../../design/written.tsx';
-import { costWriter } from './costs.ts';
+import { costWriter } from './candidates.tsx';
 import type { DecisionRead } from './story.ts';
 
 type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 type Entry = DecisionMoney['entries'][number];
 type Line = NonNullable<Entry['lines']>[number];
-
-interface MoneyRow {
-  readonly id: string;
-  readonly what: string;
-  /** Explains `what`. */
-  readonly term?: TermName | undefined;
-  readonly note?: string;
-  readonly usd: string | null;
-  readonly credits: number;
-  readonly isSum?: boolean;
-}
 
 const ITEMS: Readonly<Record<Line['item'], string>> = {
   input: 'Input',
@@ -34,14 +22,13 @@ const ITEMS: Readonly<Record<Line['item'], string>> = {
   request: 'Fee of a request',
 };
 
-/** Where the money of a request went, line by line, and what another choice would have cost. */
-export const MoneyOfRequest = ({
-  money,
-  decision,
-}: {
+interface MoneyOfRequestProps {
   readonly money: Resource<DecisionMoney>;
   readonly decision: DecisionRead;
-}) => (
+}
+
+/** Where the money of a request went, line by line, and what another choice would have cost. */
+export const MoneyOfRequest = ({ money, decision }: MoneyOfRequestProps) => (
   <Loaded what="The ledger's entries" of={money}>
     {(known) =>
       known.state === 'none' ? (
@@ -49,109 +36,80 @@ export const MoneyOfRequest = ({
       ) : (
         <>
           <h2>{headingOf(known, decision)}</h2>
-          <MoneyTable rows={rowsOf(known, decision)} />
+          <FigureTable label="Money" heads={['Entry', 'USD', 'Credits']} rows={rowsOf(known, decision)} />
         </>
       )
     }
   </Loaded>
 );
 
-function MoneyTable({ rows }: { readonly rows: readonly MoneyRow[] }) {
-  const inUsd = inColumn(rows.map((row) => usd(row.usd)));
-  const inCredits = inColumn(rows.map((row) => figure(row.credits)));
-  return (
-    <table class="table requests-money" aria-label="Money">
-      <thead>
-        <tr>
-          <th scope="col">Entry</th>
-          <th scope="col" class="is-figure">
-            USD
-          </th>
-          <th scope="col" class="is-figure">
-            Credits
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ id, what, term, note, usd: amount, credits, isSum }) => (
-          <tr key={id} class={isSum ? 'requests-sum' : undefined}>
-            <th scope="row">
-              {term ? <Explained term={term}>{what}</Explained> : what}
-              {note && <span class="small dim"> {note}</span>}
-            </th>
-            <td class="is-figure">
-              <Written value={inUsd(usd(amount))} />
-            </td>
-            <td class="is-figure">
-              <Written value={inCredits(figure(credits))} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
 function headingOf({ sums: { charged }, usd_per_credit, state }: DecisionMoney, { outcome }: DecisionRead): string {
-  const write = costWriter(usd_per_credit);
   const begin = `It was charged ${usd(charged.usd).short}`;
   if (state === 'open') return `${begin} so far; its hold is open.`;
   const saved = outcome?.cost_saved_credits ?? 0;
   if (saved === 0 || !outcome || outcome.baseline_cost_credits === null) return `${begin}.`;
-  return `${begin}, ${write(Math.abs(saved)).short} ${saved > 0 ? 'less' : 'more'} than on the baseline.`;
+  const amount = costWriter(usd_per_credit)(Math.abs(saved)).short;
+  return `${begin}, ${amount} ${saved > 0 ? 'less' : 'more'} than on the baseline.`;
 }
 
-function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: DecisionRead): readonly MoneyRow[] {
+interface MoneyRowOptions {
+  readonly note?: string | undefined;
+  /** Explains the name. */
+  readonly term?: TermName;
+  readonly isSum?: boolean;
+}
+
+type Amount = Pick<Entry, 'credits'> & { readonly usd: string | null };
+
+const row = (
+  what: string,
+  { usd: amount, credits }: Amount,
+  { note, term, isSum }: MoneyRowOptions = {},
+): FigureRow => ({
+  name: (
+    <>
+      {term ? <Explained term={term}>{what}</Explained> : what}
+      {note && <span class="small dim"> {note}</span>}
+    </>
+  ),
+  cells: [usd(amount), figure(credits)],
+  isSum,
+});
+
+function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: DecisionRead): readonly FigureRow[] {
   let tranche = 1;
-  const rows = entries.flatMap((entry, at): readonly MoneyRow[] => {
-    const amount = { usd: entry.usd, credits: entry.credits };
-    switch (entry.kind) {
-      case 'reserve':
-        return [{ id: `${at}`, what: 'Held', term: 'held', note: 'before the call', ...amount }];
-      case 'raise':
-        return [{ id: `${at}`, what: `Tranche ${++tranche}`, note: 'held as the answer grew', ...amount }];
-      case 'overrun':
-        return [{ id: `${at}`, what: 'Billed beyond the hold', note: 'charged to no key', ...amount }];
-      default:
-        return chargeRows(entry, at);
-    }
+  const rows = entries.flatMap((entry): readonly FigureRow[] => {
+    if (entry.kind === 'reserve') return [row('Held', entry, { term: 'held', note: 'before the call' })];
+    if (entry.kind === 'raise') return [row(`Tranche ${++tranche}`, entry, { note: 'held as the answer grew' })];
+    if (entry.kind === 'overrun') return [row('Billed beyond the hold', entry, { note: 'charged to no key' })];
+    return chargeRows(entry);
   });
   const { held, charged, released, refunded } = sums;
   return [
     ...rows,
-    ...(tranche > 1 ? [{ id: 'held', what: 'Held, in all', term: 'held' as const, ...held, isSum: true }] : []),
-    { id: 'charged', what: 'Charged', ...charged, isSum: true },
-    { id: 'released', what: 'Released', note: 'the rest of the hold', ...released },
-    ...(refunded.credits > 0 ? [{ id: 'refunded', what: 'Refunded', ...refunded }] : []),
+    ...(tranche > 1 ? [row('Held, in all', held, { term: 'held', isSum: true })] : []),
+    row('Charged', charged, { isSum: true }),
+    row('Released', released, { note: 'the rest of the hold' }),
+    ...(refunded.credits > 0 ? [row('Refunded', refunded)] : []),
     ...savingRows(decision, usd_per_credit),
   ];
 }
 
-function chargeRows(entry: Entry, at: number): readonly MoneyRow[] {
-  const { lines, kind, model, provider, estimated, usd: amount, credits } = entry;
+function chargeRows(entry: Entry): readonly FigureRow[] {
+  const { lines, kind, model, provider, estimated, credits } = entry;
   const who = model === null ? '' : `${model} at ${provider ?? 'an unknown provider'}`;
   if (!lines) {
     if (credits === 0) return [];
-    return [
-      {
-        id: `${at}`,
-        what: kind === 'expire' ? 'Charged when the hold expired' : 'Charge',
-        note: who,
-        usd: amount,
-        credits,
-      },
-    ];
+    return [row(kind === 'expire' ? 'Charged when the hold expired' : 'Charge', entry, { note: who })];
   }
   const note = [kind === 'post' ? `failed attempt, ${who}` : who, estimated ? 'tokens counted here' : '']
     .filter(Boolean)
     .join('; ');
-  return lines.map((line, place) => ({
-    id: `${at} ${place}`,
-    what: line.name === null ? ITEMS[line.item] : `${ITEMS[line.item]} ${line.name}`,
-    note: `${unitsOf(line)}${place === 0 ? `, ${note}` : ''}`,
-    usd: line.usd,
-    credits: line.credits,
-  }));
+  return lines.map((line, place) =>
+    row(line.name === null ? ITEMS[line.item] : `${ITEMS[line.item]} ${line.name}`, line, {
+      note: `${unitsOf(line)}${place === 0 ? `, ${note}` : ''}`,
+    }),
+  );
 }
 
 /** `1,204 tokens at $0.25 a million`. */
@@ -163,26 +121,22 @@ function unitsOf({ item, units, rate_usd: rate }: Line): string {
 }
 
 /** The same tokens elsewhere. */
-function savingRows({ outcome, baseline, runner_up }: DecisionRead, usdPerCredit: string | null): readonly MoneyRow[] {
+function savingRows({ outcome, baseline, runner_up }: DecisionRead, perCredit: string | null): readonly FigureRow[] {
   if (!outcome) return [];
-  const worth = usdPerCredit === null ? null : Number(usdPerCredit);
-  const row = (id: string, what: string, credits: number, note = '', term?: TermName): MoneyRow => ({
-    ...{ id, what, note, credits, term },
-    usd: worth === null ? null : String(credits * worth),
+  const amount = (credits: number) => ({
+    credits,
+    usd: perCredit === null ? null : String(credits * Number(perCredit)),
   });
   const { baseline_cost_credits: ofBaseline, runner_up_cost_credits: ofNext, cost_saved_credits: saved } = outcome;
   return [
-    ...(ofNext === null ? [] : [row('next', 'The same tokens on the next best', ofNext, runner_up?.model)]),
-    ...(ofBaseline === null
-      ? []
-      : [row('baseline', 'The same tokens on the baseline', ofBaseline, baseline?.model, 'baseline')]),
+    ...(ofNext === null ? [] : [row('The same tokens on the next best', amount(ofNext), { note: runner_up?.model })]),
     ...(ofBaseline === null
       ? []
       : [
-          {
-            ...row('saved', saved < 0 ? 'More than on the baseline' : 'Saved', Math.abs(saved), '', 'saved'),
-            isSum: true,
-          },
+          row('The same tokens on the baseline', amount(ofBaseline), { note: baseline?.model, term: 'baseline' }),
+          row(saved < 0 ? 'More than on the baseline' : 'Saved', amount(Math.abs(saved)), {
+            ...{ term: 'saved', isSum: true },
+          }),
         ]),
   ];
 }

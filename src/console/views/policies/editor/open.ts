@@ -8,6 +8,7 @@ import { defaultKeymap, history, historyField, historyKeymap, indentWithTab } fr
 import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
+import { MergeView, unifiedMergeView } from '@codemirror/merge';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import {
@@ -18,7 +19,7 @@ import {
   keymap,
   lineNumbers,
 } from '@codemirror/view';
-import type { FileDiagnostic } from '../checks.ts';
+import type { FileDiagnostic } from '../tools.ts';
 import { helpFor, wordsAt } from './policy-words.ts';
 import { policyLook, rootIn } from './theme.ts';
 import { placeAt } from './yaml-place.ts';
@@ -47,15 +48,13 @@ const left = new Map<string, EditorState>();
 const LEFT_MAX = 50;
 const KEPT = { history: historyField };
 
-export const labelOf = (name: string, isReadOnly: boolean): string =>
-  isReadOnly ? `Text of ${name}` : `Text of ${name}. Tab indents; Escape, then Tab leaves the editor.`;
-
 /** Opens an editor in an element, in a shadow root of its own. */
 export function openEditor(host: HTMLElement, terms: EditorTerms): PolicyEditor {
   const { name, text, isReadOnly } = terms;
   let given = text;
+  const more = isReadOnly ? '' : '. Tab indents; Escape, then Tab leaves the editor.';
   const extensions: Extension[] = [
-    ...reading({ label: labelOf(name, isReadOnly), isReadOnly, onLine: (line) => terms.onLine(line) }),
+    ...reading({ label: `Text of ${name}${more}`, isReadOnly, onLine: (line) => terms.onLine(line) }),
     lintGutter(),
     highlightActiveLine(),
     highlightActiveLineGutter(),
@@ -106,16 +105,12 @@ export function openEditor(host: HTMLElement, terms: EditorTerms): PolicyEditor 
   };
 }
 
-/** What every text of a policy has, whether it can be changed or not. */
-export const reading = ({
-  label,
-  isReadOnly,
-  onLine,
-}: {
+interface ReadingTerms extends Pick<EditorTerms, 'isReadOnly'>, Partial<Pick<EditorTerms, 'onLine'>> {
   readonly label: string;
-  readonly isReadOnly: boolean;
-  onLine?(line: number): void;
-}): Extension[] => [
+}
+
+/** What every text of a policy has, whether it can be changed or not. */
+const reading = ({ label, isReadOnly, onLine }: ReadingTerms): Extension[] => [
   lineNumbers({
     domEventHandlers: {
       mousedown(view, block) {
@@ -197,4 +192,35 @@ function diagnosticOf(
   const from = offsetOf(state, line, column);
   const more = [hint ?? '', expected ? `Expected: ${expected}` : ''].filter(Boolean);
   return { from, to: Math.min(from + length, state.doc.length), severity, message: [message, ...more].join(' ') };
+}
+
+type ComparedText = Pick<EditorTerms, 'text'> & { readonly label: string };
+
+interface ComparisonTerms {
+  /** Beside each other; else one below the other, as on a phone. */
+  readonly isWide: boolean;
+  /** With the lines that are the same. */
+  readonly isWhole: boolean;
+}
+
+const COLLAPSED = { margin: 3, minSize: 8 };
+
+/** Shows two texts of a file with their differences. @returns closes it */
+export function openComparison(
+  host: HTMLElement,
+  a: ComparedText,
+  b: ComparedText,
+  { isWide, isWhole }: ComparisonTerms,
+): () => void {
+  const place = { root: rootIn(host), parent: rootIn(host) };
+  const [earlier, later] = [a, b].map(({ label }) => reading({ label, isReadOnly: true }));
+  const folded = isWhole ? {} : { collapseUnchanged: COLLAPSED };
+  const unified = unifiedMergeView({ original: a.text, mergeControls: false, gutter: true, ...folded });
+  const view = isWide
+    ? new MergeView({
+        ...{ a: { doc: a.text, extensions: earlier ?? [] }, b: { doc: b.text, extensions: later ?? [] } },
+        ...{ ...place, ...folded },
+      })
+    : new EditorView({ doc: b.text, extensions: [later ?? [], unified], ...place });
+  return () => view.destroy();
 }

@@ -72,11 +72,7 @@ const look = EditorView.theme({
   },
   '.cm-changedLineGutter': { background: 'var(--good) !important' },
   '&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter': { background: 'var(--bad) !important' },
-  '.cm-collapsedLines': {
-    background: 'var(--sunk) !important',
-    color: 'var(--dim)',
-    fontFamily: 'var(--font)',
-  },
+  '.cm-collapsedLines': { background: 'var(--sunk) !important', color: 'var(--dim)', fontFamily: 'var(--font)' },
   '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: 'none !important' },
 });
 
