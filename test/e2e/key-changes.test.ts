@@ -301,15 +301,6 @@ describe('by command, while the server runs,', () => {
     expect(json.expires_at).toBe((await shown(id)).expires_at);
     expect(JSON.parse(await run('change', id, '--no-expires-in', '--json'))).toMatchObject({ expires_at: null });
   });
-
-  test('a key is suspended and resumed', async () => {
-    const { id, key } = await create();
-    expect(await run('suspend', id)).toMatch(/^state +suspended$/m);
-    await waitFor(async () => (await status(key)) === 403, WITHIN);
-    expect(await run('list')).toMatch(new RegExp(`${id} .* suspended `));
-    expect(await run('resume', id)).toMatch(/^state +valid$/m);
-    await waitFor(async () => (await status(key)) === 200, WITHIN);
-  });
 });
 
 describe('the last admin key', () => {
