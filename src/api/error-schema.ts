@@ -97,6 +97,11 @@ const details = partialShape('Figures for programs, depending on the code.', {
     }),
     'The models that could serve if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited` and `upstream_out_of_credit` where no provider was called.',
   ),
+  limit: text(
+    'The rate limit that is used up: its name in the policy or of a setting, the level whose limit it is, `api-key` or `parent-key`. With `rate_limit_exceeded`.',
+    'per-team',
+  ),
+  kind: word(['requests', 'tokens', 'streams'], 'What that limit counts. With `rate_limit_exceeded`.'),
   policy_revision: text('The revision in force. With `precondition_failed` and `policy_invalid`.'),
   diagnostics: arrayOf(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.'),
   request_id: text(

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { tries } from '../deep/effort.ts';
-import { apiClient } from '../support/api-client.ts';
 import { expectError } from '../support/error-contract.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
@@ -107,40 +106,6 @@ test('the answer to a change that a suspended key has made is not given to it an
   await box.post(`/admin/keys/${own}/suspend`, {});
   await expectError(await box.post('/admin/keys', { name }, { headers }), 'key_suspended');
   expect(await trailOf(id)).toEqual(['create']);
-});
-
-test('a parent that asks twice has one child key', async () => {
-  const parent = await box.makeKey('--name', 'parent', '--scope', 'delegate', '--scope', 'chat');
-  const headers = { authorization: `Bearer ${parent}`, 'idempotency-key': newName() };
-  const [first, again] = [
-    await (await box.post('/v1/keys', {}, { headers })).text(),
-    await (await box.post('/v1/keys', {}, { headers })).text(),
-  ];
-  expect(again).toBe(first);
-  const { data } = (await (await box.get('/v1/keys', withKey(parent))).json()) as { data: object[] };
-  expect(data).toHaveLength(1);
-});
-
-test('every route that changes something takes the header: by the document, and by what it answers', async () => {
-  const { operations, parametersOf } = await apiClient(box.url);
-  // A request of the playground is one of a model, and changes nothing here.
-  const changing = operations.filter((each) =>
-    /^(?:POST|PATCH|PUT|DELETE) \/(?:admin\/(?!playground)|v1\/keys)/.test(each),
-  );
-  expect(changing.length).toBeGreaterThan(25);
-  const key = await box.makeKey('--name', 'all', '--scope', 'admin', '--scope', 'delegate', '--scope', 'chat');
-  const name = newName();
-  const headers = { authorization: `Bearer ${key}`, 'idempotency-key': name };
-  expect((await box.post('/admin/keys', { name }, { headers })).status).toBe(200);
-  for (const operation of changing) {
-    expect([operation, parametersOf(operation)]).toEqual([operation, expect.arrayContaining(['Idempotency-Key'])]);
-    const [method = '', path = ''] = operation.split(' ');
-    const refused = await box.post(path.replace('{id}', 'any'), {}, { method, headers });
-    await expectError(refused, 'idempotency_key_reused', 'Idempotency-Key');
-  }
-  for (const operation of operations.filter((each) => !changing.includes(each))) {
-    expect([operation, parametersOf(operation)]).not.toEqual([operation, expect.arrayContaining(['Idempotency-Key'])]);
-  }
 });
 
 interface Change {

@@ -236,13 +236,6 @@ describe('failover', () => {
       expect(body.model).toBe('plain');
     }
   });
-
-  test('never leaves a pinned model', async () => {
-    second.next({ status: 500 });
-    const response = await chat({ model: 'plain' });
-    expect(response.status).toBe(502);
-    expect((await answerOf(response)).error.code).toBe('upstream_failed');
-  });
 });
 
 describe('tokens and money', () => {

@@ -198,20 +198,10 @@ describe('PATCH /admin/keys/{id}', () => {
 
   const cases: readonly (readonly [body: unknown, code: string, param: string | null])[] = [
     [[], 'invalid_type', null],
-    [{ nme: 'x' }, 'unknown_field', 'nme'],
     [{ state: 'valid' }, 'unknown_field', 'state'],
-    [{ name: 7 }, 'invalid_type', 'name'],
     [{ name: 'two\nlines' }, 'invalid_value', 'name'],
     [{ scopes: null }, 'invalid_type', 'scopes'],
-    [{ scopes: [] }, 'invalid_value', 'scopes'],
-    [{ scopes: ['root'] }, 'invalid_value', 'scopes[0]'],
     [{ scopes: ['report', 'chat'] }, 'invalid_value', 'scopes'],
-    [{ models: [] }, 'invalid_value', 'models'],
-    [{ labels: { team: 7 } }, 'invalid_type', 'labels.team'],
-    [{ limits: { rpm: 7 } }, 'unknown_field', 'limits.rpm'],
-    [{ limits: { requests_per_minute: 0 } }, 'out_of_range', 'limits.requests_per_minute'],
-    [{ budgets: [{ window: 'day' }] }, 'missing_field', 'budgets[0].limit_credits'],
-    [{ budgets: [{ limit_credits: 1e-7, window: 'day' }] }, 'invalid_value', 'budgets[0].limit_credits'],
     [{ expires_at: 'tomorrow' }, 'invalid_value', 'expires_at'],
     [{ expires_at: '2027-02-18T09:30:00' }, 'invalid_value', 'expires_at'],
     [{ expires_at: '2020-02-18T09:30:00Z' }, 'invalid_value', 'expires_at'],
@@ -300,15 +290,6 @@ describe('by command, while the server runs,', () => {
     const json = JSON.parse(await run('change', id, '--expires-in', '1d', '--json')) as KeyAnswer;
     expect(json.expires_at).toBe((await shown(id)).expires_at);
     expect(JSON.parse(await run('change', id, '--no-expires-in', '--json'))).toMatchObject({ expires_at: null });
-  });
-
-  test('a key is suspended and resumed', async () => {
-    const { id, key } = await create();
-    expect(await run('suspend', id)).toMatch(/^state +suspended$/m);
-    await waitFor(async () => (await status(key)) === 403, WITHIN);
-    expect(await run('list')).toMatch(new RegExp(`${id} .* suspended `));
-    expect(await run('resume', id)).toMatch(/^state +valid$/m);
-    await waitFor(async () => (await status(key)) === 200, WITHIN);
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openKeys } from '../../src/access/keys.ts';
-import { ADDRESS_FORM } from '../../src/core/holder-address.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
@@ -11,8 +10,6 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** What another process does to keys counts in a running server within a second; taken four times, ms. */
 const WITHIN = 4_000;
-
-const inCapitals = (address: string) => `0x${address.slice(2).toUpperCase()}`;
 
 const upstream = useUpstream();
 
@@ -57,47 +54,6 @@ async function walletKey(wallet: string, name: string): Promise<{ key: string; i
   return { key, id: info.id };
 }
 
-describe('a key that is bound to wallets', () => {
-  test('is made and shown alike by both doors, its addresses in lower case', async () => {
-    const [one, other] = [someWallet(), someWallet()];
-    const made = await jsonOf(box.post('/admin/keys', { wallets: [inCapitals(one), other] }));
-    expect(made).toMatchObject({ wallets: [one, other], wallet: null });
-    const { out } = await box.run('keys', 'create', '--wallet', other, '--wallet', inCapitals(one));
-    const byHand = out.split('_')[2]!;
-    for (const door of ['http', 'cli'] as const) {
-      expect(await shownBy(door, made.id)).toMatchObject({ wallets: [one, other] });
-      expect(await shownBy(door, byHand)).toMatchObject({ wallets: [other, one] });
-    }
-    const plain = await jsonOf(box.post('/admin/keys', {}));
-    expect(plain).toMatchObject({ wallets: null, wallet: null });
-    const { data } = await jsonOf(box.get(`/admin/trail?key=${made.id}`));
-    expect(data).toMatchObject([{ action: 'create', details: { wallets: [one, other] } }]);
-  });
-
-  const secret = `0x${'c0ffee12'.repeat(8)}`;
-  const many = Array.from({ length: 101 }, (_, i) => `0x${String(i).padStart(40, '0')}`);
-  test.each([
-    [[secret], 'wallets[0]', `A wallet must be given by its address: ${ADDRESS_FORM}.`],
-    [many, 'wallets', 'The list of wallets may have at most 100 items.'],
-  ])(
-    'is refused by both doors in the same words, which do not repeat what was given',
-    async (given, param, message) => {
-      const listed = async () => {
-        const { data } = JSON.parse((await box.run('keys', 'list', '--json')).out);
-        return data.map(({ id }: { id: string }) => id);
-      };
-      const before = await listed();
-      const { error } = await jsonOf(box.post('/admin/keys', { wallets: given }));
-      expect(error).toMatchObject({ code: 'invalid_value', param, message });
-      const flags = given.flatMap((wallet) => ['--wallet', wallet]);
-      const { code, out, err } = await box.run('keys', 'create', ...flags);
-      expect({ code, out, err }).toEqual({ code: 1, out: '', err: `signalbox: --wallet: ${message}\n` });
-      expect(box.lines.join('\n')).not.toContain('c0ffee');
-      expect(await listed()).toEqual(before);
-    },
-  );
-});
-
 describe('a key that shows a wallet', () => {
   test('opens chat, route and models, and nothing of the admin’s', async () => {
     const wallet = someWallet();
@@ -134,31 +90,5 @@ describe('a key that shows a wallet', () => {
     const back = await box.run('keys', 'grant', one.id, '-40.4');
     expect(back.out).toContain('of 0.1 that were granted');
     await waitFor(async () => (await chat(other.key)).status === 402, WITHIN);
-  });
-
-  test('is listed with its wallet, rotated and revoked like any other, and other keys of the wallet stay', async () => {
-    const wallet = someWallet();
-    const [one, other] = [await walletKey(wallet, 'one'), await walletKey(wallet, 'other')];
-    const { data } = await jsonOf(box.get('/admin/keys'));
-    const own = data.filter((info) => info.wallet === wallet);
-    expect(own).toMatchObject([
-      { id: one.id, name: 'one', scopes: ['chat', 'route'], state: 'valid', wallets: null, expires_at: null },
-      { id: other.id, name: 'other' },
-    ]);
-    expect((await box.run('keys', 'list')).out).toMatch(new RegExp(`^${one.id} +one .* ${wallet}$`, 'm'));
-    expect((await box.run('keys', 'show', one.id)).out).toMatch(new RegExp(`^wallet +${wallet}$`, 'm'));
-    const rotated = await jsonOf(box.post(`/admin/keys/${one.id}/rotate`, { overlap_seconds: 0 }));
-    expect(rotated).toMatchObject({ id: one.id, wallet });
-    expect([await status(one.key), await status(rotated.key)]).toEqual([401, 200]);
-    await box.run('keys', 'revoke', one.id);
-    await waitFor(async () => (await status(rotated.key)) === 401, WITHIN);
-    expect(await status(other.key)).toBe(200);
-    expect((await box.run('keys', 'grant', one.id, '5')).err).toContain('No valid key');
-  });
-
-  test('shows an empty balance where its wallet has none, for a wallet is never paid for afterwards', async () => {
-    const { id } = await walletKey(someWallet(), '');
-    const balance = { granted_credits: 0, spent_credits: 0, left_credits: 0 };
-    for (const door of ['http', 'cli'] as const) expect(await shownBy(door, id)).toMatchObject({ balance });
   });
 });

@@ -44,9 +44,9 @@ async function linesAfter(before: number, count: number): Promise<Line[]> {
 }
 
 /** Sends a chat request that asks for 0.442 Credits; what is returned leaves. */
-function ask(): () => Promise<unknown> {
+function ask(stream = false): () => Promise<unknown> {
   const leaving = new AbortController();
-  const body = { model: 'luna', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+  const body = { model: 'luna', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100, stream };
   const asked = box.post('/v1/chat/completions', body, { signal: leaving.signal }).catch(() => null);
   return () => {
     leaving.abort();
@@ -73,39 +73,45 @@ describe('A caller that disconnects before there is an answer', () => {
     expectUntold(line!);
   });
 
-  test('while an upstream works, or while others hold the money, is no failure of theirs', async () => {
-    const before = linesSoFar().length;
-    upstream.next({ hang: 'headers' });
-    const holder = ask();
-    await waitFor(() => upstream.requests.length === 1);
-    const waiter = ask();
-    await waitFor(async () => total(await page(), 'signalbox_contention_waiting') === 1);
-    await waiter();
-    const [waited] = await linesAfter(before, 1);
-    await holder();
-    const [, held] = await linesAfter(before, 2);
-    expectUntold(waited!);
-    expectUntold(held!);
-    // What nothing was set aside for leaves no record, so that its line must name none.
-    expect(waited).not.toHaveProperty('decision');
-    expect((await box.get(`/v1/decisions/${held!.decision}`)).status).toBe(200);
-    expect(held).toMatchObject({ outcome: 'abandoned', attempts: 1 });
-  });
+  test.each([false, true])(
+    'while an upstream works, or while others hold the money, is no failure of theirs, stream: %p',
+    async (stream) => {
+      const [before, sent] = [linesSoFar().length, upstream.requests.length];
+      upstream.next({ hang: 'headers' });
+      const holder = ask(stream);
+      await waitFor(() => upstream.requests.length > sent);
+      const waiter = ask(stream);
+      await waitFor(async () => total(await page(), 'signalbox_contention_waiting') === 1);
+      await waiter();
+      const [waited] = await linesAfter(before, 1);
+      await holder();
+      const [, held] = await linesAfter(before, 2);
+      expectUntold(waited!);
+      expectUntold(held!);
+      // What nothing was set aside for leaves no record, so that its line must name none.
+      expect(waited).not.toHaveProperty('decision');
+      expect((await box.get(`/v1/decisions/${held!.decision}`)).status).toBe(200);
+      expect(held).toMatchObject({ outcome: 'abandoned', attempts: 1 });
+    },
+  );
 
   test('is counted as that alone', async () => {
     const told = await page();
-    expect(total(told, 'signalbox_http_requests_total', { route: '/v1/chat/completions', status: '0' })).toBe(3);
-    expect(total(told, 'signalbox_http_requests_total', { route: '/v1/chat/completions' })).toBe(3);
-    expect(total(told, 'signalbox_chats_total', { outcome: 'abandoned' })).toBe(3);
-    expect(total(told, 'signalbox_chats_total')).toBe(3);
+    expect(total(told, 'signalbox_http_requests_total', { route: '/v1/chat/completions', status: '0' })).toBe(5);
+    expect(total(told, 'signalbox_http_requests_total', { route: '/v1/chat/completions' })).toBe(5);
+    expect(total(told, 'signalbox_chats_total', { outcome: 'abandoned' })).toBe(5);
+    expect(total(told, 'signalbox_chats_total')).toBe(5);
     expect(total(told, 'signalbox_http_errors_total') ?? 0).toBe(0);
   });
 
   test('leaves no span with an error', async () => {
     const roots = await waitFor(() => {
       const spans = collector.spans.filter(({ name }) => name === 'POST /v1/chat/completions');
-      return spans.length === 3 ? spans : null;
+      return spans.length === 5 ? spans : null;
     });
-    expect(roots.map(({ error }) => error)).toEqual([null, null, null]);
+    for (const { error, attributes } of roots) {
+      expect(error).toBeNull();
+      expect(attributes).not.toContainAnyKeys(['error.type', 'http.response.status_code', 'signalbox.error_code']);
+    }
   });
 });

@@ -148,28 +148,6 @@ describe('Every request has one line:', () => {
     expect(await lineOf(response)).toMatchObject({ level: 'info', status: 200, outcome: 'abandoned' });
   });
 
-  test.each([false, true])(
-    'one whose caller left before there was an answer, as nobody’s fault (stream: %p)',
-    async (stream) => {
-      const at = requestLines().length;
-      upstream.next({ hang: 'headers' });
-      const leaving = new AbortController();
-      const before = upstream.requests.length;
-      const left = chat({ stream }, { signal: leaving.signal }).catch(() => null);
-      await waitFor(() => upstream.requests.length > before);
-      leaving.abort();
-      expect(await left).toBeNull();
-      const line = await waitFor(() => requestLines()[at]);
-      asked.push(String(line.request));
-      expect(line).toMatchObject({ level: 'info', outcome: 'abandoned', attempts: 1 });
-      expect(line).not.toContainAnyKeys(['status', 'error']);
-      const page = await (await box.get('/metrics')).text();
-      expect(page).toMatch(
-        /^signalbox_http_requests_total\{method="POST",route="\/v1\/chat\/completions",status="0"\} [12]$/m,
-      );
-    },
-  );
-
   test('one that was given its kept answer again', async () => {
     const body = JSON.stringify(chatBody());
     const again = { headers: { 'idempotency-key': 'once-and-again' }, body };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createEdgeMetrics } from '../../src/http/edge-metrics.ts';
 import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import type { RequestContext } from '../../src/request/request-context.ts';
@@ -8,7 +8,6 @@ import { metricsPage } from '../../src/telemetry/page.ts';
 import { documentedFamilies } from '../docs/metrics-page.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { allSamples, type Page, readPage, seriesName, total } from '../support/prometheus.ts';
 import { contextWith } from '../support/request-context.ts';
@@ -267,49 +266,5 @@ describe('Who may send what they like', () => {
     const made = newSeries(...(await pages(also, [byKey.family, byMethod.family])));
     expect(made.filter((series) => series.startsWith('by_key_total'))).toHaveLength(296);
     expect(made.filter((series) => series.startsWith('by_method_total'))).toHaveLength(148);
-  });
-});
-
-describe('A policy that names ever other models', () => {
-  const MODELS = 40;
-  const RELOADS = 12;
-  /** So many are told apart; see docs/operate/metrics.md. */
-  const LANES = 400;
-  let live: LivePolicy;
-
-  const namesOf = (at: number) => Array.from({ length: MODELS }, (_, i) => `model-${i}-${at}`);
-  const named = (at: number) =>
-    testPolicy(
-      { first: first.url, second: second.url },
-      Object.fromEntries(namesOf(at).map((name, i) => [name, { endpoints: [i % 2 === 0 ? 'first' : 'second'] }])),
-    );
-
-  beforeAll(async () => {
-    live = await startLivePolicy({ 'policy.yaml': named(0) });
-  });
-  afterAll(() => live.stop());
-
-  test('makes so many series and no more, and every request is counted', async () => {
-    let asked = 0;
-    for (let at = 1; at <= RELOADS; at++) {
-      live.replace('policy.yaml', named(at));
-      expect((await live.reload()).status).toBe(200);
-      const answers = await Promise.all(namesOf(at).map((model) => chat({ model }, {}, live.box)));
-      for (const answer of answers) {
-        expect(answer.status).toBe(200);
-        await answer.text();
-        asked++;
-      }
-    }
-    const page = await pageAfter(asked, live.box);
-    const chats = page.get(CHATS)!.samples;
-    expect(new Set(chats.map(({ labels }) => labels.model)).size).toBe(LANES + 1);
-    expect(total(page, CHATS, { outcome: 'completed' })).toBe(MODELS * RELOADS);
-    expect(total(page, CHATS, { model: 'other', outcome: 'completed' })).toBe(MODELS * RELOADS - LANES);
-    expect(page.get('signalbox_endpoint_state')!.samples).toHaveLength(MODELS * 5);
-    for (const { name, type, samples } of page.values()) {
-      const series = type === 'histogram' ? samples.filter(({ labels }) => labels.le === '+Inf') : samples;
-      expect([name, series.length <= (LANES + 1) * 8]).toEqual([name, true]);
-    }
   });
 });

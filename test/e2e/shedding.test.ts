@@ -96,19 +96,6 @@ describe('more requests than there are places', () => {
     await until(0, 0);
   });
 
-  test('a caller that disconnects while waiting makes room, and so does one that disconnects while served', async () => {
-    const held = await hold();
-    const leaving = new AbortController();
-    const lined = Array.from({ length: LINE }, () => chat({}, { signal: leaving.signal }).catch(() => null));
-    await until(PLACES, LINE);
-    leaving.abort();
-    await Promise.all(lined);
-    await until(PLACES, 0);
-    held.leave();
-    await Promise.all(held.answers);
-    await until(0, 0);
-  });
-
   test('a stream holds its place until it ends', async () => {
     const leaving = new AbortController();
     upstream.next({ text: ['a ', 'b '], hang: 2 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
-import { metricsRoutes } from '../../src/http/metrics.ts';
 import { metricsPage } from '../../src/telemetry/page.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { contextWith } from '../support/request-context.ts';
@@ -70,13 +69,5 @@ describe('The edge', () => {
       total(shown, `signalbox_${name}`),
     );
     expect(figures).toEqual([7, 2, 3]);
-  });
-});
-
-describe('/metrics', () => {
-  test('is the page, as Prometheus wants it', async () => {
-    const response = await metricsRoutes(() => 'the page').handle(new Request('http://localhost/metrics'));
-    expect([response.status, await response.text()]).toEqual([200, 'the page']);
-    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 });

@@ -2,20 +2,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PaymentRequired } from '@x402/core/types';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { shipped } from '../../plugins/index.ts';
-import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import type { Keys } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { openPeople } from '../../src/access/people.ts';
-import { ByteRoom } from '../../src/core/byte-room.ts';
-import { createIds } from '../../src/core/id.ts';
-import { LinkedSet } from '../../src/core/linked-set.ts';
-import { createApp } from '../../src/http/app.ts';
 import type { X402Gateway } from '../../src/http/x402/services.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { FundingSource } from '../../src/money/funding.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
-import type { WalletKeys, X402Parts } from '../../src/money/x402/gateway.ts';
+import type { X402Parts } from '../../src/money/x402/gateway.ts';
 import {
   type AuthorizationOutcome,
   type AuthorizationQuery,
@@ -25,35 +18,12 @@ import {
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openPayments } from '../../src/payments/service.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
-import { loadPolicy } from '../../src/policy/load.ts';
-import { Affinity } from '../../src/prompt/affinity.ts';
-import { KeptLengths } from '../../src/prompt/kept-lengths.ts';
-import { Sessions } from '../../src/prompt/sessions.ts';
-import { Threads } from '../../src/prompt/threads.ts';
-import { openRecords } from '../../src/records/records.ts';
-import { Scores } from '../../src/records/scores.ts';
-import { CountPlaces } from '../../src/request/count-places.ts';
-import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
-import { hashOf } from '../../src/runtime/source.ts';
-import { ALONE } from '../../src/store/leaders.ts';
-import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
-import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
-import { accessMigrations } from '../../src/store/sqlite/keys.ts';
-import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
-import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
-import { peopleMigrations } from '../../src/store/sqlite/people.ts';
-import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
+import { openStore } from '../../src/store/open.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
-import { loneInstance } from '../store/memory/instance.ts';
 import { waitFor } from '../support/answers.ts';
-import { unobserved } from '../support/observer.ts';
+import { openEdge, runtimeOf } from '../support/edge.ts';
+import { overlaid } from '../support/overlaid.ts';
 import { signQuote } from '../support/pay.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
 export const WALLET = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b';
@@ -175,19 +145,6 @@ export interface WalletApp {
   stop(): Promise<void>;
 }
 
-function runtimeOf(upstream: string, more: string): Runtime {
-  const registry = createRegistry(shipped);
-  const text = testPolicy({ fake: upstream }, { best: { endpoints: ['fake'] } }, more);
-  const get = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
-  const { snapshot, diagnostics } = loadPolicy([{ path: 'policy.yaml', text }], {
-    env: { get },
-    ...registry,
-    revisionOf: hashOf,
-  });
-  if (!snapshot) throw new Error(JSON.stringify(diagnostics));
-  return buildRuntime(snapshot, registry, get);
-}
-
 const GATEWAY = `gateway: { retries_max: 0, keyless_per_minute: 1000000, failed_auth_per_minute: 1000000 }
 rate_limits: [{ name: each, each: key, requests_per_minute: 1000 }]
 `;
@@ -213,38 +170,25 @@ export async function startWalletApp({
     nothing: runtimeOf(upstream, GATEWAY),
   };
   let inForce: PolicyName = 'all';
-  const { snapshot } = runtimes.all;
-  const store = await openSqlite(join(folder, 'signalbox.db'), [
-    accessMigrations,
-    idempotencyMigrations,
-    learningMigrations,
-    ledgerMigrations,
-    recordsMigrations,
-    paymentMigrations,
-    peopleMigrations,
-  ]);
   const logged: string[] = [];
   const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const log = { info: write, warn: write, error: write };
   const clock = { ahead: 0 };
   const now = () => Date.now() + clock.ahead;
+  const store = await openStore(join(folder, 'signalbox.db'), { mode: 'serve', program: 'test', now });
   const chain = new FakeChain();
   const keys = await openKeys({ store, now });
   const ledger = await openLedger({
-    books: await openSqliteBooks({ store, now }),
-    terms: snapshot,
+    books: await store.openBooks(now),
+    terms: runtimes.all.snapshot,
     now,
     onAlarm: write,
   });
-  const nextId = createIds(now, 0);
   const payments = await openPayments({
-    instance: loneInstance(now),
-    store,
-    now,
-    nextId,
+    ...{ store, now, log, instance: store.instance },
+    nextId: () => store.instance.nextId(),
     env: () => undefined,
     deposit: ledger.deposit.bind(ledger),
-    log,
     openNetwork: async ({ id }) => chain.network(id === SILENT_ID),
   });
   const use = async (name: PolicyName) => {
@@ -256,63 +200,15 @@ export async function startWalletApp({
   };
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };
-  const walletKeys: WalletKeys = {
-    createForHolder: (wallet, name, how) =>
-      faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForHolder(wallet, name, how),
-    ofHolder: (wallet) => keys.ofHolder(wallet),
-  };
-  const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now };
-  const lengths = { store, lead: ALONE, timers: processTimers, onError: () => {} };
-  const questionLengths = await KeptLengths.open(lengths);
-  const gateway: X402Gateway = {
-    ...funded,
-    funding: fundingOf(funded),
-    records: openRecords({ store, tables: store.records, now }),
-    scores: new Scores(store, nextId),
-    questionLengths,
-    affinity: new Affinity(() => performance.now()),
-    threads: new Threads(store, now),
-    sessions: new Sessions(() => performance.now()),
-    counter: { count: async () => null },
-    countPlaces: new CountPlaces(),
-    past: { find: async () => lease() },
-    nextId,
-    clock: () => performance.now(),
-    inFlight: new LinkedSet(),
-    answers: new ByteRoom(),
-    isLeaving: false,
-    isEnding: false,
-    get isDraining() {
-      return faults.draining;
-    },
-  };
-  const idempotency = new Idempotency({
-    store,
-    instance: loneInstance(now),
-    now,
-    timers: processTimers,
-    isOpen: (decision) => ledger.isOpen(decision),
-    giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
-  });
-  const never = () => {
-    throw new Error('not asked for here');
-  };
-  const people = { people: await openPeople({ store, now }), keys };
-  const edge = createApp({
-    built: () => null,
-    surfaces: [openaiChat],
-    gateway,
-    policy: { lease, status: never, reload: never },
-    keys,
-    people,
-    idempotency,
-    store,
-    authenticate: (header) => keys.authenticate(header),
-    version: 'test',
-    ...unobserved(gateway),
+  const createForHolder: Keys['createForHolder'] = (...args) =>
+    faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForHolder(...args);
+  const edge = await openEdge({
+    ...{ store, ledger, payments, log, lease, fundingOf },
+    keys: overlaid(keys, { createForHolder }),
+    isDraining: () => faults.draining,
   });
   const ask = async (request: Request): Promise<Reply> => {
-    const response = await edge.handle(request);
+    const response = await edge.app.handle(request);
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
   };
@@ -325,7 +221,7 @@ export async function startWalletApp({
       }),
     );
   const app: WalletApp = {
-    gateway,
+    gateway: edge.gateway,
     keys,
     chain,
     logged,
@@ -344,9 +240,7 @@ export async function startWalletApp({
       return send(path, body, { ...headers, 'payment-signature': await signQuote(account, requiredIn(asked)) });
     },
     async stop() {
-      payments.close();
-      keys.close();
-      await ledger.close();
+      await edge.close();
       await store.close();
       rmSync(folder, { recursive: true, force: true });
     },

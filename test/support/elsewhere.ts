@@ -35,7 +35,6 @@ const AT_THE_DOOR: readonly string[] = [
   'model-paths',
   'names',
   'prompt-cache',
-  'seen-deserted',
   'shedding',
   'simulated',
   'system-in-the-middle',
@@ -49,7 +48,7 @@ const AT_THE_DOOR: readonly string[] = [
  */
 const OF_ONE: ReadonlySet<string> = new Set([
   ...['prompt-cache', 'affinity', 'loop-readers', 'failover', 'bodies', 'shedding', 'limits'],
-  ...['feedback', 'attempts', 'leavers', 'seen-deserted', 'cors'],
+  ...['feedback', 'attempts', 'leavers', 'cors'],
 ]);
 
 const filesOf = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);

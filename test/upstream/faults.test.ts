@@ -162,29 +162,6 @@ describe('an answer', () => {
   });
 });
 
-describe('a compressed answer', () => {
-  const MEGABYTES = 512;
-  const bomb = Bun.gzipSync(Buffer.alloc(MEGABYTES << 20, 0x20));
-
-  test.each([
-    ['an answer', '200 OK', 'malformed'],
-    ['an error', '500 Oops', 'server'],
-  ])('to a thousandth is read up to a limit: %s', async (_, status, kind) => {
-    Bun.gc(true);
-    const before = process.memoryUsage().rss;
-    let most = before;
-    const watch = setInterval(() => {
-      most = Math.max(most, process.memoryUsage().rss);
-    }, 5);
-    const answers = await bothOf((asked) =>
-      http(status, ['content-encoding: gzip', isStream(asked) ? SSE_TYPE : JSON_TYPE], bomb),
-    );
-    clearInterval(watch);
-    for (const { failure } of answers) expect(failure?.kind as string).toBe(kind);
-    expect(most - before).toBeLessThan((MEGABYTES << 20) / 2);
-  });
-});
-
 describe('the key', () => {
   test.each<[string, (asked: RawRequest) => Uint8Array]>([
     ['an error', () => http('401 No', [JSON_TYPE], JSON.stringify({ error: { message: `Bad key: ${KEY}` } }))],

@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { ChatAnthropic } from '@langchain/anthropic';
-import { type AIMessageChunk, HumanMessage, type ToolMessage } from '@langchain/core/messages';
-import { tool } from '@langchain/core/tools';
-import { z } from 'zod';
-import { asksForWeather, platformOf, startBench } from '../../support/dialect-bench.ts';
+import { platformOf, startBench } from '../../support/dialect-bench.ts';
+import { COUNTED, gathered, testLoops, USAGE } from './langchain-loops.ts';
 
 /** LangChain's client of Messages, with a model that speaks them and one that does not. */
 describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
@@ -18,23 +16,18 @@ describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
       maxTokens: 1_000,
       maxRetries: 0,
     });
-  const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
-  const counted = { input_tokens: 10, output_tokens: 20, total_tokens: 30 };
-
-  const gathered = async (stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> =>
-    (await Array.fromAsync(stream)).reduce((all, piece) => all.concat(piece));
 
   test('invoke gives the text, its usage and its price', async () => {
-    bench.upstream.next({ text: 'Hello!', usage });
+    bench.upstream.next({ text: 'Hello!', usage: USAGE });
     const message = await chat().invoke('Say hello.');
     expect(message.text).toBe('Hello!');
-    expect(message.usage_metadata).toMatchObject(counted);
+    expect(message.usage_metadata).toMatchObject(COUNTED);
     expect(message.response_metadata).toMatchObject({ stop_reason: 'end_turn' });
     expect(platformOf(message.response_metadata)).toMatchObject({ routed_model: 'best', credits_consumed: 0.09 });
   });
 
   test('stream gives the text in pieces, and the usage as LangChain adds it up', async () => {
-    bench.upstream.next({ text: ['Hel', 'lo'], usage });
+    bench.upstream.next({ text: ['Hel', 'lo'], usage: USAGE });
     const message = await gathered(await chat().stream('Say hello.'));
     expect(message.text).toBe('Hello');
     // It takes the input from the first event, where only Anthropic has counted it, and adds the output of first and last.
@@ -46,27 +39,7 @@ describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
     }
   });
 
-  test('a stream that breaks raises', async () => {
-    bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
-    const broken = (async () => gathered(await chat('best').stream('Count.')))();
-    await expect(broken).rejects.toThrow('broke off before its end');
-  });
-
-  test('bound tools are called, whole and streamed, and their results answered', async () => {
-    bench.upstream.behave(asksForWeather);
-    const weather = tool(async ({ city }) => `20 °C, ${city}`, {
-      name: 'weather',
-      schema: z.object({ city: z.string() }),
-    });
-    const model = chat().bindTools([weather]);
-    const question = new HumanMessage('How is the weather?');
-    const whole = await model.invoke([question]);
-    for (const asked of [whole, await gathered(await model.stream([question]))]) {
-      expect(asked.tool_calls).toMatchObject([{ name: 'weather', args: { city: 'Bern' } }]);
-      const result: ToolMessage = await weather.invoke({ ...asked.tool_calls![0]!, type: 'tool_call' });
-      expect((await model.invoke([question, asked, result])).text).toBe('It is 20 °C, Bern in Bern.');
-    }
-  });
+  testLoops(bench, chat);
 
   test('errors keep their status and type', async () => {
     const refused = chat('no-such-model').invoke('Hello?');

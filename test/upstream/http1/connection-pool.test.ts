@@ -208,12 +208,6 @@ describe('an answer', () => {
     expect(await bytesOf(await post(pool))).toEqual(zipped);
   });
 
-  test('that redirects is not followed', async () => {
-    const head = 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n';
-    const { pool, connections } = serve(({ socket }) => socket.write(head));
-    expect([(await post(pool)).status, connections.length]).toEqual([302, 1]);
-  });
-
   test('that is not read blocks its sender, and is complete once it is read', async () => {
     const bytes = 30_000_000;
     const flood = startFlood({ contentType: 'text/event-stream', piece: 'x'.repeat(1_000), bytes });

@@ -1,0 +1,126 @@
+import { shipped } from '../../plugins/index.ts';
+import { Idempotency, type IdempotencyOptions } from '../../src/access/idempotency/idempotency.ts';
+import type { Keys } from '../../src/access/keys.ts';
+import { openPeople } from '../../src/access/people.ts';
+import { ByteRoom } from '../../src/core/byte-room.ts';
+import { LinkedSet } from '../../src/core/linked-set.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { X402Gateway } from '../../src/http/x402/services.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { FundingSource } from '../../src/money/funding.ts';
+import { x402Funding } from '../../src/money/x402/funding.ts';
+import type { X402Parts } from '../../src/money/x402/gateway.ts';
+import type { Payments } from '../../src/payments/service.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import { Affinity } from '../../src/prompt/affinity.ts';
+import { KeptLengths } from '../../src/prompt/kept-lengths.ts';
+import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
+import { openRecords } from '../../src/records/records.ts';
+import { Scores } from '../../src/records/scores.ts';
+import { CountPlaces } from '../../src/request/count-places.ts';
+import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { hashOf } from '../../src/runtime/source.ts';
+import type { OpenStore } from '../../src/store/driver.ts';
+import { ALONE } from '../../src/store/leaders.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { snapshotOf } from '../policy/support.ts';
+import { unobserved } from './observer.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
+
+/** The value of a variable of the tests' environment. */
+export const variable = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
+
+/** A policy with one model, `best`, on one upstream, ready to serve. */
+export function runtimeOf(upstream: string, more: string): Runtime {
+  const registry = createRegistry(shipped);
+  const text = testPolicy({ fake: upstream }, { best: { endpoints: ['fake'] } }, more);
+  const context = { env: { get: variable }, ...registry, revisionOf: hashOf };
+  return buildRuntime(snapshotOf(loadPolicy([{ path: 'policy.yaml', text }], context)), registry, variable);
+}
+
+export interface EdgeParts {
+  readonly store: OpenStore;
+  readonly keys: Keys;
+  readonly ledger: Ledger;
+  readonly payments: Payments;
+  readonly log: Log;
+  /** The runtime in force. */
+  readonly lease: () => Runtime;
+  /** Who pays; keys and x402 if left out. */
+  readonly fundingOf?: (parts: X402Parts) => FundingSource;
+  /** Makes a mutant of its idempotency. */
+  readonly change?: (options: IdempotencyOptions) => IdempotencyOptions;
+  readonly isDraining?: () => boolean;
+}
+
+/** The edge of a server that nobody observes, for chats, over parts that a test has opened. */
+export async function openEdge({ store, keys, ledger, payments, log, lease, ...more }: EdgeParts) {
+  const { fundingOf = x402Funding, change = (options) => options, isDraining = () => false } = more;
+  const { instance } = store;
+  const { now } = instance;
+  const clock = () => performance.now();
+  const nextId = () => instance.nextId();
+  const never = () => {
+    throw new Error('not asked for here');
+  };
+  const lengths = { store, lead: ALONE, timers: processTimers, onError: never };
+  const questionLengths = await KeptLengths.open(lengths);
+  const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
+  const gateway: X402Gateway = {
+    ...funded,
+    funding: fundingOf(funded),
+    records: openRecords({ store, tables: store.records, now }),
+    scores: new Scores(store, nextId),
+    questionLengths,
+    affinity: new Affinity(clock),
+    threads: new Threads(store, now),
+    sessions: new Sessions(clock),
+    counter: { count: async () => null },
+    countPlaces: new CountPlaces(),
+    past: { find: async () => lease() },
+    nextId,
+    clock,
+    inFlight: new LinkedSet(),
+    answers: new ByteRoom(),
+    isLeaving: false,
+    isEnding: false,
+    get isDraining() {
+      return isDraining();
+    },
+  };
+  const idempotency = new Idempotency(
+    change({
+      ...{ store, now, instance, timers: processTimers },
+      isOpen: ledger.isOpen.bind(ledger),
+      giveBack: ledger.giveBack.bind(ledger),
+    }),
+  );
+  const app = createApp({
+    built: () => null,
+    surfaces: [openaiChat],
+    gateway,
+    policy: { lease, status: never, reload: never },
+    keys,
+    people: { people: await openPeople({ store, now }), keys },
+    idempotency,
+    store,
+    authenticate: keys.authenticate,
+    version: 'test',
+    ...unobserved(gateway),
+  });
+  return {
+    app,
+    gateway,
+    idempotency,
+    async close() {
+      payments.close();
+      keys.close();
+      await questionLengths.close();
+      await ledger.close();
+    },
+  };
+}

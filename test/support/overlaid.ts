@@ -1,0 +1,10 @@
+/** An object of the product with some of its methods replaced. */
+export function overlaid<Target extends object>(target: Target, own: Partial<Target>): Target {
+  return new Proxy(target, {
+    get(_, name) {
+      if (name in own) return Reflect.get(own, name);
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
