@@ -10,11 +10,11 @@ export const LABEL_FORM: TextForm = { pattern: '^[^=]+=' };
 /** A day, or a moment that begins with one. */
 export const MOMENT_FORM: TextForm = { pattern: '^\\d{4}-\\d{2}-\\d{2}' };
 
-const textOf = (form: TextForm | undefined) => form && { allOf: [form] };
+const textSchema = (form: TextForm | undefined) => form && { allOf: [form] };
 
 /** A parameter of a query. */
 export const queryText = (description: string, form?: TextForm) =>
-  t.Optional(t.String({ description, ...textOf(form) }));
+  t.Optional(t.String({ description, ...textSchema(form) }));
 
 /**
  * A parameter that is one of some words. The document lists them; the handler refuses others, since the check of the query ignores
@@ -25,7 +25,7 @@ export const queryWord = (words: readonly string[], description: string) =>
 
 /** A parameter that may be repeated. */
 export const queryTexts = (description: string, form: TextForm) => {
-  const text = t.String(textOf(form));
+  const text = t.String(textSchema(form));
   return t.Optional(t.Union([text, t.Array(text)], { description }));
 };
 

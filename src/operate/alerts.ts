@@ -1,4 +1,4 @@
-import { alertId, textOf } from '../alerts/message.ts';
+import { alertId, alertText } from '../alerts/message.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/alert-policy.ts';
 import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -56,7 +56,7 @@ const messageBody = ({ id, time, content, deliveries }: AlertMessage) => ({
   type: content.type,
   rule: content.rule,
   on: content.on,
-  text: textOf(content),
+  text: alertText(content),
   subjects: content.subjects,
   more: content.more,
   deliveries: deliveries.map(({ webhook, state, tries, triedAt, nextAt, problem }) => ({
