@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import type { Login, LoginRow } from '../store/logins.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -7,8 +8,6 @@ import type { Actor } from '../store/trail.ts';
 import { AnswerSeal } from './idempotency/crypto.ts';
 import { hashOf } from './key.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** A login that is not used for so long has ended. */
 const IDLE_MAX_MS = 12 * HOUR_MS;
 /** The whole life of a login, ms. */

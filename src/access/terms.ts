@@ -1,4 +1,5 @@
 import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { HolderTerms } from '../core/people.ts';
@@ -36,7 +37,6 @@ export class KeyTermsError extends Error {
   }
 }
 
-const DAY_MS = 86_400_000;
 /** A hundred years. */
 export const EXPIRY_MAX_MS = 36_500 * DAY_MS;
 export const OVERLAP_MAX_MS = 30 * DAY_MS;

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { alertId, textOf } from '../alerts/message.ts';
+import { alertId, alertText } from '../alerts/message.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/alert-policy.ts';
 import { parseId } from '../core/id.ts';
 import { pageOf } from '../operate/pages.ts';
@@ -135,7 +135,7 @@ export const AlertTest = f.named('AlertTest', 'The result of a test.', {
 
 const shownMessage = ({ id, time, content, deliveries }: AlertMessage) => ({
   ...content,
-  ...{ id: alertId(id), time, text: textOf(content) },
+  ...{ id: alertId(id), time, text: alertText(content) },
   deliveries: deliveries.map(({ nextAt, ...delivery }) => ({
     ...delivery,
     nextTryAt: delivery.state === 'waiting' ? nextAt : null,

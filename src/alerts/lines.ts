@@ -1,4 +1,4 @@
-import { iso } from '../core/clock.ts';
+import { DAY_MS, HOUR_MS, iso, MINUTE_MS } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { revisionsIn } from '../store/instance-reports.ts';
 import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
@@ -10,10 +10,6 @@ const credits = (amount: Microcredits): string =>
   `${toCredits(amount).toLocaleString('en', { maximumFractionDigits: 2 })} Credits`;
 const day = (timeMs: number): string => `${iso(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
 const until = (ends: number): string => (Number.isFinite(ends) ? `; it renews at ${day(ends)}` : '');
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /** `40 s`, `12 min`, `5 h`, `3 days`. */
 function lengthOf(ms: number): string {

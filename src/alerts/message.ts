@@ -12,7 +12,7 @@ const SIGNATURE_HEADER = 'signalbox-signature';
 export const alertId = (id: number): string => idText('alert_', id);
 
 /** The whole text of a message, for people. */
-export function textOf({ type, rule, lines, more }: AlertContent): string {
+export function alertText({ type, rule, lines, more }: AlertContent): string {
   const [first = '', ...others] = lines;
   const title = type === 'test' ? 'Signalbox' : `Signalbox, ${rule}`;
   if (others.length === 0 && more === 0) return `${title}: ${first}`;
@@ -25,7 +25,7 @@ export function bodyOf(
   { id, time, content }: Pick<AlertMessage, 'id' | 'time' | 'content'>,
   format: WebhookFormat,
 ): string {
-  const text = textOf(content);
+  const text = alertText(content);
   if (format === 'slack') return JSON.stringify({ text: escaped(text) });
   const { type, rule, on, subjects, more } = content;
   return JSON.stringify({ id: alertId(id), type, time: iso(time), rule, on, text, subjects, more });

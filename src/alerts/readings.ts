@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../core/clock.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { HealthState } from '../core/readings.ts';
 import type { InstanceReport } from '../store/instance-reports.ts';
@@ -138,7 +139,6 @@ function stateOf(
   return { isUp: last?.isUp ?? false, downSince: last?.downSince ?? null };
 }
 
-const MINUTE_MS = 60_000;
 /** The longest window of a rule. */
 const MINUTES_MAX = 1_440;
 

@@ -1,6 +1,6 @@
 import type { AlertSubject } from '../core/alert.ts';
 import type { AlertRule } from '../core/alert-policy.ts';
-import { iso } from '../core/clock.ts';
+import { DAY_MS, iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { AlertMark, AlertMarkChange } from '../store/alerts.ts';
 import type { InstanceName } from '../store/instance.ts';
@@ -8,7 +8,6 @@ import { revisionsIn } from '../store/instance-reports.ts';
 import * as lines from './lines.ts';
 import type { AlertReadings, BudgetWindowReading } from './readings.ts';
 
-const DAY_MS = 86_400_000;
 /** A subject that is well again is not told of before this long behind the last time, ms. */
 export const QUIET_MS = 900_000;
 /** What a rule on budgets or keys finds this soon behind its last message waits and is sent together, ms. */

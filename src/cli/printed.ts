@@ -34,8 +34,8 @@ function moreOf(operation: Operation, body: unknown): string {
 function linesOf(name: string, whole: TSchema, value: unknown): [name: string, text: string][] {
   const field = withoutNull(whole);
   const title = titleOf(name);
-  if (field.items?.type !== 'object' || !Array.isArray(value)) return [[title, textOf(whole, value)]];
-  return value.map((one) => [title.replace(/s$/, ''), textOf(field.items, one)]);
+  if (field.items?.type !== 'object' || !Array.isArray(value)) return [[title, valueText(whole, value)]];
+  return value.map((one) => [title.replace(/s$/, ''), valueText(field.items, one)]);
 }
 
 /** The member of an answer that is its list, and the schema of this member. @param of its name; the first list of objects unless stated */
@@ -75,7 +75,7 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
       .map(titleOf)
       .join(' ')
       .toUpperCase();
-    return [{ head, texts: values.map((value) => textOf(field, value)) }];
+    return [{ head, texts: values.map((value) => valueText(field, value)) }];
   }
   const maps = values.map(objectOf);
   const names = new Set(maps.flatMap((map) => Object.keys(map)));
@@ -89,17 +89,17 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
 const titleOf = (name: string): string => name.replace(/_at$/, '').replaceAll('_', ' ');
 
 /** A value on the wire as a person reads it. */
-function textOf(whole: TSchema, value: unknown): string {
+function valueText(whole: TSchema, value: unknown): string {
   const field = withoutNull(whole);
   const { text, none = NONE } = { ...commandOf(field), ...commandOf(whole) };
   if (value === null || value === undefined || value === '') return none;
   if (text) return text(value as never);
   if (typeof value === 'number') return value.toLocaleString('en', { maximumFractionDigits: 6 });
-  if (Array.isArray(value)) return value.map((one) => textOf(field.items, one)).join(', ') || none;
+  if (Array.isArray(value)) return value.map((one) => valueText(field.items, one)).join(', ') || none;
   if (!isObject(value)) return String(value);
   if (isMap(field)) return labelTexts(value as Record<string, string>).join(', ') || none;
   const members = Object.entries(field.properties as Record<string, TSchema>).filter(([name]) => value[name] !== null);
-  const texts = members.map(([name, one]) => [titleOf(name), textOf(one, value[name])]);
+  const texts = members.map(([name, one]) => [titleOf(name), valueText(one, value[name])]);
   return (
     texts
       .filter(([, one]) => one !== NONE)

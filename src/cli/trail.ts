@@ -41,12 +41,12 @@ async function verify(args: readonly string[], { store: { trail }, noted }: Trai
   return { text: json ? jsonText(body) : reportText(report, known), code: isWhole ? 0 : 2 };
 }
 function headsOf(file: string): TrailHead[] {
-  const heads = headsIn(textOf(file));
+  const heads = headsIn(fileText(file));
   if (heads.length === 0) throw new UsageError(`${file} has no line with the id and hash of an entry.`);
   return heads;
 }
 
-function textOf(file: string): string {
+function fileText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {

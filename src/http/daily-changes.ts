@@ -1,11 +1,11 @@
 import { durationText } from '../access/limits/refusal.ts';
 import { type Caller, isOperator } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isOnceForName, type RouteRule } from './routes.ts';
 
 /** Changes of one user within 24 hours from the first of them. */
 export const CHANGES_A_DAY = 1_000;
-const DAY_MS = 86_400_000;
 /** Users whose changes are counted. Beyond them, the user whose day began first is counted from zero again. */
 const USERS_MAX = 10_000;
 

@@ -23,7 +23,7 @@ const LIFE_MS = 30 * 60_000;
 /** How soon a browser comes back, and behind which event where none has come until then; it keeps an ID of its own. */
 const headOf = (id: string | null): string => `retry: 2000\n${id === null ? '' : `id: ${id}\n`}\n`;
 
-const textOf = (id: string, kind: string, data: object): string =>
+const eventText = (id: string, kind: string, data: object): string =>
   `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** Who follows, as admission has found it. */
@@ -127,7 +127,7 @@ export class EventStream implements WatchedItem<EventStream> {
 
   /** Says that events may be missing. */
   reset(id: string, time: string): void {
-    this.#say(textOf(id, 'reset', { time }));
+    this.#say(eventText(id, 'reset', { time }));
   }
 
   /** Returns text of what waits; null at the end; a promise while there is nothing. */
@@ -137,7 +137,7 @@ export class EventStream implements WatchedItem<EventStream> {
     let taken = 0;
     for (const { id, kind, data } of this.#waiting) {
       if (text.length >= TEXT_MAX) break;
-      text += textOf(id, kind, data);
+      text += eventText(id, kind, data);
       taken++;
     }
     this.#waiting.splice(0, taken);

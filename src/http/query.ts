@@ -7,11 +7,11 @@ interface TextForm {
 }
 export const NOT_EMPTY: TextForm = { minLength: 1 };
 
-const textOf = (form: TextForm | undefined) => form && { allOf: [form] };
+const textSchema = (form: TextForm | undefined) => form && { allOf: [form] };
 
 /** A parameter of a query. */
 export const queryText = (description: string, form?: TextForm) =>
-  t.Optional(t.String({ description, ...textOf(form) }));
+  t.Optional(t.String({ description, ...textSchema(form) }));
 
 /** The number of items of a page. The handler reads it, and refuses others. */
 export const queryLimit = (

@@ -81,7 +81,7 @@ export async function copyDatabase(by: Principal, { from, to, data, program }: C
     const before = await auditOf(from);
     await moveStore(from, to, program);
     const after = await auditOf(to);
-    return { before, after, isSame: textOf(before) === textOf(after) };
+    return { before, after, isSame: auditText(before) === auditText(after) };
   } finally {
     for (const lock of locks) lock.release();
   }
@@ -93,7 +93,7 @@ async function auditOf(url: string): Promise<Audit> {
 }
 
 /** All that an audit says of books, whichever database keeps them. */
-function textOf(audit: Audit): string {
+function auditText(audit: Audit): string {
   const { totals, reservations, findings, more, unpriced } = audit;
   const open = [...audit.open.values()].map((one) => [one.reservation, one.reserved, one.charged]);
   const balances = [...audit.balances()].map(([holder, { granted, spent }]) => [holder, granted, spent]);

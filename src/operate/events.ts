@@ -1,4 +1,4 @@
-import { alertId, textOf } from '../alerts/message.ts';
+import { alertId, alertText } from '../alerts/message.ts';
 import { type Caller, roleOf } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
@@ -76,7 +76,7 @@ export function decisionEvent(record: DecisionRecord, { keyName, usdPerCredit }:
 
 export function alertEvent({ id, time, content }: Pick<AlertMessage, 'id' | 'time' | 'content'>): FeedEvent {
   const { type, rule, on } = content;
-  return { kind: 'alert', data: { id: alertId(id), time: iso(time), type, rule, on, text: textOf(content) } };
+  return { kind: 'alert', data: { id: alertId(id), time: iso(time), type, rule, on, text: alertText(content) } };
 }
 
 /** @returns null for a reload that changed nothing */

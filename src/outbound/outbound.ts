@@ -140,10 +140,10 @@ async function ask(url: URL, address: string, request: OutboundRequest, signal: 
   const headers = new Headers({ ...request.headers, 'accept-encoding': 'identity', host: url.host });
   const init = { method: request.method, headers, signal, ...(request.body !== undefined && { body: request.body }) };
   const reply = await session.fetch(target, { ...init, redirect: 'manual', decompress: false });
-  return { status: reply.status, headers: reply.headers, ...(await textOf(reply.body, request.bytesMax)) };
+  return { status: reply.status, headers: reply.headers, ...(await bodyText(reply.body, request.bytesMax)) };
 }
 
-async function textOf(body: ReadableStream<Uint8Array> | null, bytesMax: number) {
+async function bodyText(body: ReadableStream<Uint8Array> | null, bytesMax: number) {
   const decoder = new TextDecoder();
   let left = bytesMax;
   let text = '';

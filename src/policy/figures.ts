@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ModelText, PriceText } from './schema-model.ts';
@@ -22,7 +23,6 @@ export interface DeclaredFigure {
 
 /** Days after which a figure is stale. */
 export const STALE_AFTER_DAYS = 90;
-const DAY_MS = 86_400_000;
 
 /** The prices, quality and speed of a model. */
 export function figuresOf(

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../core/clock.ts';
 /**
  * A token bucket in integers. Its level is counted in grains of 1/60,000 of a unit, so that each millisecond adds
  * exactly `perMinute` grains and nothing is rounded: with limits up to 10^9 all figures stay below 2^53, where doubles
@@ -15,7 +16,6 @@ export interface Bucket {
   perMinute: number;
 }
 
-export const MINUTE_MS = 60_000;
 /** The largest debt, so that sums stay exact. No request can owe so much. */
 const DEBT_MAX = 2 ** 52;
 

@@ -1,6 +1,7 @@
+import { MINUTE_MS } from '../../core/clock.ts';
 import { AHEAD_MS, type RateDemand, type RateUnit } from '../../store/rates.ts';
 import type { LimitAccount } from './accounts.ts';
-import { type Bucket, MINUTE_MS, refill, take } from './bucket.ts';
+import { type Bucket, refill, take } from './bucket.ts';
 
 /** For so long a refusal by the store is repeated without asking again, ms: a caller who goes on costs no more statements. */
 const REFUSED_MS = 250;

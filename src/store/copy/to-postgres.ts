@@ -1,5 +1,6 @@
 import type { Tariff } from '../../accounting/entry.ts';
 import type { Budget } from '../../core/budget.ts';
+import { DAY_MS } from '../../core/clock.ts';
 import { idAt, idSpan } from '../../core/id.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import { addressOf } from '../postgres/address.ts';
@@ -24,8 +25,6 @@ const SELECT_DONE =
   sql(`SELECT 'grant ' || id AS name, amount, time FROM adjustments WHERE adopted = 1 AND kind = 'grant'
     UNION ALL SELECT 'correct ' || name, -amount, time FROM adjustments WHERE adopted = 1 AND kind = 'correct' AND name IS NOT NULL`);
 const SELECT_LAST_REQUEST = sql(`SELECT coalesce(max(id), 0) AS id FROM adjustments WHERE id < ${COUNTED_IDS}`);
-
-const DAY_MS = 86_400_000;
 
 /** Rows that the tables are made with. */
 const SEEDS = ['news', 'identity', 'terms', 'folded', 'traffic_counting'];

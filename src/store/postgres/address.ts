@@ -63,13 +63,13 @@ function authoritiesOf({ searchParams }: URL, host: string): string | null {
 }
 
 function certificatesIn(file: string): string {
-  const text = textOf(file, 'sslrootcert');
+  const text = fileText(file, 'sslrootcert');
   if (!text.includes('-----BEGIN CERTIFICATE-----'))
     throw unusable('the file of sslrootcert has no certificate as PEM');
   return text;
 }
 
-function textOf(file: string, what: string): string {
+function fileText(file: string, what: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
@@ -78,7 +78,7 @@ function textOf(file: string, what: string): string {
 }
 
 function passwordIn(file: string): string {
-  const password = textOf(file, 'the password').replace(/\r?\n$/, '');
+  const password = fileText(file, 'the password').replace(/\r?\n$/, '');
   if (password === '') throw unusable('the file of the password is empty');
   return password;
 }

@@ -1,4 +1,5 @@
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
+import { DAY_MS } from '../../core/clock.ts';
 import type { KeyInfo, KeyName, KeyOrigin, KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../keys.ts';
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
@@ -87,8 +88,6 @@ export const madeBy = (user: string, time: string): string =>
 export const childrenOf = (user: string, time: string): string =>
   `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NOT NULL AND created_at > ${time})`;
 const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?2', '?3')} AS "aDay"`);
-
-const DAY_MS = 86_400_000;
 
 type SqlKeyName = Omit<KeyName, 'labels'> & Readonly<Record<'labels', string>>;
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/clock.ts';
 import type { PeopleTable, Team, User, VersionedRow } from '../people.ts';
 import { type SqlReader, sql, write } from './statement.ts';
 
@@ -30,7 +31,6 @@ const UPDATE_TEAM = sql(
     WHERE id = $id AND changed = $version AND ${NAME_CAN_STAY} AND ${TEAM_IS_EMPTY}`,
   CONDITIONAL,
 );
-const DAY_MS = 86_400_000;
 const MADE = 'SELECT count(*) FROM users WHERE maker = $maker AND created_at > $since';
 const COUNT_OF_MAKER = sql('SELECT count(*) AS users FROM users WHERE maker = ? AND created_at > ?');
 const INSERT_USER = sql(

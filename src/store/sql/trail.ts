@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/clock.ts';
 import {
   type SaltedWords,
   type SubjectEvent,
@@ -20,8 +21,6 @@ import {
   sql,
   write,
 } from './statement.ts';
-
-const DAY_MS = 86_400_000;
 
 const SELECT_HEAD = sql('SELECT id, hash FROM trail ORDER BY id DESC LIMIT 1');
 const INSERT =

@@ -4,12 +4,12 @@ import {
   type Bucket,
   fullAfterMs,
   fullBucket,
-  MINUTE_MS,
   refill,
   take,
   unitsLeft,
   waitMs,
 } from '../../../src/access/limits/bucket.ts';
+import { MINUTE_MS } from '../../../src/core/clock.ts';
 import { effort } from '../../deep/effort.ts';
 
 const { runs: numRuns, seed, proved } = effort('limits', 400, 20_000);
