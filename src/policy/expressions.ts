@@ -20,7 +20,7 @@ import { costlyPart, EXPRESSION_STEPS_MAX } from './cel-steps.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
 import { reviewClaims } from './claim-membership.ts';
 import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValues } from './misspelt-values.ts';
-import type { ParsedPolicy } from './parsed.ts';
+import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 import { createTeamChecker } from './team-names.ts';
@@ -37,7 +37,7 @@ interface CheckerContext {
 }
 
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export function createChecker(parsed: ParsedPolicy, { labels, teams: known, facts }: CheckerContext, report: Report) {
+export function createChecker(parsed: NamedParts, { labels, teams: known, facts }: CheckerContext, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
