@@ -1,5 +1,5 @@
 import { ChildKeyList } from '../../src/admin/child-keys.ts';
-import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/keys.ts';
+import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key-fields.ts';
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';
 import { Payment, PaymentList } from '../../src/admin/payments.ts';

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox';
-import type * as keys from '../../admin/keys.ts';
+import type * as keys from '../../admin/key-fields.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';
 import type { PaymentList } from '../../admin/payments.ts';
