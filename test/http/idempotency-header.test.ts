@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { SURFACES } from '../../src/surface/surfaces.ts';
 import { useSignalbox } from '../support/use.ts';
 
 interface Operation {
@@ -9,14 +10,7 @@ interface Operation {
 
 const box = useSignalbox();
 /** Routes outside `/admin/` that take the header. */
-const OTHERS = [
-  'POST /v1/chat/completions',
-  'POST /v1/embeddings',
-  'POST /v1/messages',
-  'POST /v1/responses',
-  'POST /v1/keys',
-  'DELETE /v1/keys/{id}',
-];
+const OTHERS = [...SURFACES.map(({ path }) => `POST ${path}`), 'POST /v1/keys', 'DELETE /v1/keys/{id}'];
 
 test('chats, embeddings, changes of own keys, and every change below /admin/ but the playground refuse an Idempotency-Key that they cannot read', async () => {
   const document = await (await fetch(`${box.url}/openapi.json`)).json();
