@@ -2,6 +2,7 @@ import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type S
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { HolderTerms } from '../core/people.ts';
+import { snakeCase } from '../core/text.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
@@ -52,8 +53,11 @@ export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
 /** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
 export function checkTerms(grant: KeyGrant, isChild = false): void {
-  const { name, scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
-  checkText('name', name);
+  const { scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
+  for (const term of KEY_TERMS) {
+    const value = grant[term];
+    if (typeof value === 'string') checkText(snakeCase(term), value);
+  }
   if (scopes.length === 0) refuse('scopes', `A key needs at least one scope: ${SCOPES.join(', ')}.`);
   if (scopes.length > 1 && scopes.includes('report')) {
     refuse(
