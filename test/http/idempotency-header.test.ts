@@ -28,8 +28,8 @@ test('chats, embeddings, changes of own keys, and every change below /admin/ but
       headers: { authorization: `Bearer ${box.key}`, 'content-type': 'application/json', 'idempotency-key': 'é' },
       body: JSON.stringify(example?.value ?? {}),
     });
-    const { error } = (await answer.json()) as { error?: { message?: string } };
-    if (error?.message?.includes('Idempotency-Key')) readers.push(`${method} ${path}`);
+    // Each dialect has errors of its own form.
+    if ((await answer.text()).includes('Idempotency-Key')) readers.push(`${method} ${path}`);
   }
   const ofAdmin = changing
     .map(({ method, path }) => `${method} ${path}`)
