@@ -4,10 +4,11 @@ import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { operandsOf } from './cel-contradictions.ts';
 import { budgetViewOf, environmentOf, limitViewOf } from './cel-types.ts';
-import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
+import type { ExpressionChecker } from './expressions.ts';
 import type { BudgetDraft } from './limit-drafts.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
+import { EMPTY_KEY, tryRun } from './trials.ts';
 
 /** A budget or rate limit with its checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedLimit<Draft> {

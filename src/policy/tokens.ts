@@ -3,13 +3,13 @@ import type { Claims, KeySet, TokenIssuer } from '../core/token-issuer.ts';
 import { accessesOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
-import { tryRun } from './expressions.ts';
 import { PLACEHOLDER } from './providers.ts';
 import type { Report } from './report.ts';
 import { ratesOf } from './schema-limits.ts';
 import { TokenIssuerText } from './schema-tokens.ts';
 import { defineList, type SectionContext } from './section-definition.ts';
 import { checkKeySet, draftIssuers, type IssuerDraft } from './token-drafts.ts';
+import { tryRun } from './trials.ts';
 
 /** The section `tokens`. */
 export const TOKENS = defineList({
