@@ -1,13 +1,18 @@
 import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import { snakeCase } from '../core/text.ts';
+import { KEY_TERMS, type KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import { budgetBody } from './terms.ts';
+
+/** Each term with its name in bodies. */
+const BODY_NAMES = KEY_TERMS.map((term) => [term, term === 'holders' ? 'wallets' : snakeCase(term)] as const);
 
 /** The terms of a new key, for the trail. */
 export function termsBody(info: KeyInfo) {
   const { name, scopes, labels, models, limits, budgets, holders, holder, expiresAt, parent, team, user } = info;
-  return {
+  // The tag of a key depends on the order.
+  const body = {
     ...{ name, scopes, labels, models },
     limits: limits && limitsBody(limits),
     budgets: budgets.map(budgetBody),
@@ -16,6 +21,8 @@ export function termsBody(info: KeyInfo) {
     expires_at: isoOrNull(expiresAt),
     ...{ parent, team, user },
   };
+  const others = BODY_NAMES.filter(([, member]) => !(member in body));
+  return { ...body, ...Object.fromEntries(others.map(([term, member]) => [member, info[term]])) };
 }
 
 /** The same with the state that an operator can change. */

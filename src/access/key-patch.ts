@@ -1,38 +1,28 @@
 import { hash } from 'node:crypto';
-import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import type { KeyLimits, Scope } from '../core/caller.ts';
+import type { KeyInfo, KeyTerms } from '../store/keys.ts';
 import { changeableBody } from './key-body.ts';
 import { checkChild } from './line.ts';
 import {
   checkModelBytes,
   checkTerms,
   EXPIRY_MAX_MS,
-  inOrder,
   KeyTermsError,
-  normalizedHolders,
+  NO_LIMITS,
   statedLimits,
+  statedTerms,
 } from './terms.ts';
 
 /** A change of a key's terms: an absent member stays, null removes it. Lists are replaced whole. */
-export interface KeyPatch {
-  readonly name?: string | null;
+export type KeyPatch = {
+  readonly [Term in Exclude<keyof KeyTerms, 'scopes' | 'labels' | 'limits'>]?: KeyTerms[Term] | null;
+} & {
   readonly scopes?: readonly Scope[];
   /** Those that are not named stay; null removes one of them, or all. */
   readonly labels?: Readonly<Record<string, string | null>> | null;
-  /** Null for all models. */
-  readonly models?: readonly string[] | null;
   /** Those that are not named stay; null leaves one of them, or all, to the policy. */
   readonly limits?: Partial<KeyLimits> | null;
-  readonly budgets?: readonly KeyBudget[] | null;
-  /** Null for all holders. */
-  readonly holders?: readonly string[] | null;
-  /** Milliseconds since 1970; null for never. */
-  readonly expiresAt?: number | null;
-  /** An ID. */
-  readonly team?: string | null;
-  /** An ID. */
-  readonly user?: string | null;
-}
+};
 
 /** A change that the keys as they are refuse: one has changed meanwhile, or the last admin key would be lost. For people. */
 export class KeyConflict extends Error {
@@ -54,26 +44,14 @@ const CONFLICTS = {
     'No other key with the scope admin works, so this one must stay. Make another first: keys create --scope admin, or POST /admin/keys.',
 } as const;
 
-const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
-
 /** Applies a change. The result is to be checked by `checkTerms`. */
-export function patched(info: KeyInfo, patch: KeyPatch): KeyInfo {
-  const { name = info.name, models = info.models, budgets = info.budgets, holders = info.holders } = patch;
-  const { scopes = info.scopes, expiresAt = info.expiresAt, team = info.team, user = info.user } = patch;
-  const { labels = {}, limits = {} } = patch;
+export function patched(info: KeyInfo, { labels = {}, limits = {}, ...patch }: KeyPatch): KeyInfo {
   return {
     ...info,
-    ...{ name: name ?? '', scopes: inOrder(scopes), models, budgets: budgets ?? [], expiresAt, team, user },
+    ...statedTerms(patch),
     labels: labels === null ? {} : labelled(info.labels, labels),
-    limits: limits && limited(info.limits ?? NO_LIMITS, limits),
-    holders: holders && normalizedHolders(holders),
+    limits: limits && statedLimits({ ...NO_LIMITS, ...info.limits, ...limits }),
   };
-}
-
-function limited(before: KeyLimits, change: Partial<KeyLimits>): KeyLimits | null {
-  const { requestsPerMinute = before.requestsPerMinute, tokensPerMinute = before.tokensPerMinute } = change;
-  const { concurrentStreams = before.concurrentStreams } = change;
-  return statedLimits({ requestsPerMinute, tokensPerMinute, concurrentStreams });
 }
 
 function labelled(before: KeyInfo['labels'], change: Readonly<Record<string, string | null>>): Record<string, string> {

@@ -1,7 +1,7 @@
 import { FULL_SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { inBatches } from '../store/batches.ts';
-import type { KeyInfo, KeyPageQuery, KeyRow } from '../store/keys.ts';
+import { type KeyInfo, type KeyPageQuery, type KeyRow, NO_KEY_TERMS } from '../store/keys.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import {
   type Actor,
@@ -24,12 +24,11 @@ import {
   checkTerms,
   checkText,
   HOLDER_LIMITS,
-  inOrder,
   type KeyGrant,
   KeyTermsError,
   noMember,
-  normalizedHolders,
   OVERLAP_MAX_MS,
+  statedTerms,
   tooManyKeys,
   tooManyOfUser,
   USER_LIMITS,
@@ -343,24 +342,11 @@ class StoredKeys extends KeyCopy {
     if (!parts) throw new Error('a key was made that cannot be read');
     checkTerms(grant, place !== null);
     checkModelBytes('key', grant.models ?? null);
-    const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
-    const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();
-    const terms = {
-      name,
-      scopes: inOrder(scopes),
-      labels,
-      models,
-      limits,
-      budgets,
-      holders,
-      holder,
-      createdAt: time,
-      expiresAt,
-    };
+    const terms = { ...NO_KEY_TERMS, ...statedTerms(grant) };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const { team = null, user = null } = grant;
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: place?.parent ?? null, team, user };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, holder, createdAt: time, parent: place?.parent ?? null };
+    const { team, user } = info;
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, people, trail } = this.store;
     const member = team === null && user === null ? [] : [people.requireMembership({ team, user })];

@@ -3,27 +3,23 @@ import { DAY_MS } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { HolderTerms } from '../core/people.ts';
+import { snakeCase } from '../core/text.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
-import type { UserKeyCounts } from '../store/keys.ts';
+import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
-export interface KeyGrant {
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly labels?: Readonly<Record<string, string>>;
-  /** IDs of the models that it may use; null or absent for all. */
-  readonly models?: readonly string[] | null;
-  /** Milliseconds since 1970; null or absent for never. */
-  readonly expiresAt?: number | null;
-  /** Rate limits; null or absent for those of the policy. */
-  readonly limits?: KeyLimits | null;
-  /** Spending limits, beside the budgets of the policy. */
-  readonly budgets?: readonly KeyBudget[];
-  /** Holders that requests with it may name, by their addresses; null or absent for all. */
-  readonly holders?: readonly string[] | null;
-  /** ID of its team; null or absent for none. The key of a user is of the user's team. */
-  readonly team?: string | null;
-  /** ID of its user; null or absent for none. */
-  readonly user?: string | null;
+/** What the maker of a key states; `NO_KEY_TERMS` has the rest. */
+export type KeyGrant = Pick<KeyTerms, 'name' | 'scopes'> & Partial<KeyTerms>;
+
+/** Terms as a key has them, of those that are stated: null takes a term away. */
+export function statedTerms(stated: { readonly [Term in keyof KeyTerms]?: KeyTerms[Term] | null }): Partial<KeyTerms> {
+  const names = KEY_TERMS.filter((term) => stated[term] !== undefined);
+  const terms: Partial<KeyTerms> = Object.fromEntries(names.map((term) => [term, stated[term] ?? NO_KEY_TERMS[term]]));
+  const { scopes, holders } = terms;
+  return {
+    ...terms,
+    ...(scopes && { scopes: inOrder(scopes) }),
+    ...(holders && { holders: normalizedHolders(holders) }),
+  };
 }
 
 /** Terms that a key cannot have. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
@@ -57,8 +53,11 @@ export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
 /** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
 export function checkTerms(grant: KeyGrant, isChild = false): void {
-  const { name, scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
-  checkText('name', name);
+  const { scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
+  for (const term of KEY_TERMS) {
+    const value = grant[term];
+    if (typeof value === 'string') checkText(snakeCase(term), value);
+  }
   if (scopes.length === 0) refuse('scopes', `A key needs at least one scope: ${SCOPES.join(', ')}.`);
   if (scopes.length > 1 && scopes.includes('report')) {
     refuse(
@@ -205,7 +204,10 @@ function atMost(param: string, what: string, size: number, most: number, unit: s
 }
 
 /** Scopes as they are kept: each once. */
-export const inOrder = (scopes: readonly Scope[]): Scope[] => SCOPES.filter((scope) => scopes.includes(scope));
+const inOrder = (scopes: readonly Scope[]): Scope[] => SCOPES.filter((scope) => scopes.includes(scope));
+
+/** Limits that are all left to the policy. */
+export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 
 /** Limits of a key as they are kept: null where none is stated. */
 export const statedLimits = (limits: KeyLimits): KeyLimits | null =>

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, LIMIT_MAX, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
+import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
-import type { BudgetUse, KeyBudget, KeyLimits } from '../core/caller.ts';
+import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { HolderTerms, MemberTerms } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -191,9 +191,6 @@ export const userTerms = {
     none: 'as each member',
   }),
 };
-
-/** Limits that are all left to the policy. */
-export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 
 /** The terms of a user with a change. */
 export const patchedTerms = (before: MemberTerms, { models, limits = {}, budgets }: TermsPatch): MemberTerms => ({

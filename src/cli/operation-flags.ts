@@ -23,6 +23,7 @@ export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [
   for (const [name, whole] of Object.entries(input?.properties ?? {}) as [string, TSchema][]) {
     const field = withoutNull(whole);
     const form = { ...commandOf(field), ...commandOf(whole) };
+    if (form.isWithoutFlag) continue;
     const isMany = field.type === 'array' || isMap(field);
     if (field.type === 'object' && field.properties) {
       yield* flagsOf(field, [...path, name], form.flag ? `${prefix}${form.flag}-` : prefix);

@@ -19,3 +19,6 @@ export function wrapped(text: string, width: number): string[] {
   }
   return lines;
 }
+
+/** A name in camel case as databases and bodies have it: `expires_at` for `expiresAt`. */
+export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,6 +1,7 @@
 import { type KeyState, keyStateOf } from '../access/key-entry.ts';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { isEmpty } from '../core/object.ts';
 import type { KeyInfo, KeyPageQuery } from '../store/keys.ts';
 import type { KeyAdmin } from './keys.ts';
 import { type Page, pageOf } from './pages.ts';
@@ -11,13 +12,10 @@ import { checkAction, type Reach } from './roles.ts';
 /** Selects keys; null admits all. */
 export interface KeyQuery {
   readonly state: KeyState | null;
-  readonly name: string | null;
   /** A part of the name or the ID, in any case. */
   readonly search: string | null;
-  /** IDs. */
-  readonly team: string | null;
-  readonly user: string | null;
-  readonly parent: string | null;
+  /** Members that a key must have. Of team, user and parent the IDs. */
+  readonly members: Partial<KeyInfo>;
   /** True selects keys with a list of models of their own, false keys without one. */
   readonly hasModels: boolean | null;
   /** Labels that a key must have. */
@@ -29,8 +27,10 @@ export interface KeyQuery {
 }
 
 /** Whether a query looks through keys one by one, with no index that finds them. */
-export const isSearch = ({ name, search, hasModels, labels }: KeyQuery): boolean =>
-  name !== null || hasModels !== null || search !== null || Object.keys(labels).length > 0;
+export function isSearch({ members, search, hasModels, labels }: KeyQuery): boolean {
+  const { team: _, user: __, parent: ___, ...others } = members;
+  return !isEmpty(others) || hasModels !== null || search !== null || !isEmpty(labels);
+}
 
 /**
  * Returns a page of the keys that a principal may see, the oldest first.
@@ -58,10 +58,11 @@ export async function pageOfKeys<Body>(
 }
 
 /** The owner by whom the keys are read; null for all. Its keys may be more than those that are wanted. */
-function ownerIn({ user, parent, team }: KeyQuery, reach: Reach, caller: Caller): KeyPageQuery['of'] {
-  if (user !== null) return { member: 'user', id: user };
-  if (parent !== null) return { member: 'parent', id: parent };
-  if (team !== null) return { member: 'team', id: team };
+function ownerIn({ members }: KeyQuery, reach: Reach, caller: Caller): KeyPageQuery['of'] {
+  for (const member of ['user', 'parent', 'team'] as const) {
+    const id = members[member];
+    if (id != null) return { member, id };
+  }
   if (reach === 'all') return null;
   // The keys of a user are of its team.
   if (reach === 'team' && caller.team !== undefined) return { member: 'team', id: caller.team };
@@ -72,10 +73,9 @@ async function* those<Row>(rows: AsyncIterable<Row>, isWanted: (row: Row) => boo
   for await (const row of rows) if (isWanted(row)) yield row;
 }
 
-function matches(info: KeyInfo, { state, labels, search, hasModels, ...wanted }: KeyQuery, now: number): boolean {
-  const members = (['name', 'team', 'user', 'parent'] as const).filter((member) => wanted[member] !== null);
+function matches(info: KeyInfo, { state, labels, search, hasModels, members }: KeyQuery, now: number): boolean {
   return (
-    members.every((member) => info[member] === wanted[member]) &&
+    Object.entries(members).every(([member, value]) => info[member as keyof KeyInfo] === value) &&
     (search === null || `${info.name}\n${info.id}`.toLowerCase().includes(search.toLowerCase())) &&
     (hasModels === null || (info.models !== null) === hasModels) &&
     (state === null || keyStateOf(info.inForce ?? info, now) === state) &&

@@ -4,24 +4,44 @@ import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
-import { AlertMembers, AlertRuleText, TRIGGER_KEYS, type TriggerName, WebhookText } from './schema-alerts.ts';
+import {
+  AlertMembers,
+  AlertRuleText,
+  AlertsText,
+  TRIGGER_KEYS,
+  type TriggerName,
+  WebhookText,
+} from './schema-alerts.ts';
 import { ITEM_NAME } from './schema-parts.ts';
-import { type CheckContext, sectionSubject } from './sections.ts';
+import { BY_KEY, type DraftContext, defineSection } from './section-definition.ts';
+import { sectionSubject } from './sections.ts';
 import { type Entry, entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 const KEYS_OF = Object.entries(TRIGGER_KEYS);
 const NAME = new RegExp(ITEM_NAME.pattern);
 
-/** Checks the section `alerts`, before the environment. @param budgets the names of the policy's budgets */
-export function draftAlerts(context: CheckContext, budgets: readonly string[]): AlertPolicy {
-  const { report } = context;
+/** The section `alerts`. */
+export const ALERTS = defineSection({
+  text: AlertsText,
+  guard: BY_KEY,
+  page: ['Run', '../operate/alerts.md'],
+  draft: draftAlerts,
+  *compile(alerts, { env, report }): Generator<undefined, AlertPolicy> {
+    yield;
+    reviewWebhooks(alerts, env, report);
+    return alerts;
+  },
+});
+
+function draftAlerts(context: DraftContext): AlertPolicy {
+  const { report, budgetNames } = context;
   const subject = sectionSubject('alerts', context);
   const { tree } = subject;
   checkValue(AlertMembers, subject, report);
   const stated = valueAt(tree, 'webhooks');
   const entries = stated?.kind === 'map' ? stated.entries : [];
   const webhooks = entries.flatMap((entry) => webhookOf(entry, report) ?? []);
-  const names: RuleNames = { webhooks: new Set(entries.map(({ key }) => key)), budgets: new Set(budgets) };
+  const names: RuleNames = { webhooks: new Set(entries.map(({ key }) => key)), budgets: new Set(budgetNames) };
   const places = new Map<string, SourceSpan>();
   const list = valueAt(tree, 'rules');
   const items = list?.kind === 'list' ? list.items : [];
@@ -138,7 +158,7 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
 const SECRET_MIN = 16;
 
 /** Reports variables of webhooks that are not set, or hold what is of no use. Messages never show a value. */
-export function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Report): void {
+function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Report): void {
   for (const { name, place, urlEnv, secretEnv } of webhooks) {
     const [url, secret] = [urlEnv, secretEnv].map((variable) => variable && env.get(variable)?.trim());
     const unset = [...(url ? [] : [urlEnv]), ...(secretEnv && !secret ? [secretEnv] : [])];

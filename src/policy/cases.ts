@@ -5,7 +5,7 @@ import { validPartsOf } from './check.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { checkExcluded } from './key-rules.ts';
 import { Report } from './report.ts';
-import { type CaseText, ExpectText, GivenText } from './schema-case.ts';
+import { CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
 import { alternativesIn } from './slip-hints.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
@@ -33,7 +33,7 @@ interface Names {
 
 /** Checks the cases of the policy, and that every name in them exists. `operate/policy/rehearse.ts` runs them. */
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
-  return checkList('cases', context).flatMap((named) => {
+  return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
     checkNames(named, data ?? readNames(named), names, context.report);
     if (!data) return [];

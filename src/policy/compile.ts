@@ -5,7 +5,6 @@ import { OPERATIONS } from '../core/operation.ts';
 import type { TeamNames } from '../core/people.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, Model, PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { reviewWebhooks } from './alerts.ts';
 import { compileAliases } from './aliases.ts';
 import {
   type Availability,
@@ -21,8 +20,9 @@ import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { dependsOnIntent } from './intent.ts';
+import { compileSections } from './language.ts';
 import { checkLedgerState } from './ledger-state.ts';
-import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
+import { checkLimit, compileBudget } from './limits.ts';
 import type { KnownLabels } from './misspelt-values.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { reviewTeams } from './people.ts';
@@ -31,11 +31,9 @@ import { cachedTokensMin, compileProvider, type Environment } from './providers.
 import { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
-import { compileSignIn } from './sign-in.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
 import { reviewReplacedTeams } from './team-renames.ts';
-import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
 import type { PublicFigures } from './wildcard-names.ts';
@@ -143,15 +141,12 @@ function* compile(
   yield;
   const check = createChecker(parsed, { labels: labels ?? NO_LABELS, teams, facts }, report);
   const programs = yield* checkRules(parsed, check, report);
-  const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
-  const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
+  const budgets = yield* inSteps(parsed.budgets, (one) => checkLimit(one, 'budget', check, report));
+  const own = yield* compileSections(parsed.own, { check, env, report });
   yield* inSteps(parsed.sentNames, (one) => check.sent(one));
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
-  const signIn = compileSignIn(parsed.signIn, check, env, report);
-  const tokens = compileIssuers(parsed.tokens, { check, env, report });
-  reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (teams) reviewTeams(parsed.people, teams, report);
   if (started) reviewStart(parsed, started, report);
@@ -192,14 +187,12 @@ function* compile(
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
+    ...own,
     explore: parsed.explore,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
-    rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
-    signIn,
-    tokens,
     teamIds: check.teams.ids,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
@@ -211,17 +204,17 @@ const NO_LABELS: KnownLabels = new Map();
 const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 /** The parts of a snapshot that are made of expressions and plugins. */
-interface SnapshotParts
-  extends Pick<
-    PolicySnapshot,
-    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'explore' | 'signIn' | 'wildcards' | 'teamIds'
-  > {
-  readonly rules: CompiledRules;
-  readonly selectors: readonly Selector[];
-}
+type SnapshotParts = OwnParts &
+  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'teamIds'> & {
+    readonly rules: CompiledRules;
+    readonly selectors: readonly Selector[];
+  };
+
+/** The sections that have a definition of their own. */
+type OwnParts = ReturnType<typeof compileSections> extends Generator<undefined, infer Parts> ? Parts : never;
 
 function assembleSnapshot(
-  { tasks, cases, payments, alerts, people, publicUrl, ...parsed }: ParsedPolicy,
+  { tasks, cases, people, publicUrl, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -250,12 +243,10 @@ function assembleSnapshot(
     preferences,
     countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
-    payments,
     publicUrl,
     organization: people.organization,
     teams: people.teams.map(({ place: _, ...team }) => team),
     teamPlaces: new Map(people.teams.map(({ name, place }) => [name, place])),
-    alerts,
     cases,
     leftOut,
   };

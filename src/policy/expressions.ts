@@ -1,9 +1,4 @@
-import type { BudgetScope } from '../core/budget.ts';
-import { NO_GROUPS } from '../core/holder.ts';
 import type { TeamNames } from '../core/people.ts';
-import type { LimitScope } from '../core/rate-limit.ts';
-import type { RuleScope } from '../core/rules.ts';
-import { messageOf } from '../core/thrown.ts';
 import type { SentName } from './cases.ts';
 import {
   type CheckedExpression,
@@ -20,10 +15,11 @@ import { costlyPart, EXPRESSION_STEPS_MAX } from './cel-steps.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
 import { reviewClaims } from './claim-membership.ts';
 import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValues } from './misspelt-values.ts';
-import type { ParsedPolicy } from './parsed.ts';
+import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 import { createTeamChecker } from './team-names.ts';
+import { EMPTY_KEY, EMPTY_REQUEST, tryRun } from './trials.ts';
 import { type PublicFigures, wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
@@ -37,7 +33,7 @@ interface CheckerContext {
 }
 
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export function createChecker(parsed: ParsedPolicy, { labels, teams: known, facts }: CheckerContext, report: Report) {
+export function createChecker(parsed: NamedParts, { labels, teams: known, facts }: CheckerContext, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
@@ -124,38 +120,6 @@ function isAffordable(program: CheckedExpression<unknown>, kind: CelKind, report
   return false;
 }
 
-/** A request without optional fields. Conditions must not fail on it. */
-export const EMPTY_REQUEST: RuleScope = {
-  request: {
-    operation: 'chat',
-    model: 'auto',
-    task: 'general',
-    difficulty: 'usual',
-    input_tokens: 0,
-    max_tokens: 0,
-    stream: false,
-    tools: false,
-    images: 0,
-    output_tokens: 0,
-    needs: [],
-    languages: [],
-    natural_language: '',
-    budget_limit: 0,
-    user: '',
-    metadata: new Map(),
-  },
-  key: { id: '', labels: new Map() },
-  ...NO_GROUPS,
-  time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
-};
-
-/** A key without labels, team and user, for budgets and rate limits. */
-export const EMPTY_KEY: BudgetScope & LimitScope = {
-  request: { model: 'auto' },
-  key: { id: 'k', labels: new Map() },
-  ...NO_GROUPS,
-};
-
 const OF_KEYS = 'key.labels.level != "" && double(key.labels.level) > 3.0';
 const CONDITIONS = {
   when: {
@@ -182,17 +146,4 @@ function checkCondition(program: Program, { owner, nothing, toAskFirst }: Condit
   report.add('when-can-fail', program.placeOf(program.ast), `\`${path}\` fails for some requests: ${failure}`, {
     hint: `test first that the value exists: \`${toAskFirst}\``,
   });
-}
-
-/** The value of an expression, or the reason of its failure, on one line. */
-export function tryRun<Value>(
-  program: { run(view: ConditionKind['nothing']): Value },
-  view: ConditionKind['nothing'],
-): { readonly value?: Value; readonly failure?: string } {
-  try {
-    return { value: program.run(view) };
-  } catch (error) {
-    const [failure = ''] = messageOf(error).split('\n', 1);
-    return { failure };
-  }
 }

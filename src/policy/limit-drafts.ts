@@ -2,40 +2,14 @@ import { type AddressRange, addressText, isWithin, parseRange, startOf } from '.
 import type { Microcredits } from '../core/credits.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { checkNeeded } from './key-rules.ts';
 import type { Report } from './report.ts';
-import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
+import { eachOf, expressionAt } from './rule-drafts.ts';
 import type { GatewayText } from './schema.ts';
 import { BudgetText } from './schema-budgets.ts';
-import { RateLimitText, ratesOf } from './schema-limits.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 import { microcreditsAt } from './usd.ts';
-
-/** A rate limit whose expressions are not checked yet. */
-export type RateLimitDraft = ReturnType<typeof draftRateLimits>[number];
-
-/** Checks the rate limits of the policy. */
-export function draftRateLimits(context: CheckContext) {
-  return checkList('rate_limits', context).map((named) => {
-    const { name, tree, data } = named;
-    const place = placeAt(tree, 'name');
-    const stated = data ?? validPartsOf(RateLimitText, tree);
-    if (data) checkNeeded(RateLimitText, { ...named, place }, context.report);
-    const each = eachOf(named);
-    // `address` is not an expression and stands alone.
-    const divides = each?.text.trim() === 'address' ? ('address' as const) : each;
-    return { name, place, match: expressionAt(named, 'match'), each: divides, figures: ratesOf(stated) };
-  });
-}
-
-/** `key` is short for `key.id`, and so are `team` and `user`. */
-function eachOf(named: NamedItem<unknown>): ExpressionDraft | null {
-  const each = expressionAt(named, 'each');
-  const owner = each?.text.trim();
-  return each && (owner === 'key' || owner === 'team' || owner === 'user') ? { ...each, text: `${owner}.id` } : each;
-}
 
 /** The addresses of trusted proxies. `tree` is the section `gateway`. */
 export const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>
@@ -83,7 +57,7 @@ export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
 
 /** Checks the budgets of the policy. `zone` is the default time zone. */
 export function draftBudgets(context: CheckContext, zone: string) {
-  return checkList('budgets', context).map((named) => {
+  return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
     const stated = data ?? validPartsOf(BudgetText, tree);
     const { window = 'total', time_zone: timeZone = zone, on_exhausted: onExhausted = 'cap', alert_at = [] } = stated;

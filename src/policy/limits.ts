@@ -1,14 +1,14 @@
 import { serialize } from '@marcbachmann/cel-js';
 import type { Budget, BudgetScope } from '../core/budget.ts';
-import type { RateLimit } from '../core/rate-limit.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { operandsOf } from './cel-contradictions.ts';
 import { budgetViewOf, environmentOf, limitViewOf } from './cel-types.ts';
-import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
-import type { BudgetDraft, RateLimitDraft } from './limit-drafts.ts';
+import type { ExpressionChecker } from './expressions.ts';
+import type { BudgetDraft } from './limit-drafts.ts';
 import type { Report } from './report.ts';
-import { inSteps } from './steps.ts';
+import type { ExpressionDraft } from './rule-drafts.ts';
+import { EMPTY_KEY, tryRun } from './trials.ts';
 
 /** A budget or rate limit with its checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedLimit<Draft> {
@@ -17,20 +17,24 @@ export interface CheckedLimit<Draft> {
   readonly each: TextProgram | null;
 }
 
-/** Checks the expressions of every budget or rate limit. */
-export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
-  drafts: readonly Draft[],
+/** The expressions of a budget or rate limit, and the words that stand for an `each`. */
+interface LimitDraft {
+  readonly match: ExpressionDraft | null;
+  readonly each: ExpressionDraft | string | null;
+}
+
+/** Checks the expressions of a budget or rate limit. */
+export function checkLimit<Draft extends LimitDraft>(
+  draft: Draft,
   kind: 'budget' | 'limit',
   check: ExpressionChecker,
   report: Report,
-): Generator<undefined, readonly CheckedLimit<Draft>[]> {
-  return yield* inSteps(drafts, (draft) => {
-    const match = check.condition(draft.match, kind);
-    const each = typeof draft.each === 'string' ? null : check.each(draft.each, kind);
-    // A wrong `match` does not tell which keys `each` runs for.
-    if (each && (match || !draft.match)) reviewEach({ each, match, kind }, report);
-    return { draft, match, each };
-  });
+): CheckedLimit<Draft> {
+  const match = check.condition(draft.match, kind);
+  const each = typeof draft.each === 'string' ? null : check.each(draft.each, kind);
+  // A wrong `match` does not tell which keys `each` runs for.
+  if (each && (match || !draft.match)) reviewEach({ each, match, kind }, report);
+  return { draft, match, each };
 }
 
 export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each }: CheckedLimit<BudgetDraft>): Budget {
@@ -58,12 +62,6 @@ const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each' | '
   match: (scope) => !!scope.request.session && (matches === null || matches(scope)),
   // A key's ID has no slash, so no name reaches the window of another key.
   each: ({ request, key }) => `${key.id}/${request.session}`,
-});
-
-export const compileRateLimit = ({ draft, match, each }: CheckedLimit<RateLimitDraft>): RateLimit => ({
-  ...draft,
-  match: match && ((scope) => match.run(limitViewOf(scope))),
-  each: draft.each === 'address' ? 'address' : each && ((scope) => each.run(limitViewOf(scope))),
 });
 
 const VIEWS = { budget: budgetViewOf, limit: limitViewOf } as const;

@@ -1,14 +1,11 @@
+import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { SECTIONS, type SectionName } from './language.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import { LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
 import type { Report } from './report.ts';
-import { SECTIONS } from './schema.ts';
+import { isEmpty, reportWrongKind, type Sections } from './sections.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
-import { dashHint } from './value-hints.ts';
-
-export type SectionName = keyof typeof SECTIONS;
-/** Section → its value, joined over all files, and the place of its name. */
-export type Sections = ReadonlyMap<SectionName, Entry>;
 
 const NAMES = Object.keys(SECTIONS);
 
@@ -83,7 +80,8 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
   const wanted = kindOf(section);
   if (first.kind !== second.kind && wanted !== 'scalar') {
     const isFirst = first.kind === wanted;
-    reportWrongKind(section, isFirst ? second : first, report);
+    const { items = null }: TSchema = SECTIONS[section];
+    reportWrongKind(section, items, isFirst ? second : first, report);
     return isFirst ? first : second;
   }
   // Names of lists are compared where the lists are checked.
@@ -97,24 +95,7 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
   return { ...first, entries: [...first.entries, ...fresh] };
 }
 
-/** Whether a section is empty, for example because all its entries are comments. */
-export function isEmpty(tree: Tree): boolean {
-  return tree.kind === 'scalar' && tree.value === null;
-}
-
 function kindOf(section: SectionName): Tree['kind'] {
   const { type } = SECTIONS[section];
   return type === 'array' ? 'list' : type === 'object' ? 'map' : 'scalar';
-}
-
-/** Reports a section that must be a list or a map and is not. */
-export function reportWrongKind(section: SectionName, tree: Tree, report: Report): void {
-  const { place } = tree;
-  const isList = kindOf(section) === 'list';
-  const { items } = SECTIONS[section];
-  const dashed = `begin each item with \`- ${items?.properties?.name ? 'name: …' : ''}\``;
-  const hint = isList
-    ? (tree.kind === 'map' && dashHint(items, tree)) || dashed
-    : 'write `name:` on a line, and its keys indented below it';
-  report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
 }

@@ -6,7 +6,7 @@ import { USER_IN_BUDGETS } from './cel-fields.ts';
 import { comparedTexts } from './cel-references.ts';
 import type { CelKind } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import type { ParsedPolicy } from './parsed.ts';
+import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
 import { servable } from './wildcards.ts';
 
@@ -17,7 +17,7 @@ export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
  * The values that rules can compare with, as far as they are known.
  * @param labels of the existing keys; those of the policy's cases are added.
  */
-export function knownValues(parsed: ParsedPolicy, labels: KnownLabels) {
+export function knownValues(parsed: NamedParts, labels: KnownLabels) {
   const models = servable(parsed);
   const all: Map<string, Set<string>> = new Map([...labels].map(([name, values]) => [name, new Set(values)]));
   for (const { given } of parsed.cases)

@@ -1,7 +1,5 @@
-import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import { draftAlerts } from './alerts.ts';
 import { draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
@@ -9,18 +7,18 @@ import { checkValue } from './check.ts';
 import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { draftSections, readValues, SECTIONS } from './language.ts';
 import { draftLearning } from './learning.ts';
-import { draftBudgets, draftRateLimits, readProxies, readSocketBytes } from './limit-drafts.ts';
+import { draftBudgets, readProxies, readSocketBytes } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
-import { draftPayments } from './payments.ts';
 import { draftPeople } from './people.ts';
 import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
 import { draftConstraints, draftPreferences } from './rule-drafts.ts';
-import { GatewayText, ProviderText, SECTIONS } from './schema.ts';
+import { GatewayText, ProviderText } from './schema.ts';
 import { findSecrets } from './secrets.ts';
 import {
   type CheckContext,
@@ -31,12 +29,11 @@ import {
   statedSubject,
 } from './sections.ts';
 import { draftSelectors } from './selectors.ts';
-import { draftSignIn, readPublicUrl } from './sign-in.ts';
+import { readPublicUrl } from './sign-in.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
-import { draftIssuers } from './token-drafts.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
-import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
+import { LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { wildcardNames } from './wildcard-names.ts';
 import { draftWildcards } from './wildcards.ts';
 
@@ -81,7 +78,8 @@ function checkSections(context: CheckContext) {
   const { sections, start } = context;
   const version = readVersion(context);
   const { credit, usdPerCredit } = readCredits(context);
-  const settings = readSettings(context, version, usdPerCredit);
+  const values = readValues(version, context);
+  const settings = readSettings(context, version, values, usdPerCredit);
   const tasks = compileTasks(context, version);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
@@ -89,7 +87,7 @@ function checkSections(context: CheckContext) {
   const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
-  const medianProviders = readValue('unstated_latency', version, context) === 'median' ? hosted : null;
+  const medianProviders = values.unstatedLatency === 'median' ? hosted : null;
   const servesAny = providers.some(({ data }) => data?.serves !== undefined);
   const modelContext = { ...context, usdPerCredit, needsKey, medianProviders, taskIndex, servesAny };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
@@ -140,19 +138,13 @@ function checkSections(context: CheckContext) {
     constraints,
     preferences,
     people: draftPeople(context, zone, { ids, starts: wildcards.map(({ pattern }) => pattern.slice(0, -1)) }),
-    alerts: draftAlerts(
-      context,
-      budgets.map(({ name }) => name),
-    ),
     budgets,
-    rateLimits: draftRateLimits(context),
+    own: draftSections({ ...context, usdPerCredit, publicUrl, budgetNames: budgets.map(({ name }) => name) }),
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
     explore: draftLearning(context),
-    payments: draftPayments(context, usdPerCredit, publicUrl),
-    ...draftSignIn(context, publicUrl),
-    tokens: draftIssuers(context),
+    publicUrl,
     cases: draftCases(context, names),
     /** The names that cases send as `model`. They are checked where public figures are at hand. */
     sentNames: names.sent,
@@ -174,7 +166,7 @@ const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
 function readCredits(context: CheckContext) {
   const { tree } = sectionSubject('credits', context);
-  const checked = checkSection('credits', context);
+  const checked = checkSection('credits', SECTIONS.credits, context);
   const stated = valueAt(tree, 'usd_per_credit');
   const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', context.report) : USD_PER_CREDIT;
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
@@ -184,33 +176,30 @@ function readCredits(context: CheckContext) {
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 
-function readSettings(context: CheckContext, version: LanguageVersion, credit: Decimal) {
+function readSettings(
+  context: CheckContext,
+  version: LanguageVersion,
+  { hardQualityFactor, unstatedLanguages, aliasPatterns, unstatedLatency: _, ...values }: ReturnType<typeof readValues>,
+  credit: Decimal,
+) {
   const usdPerCredit = toNumber(credit);
   const gateway = readGateway(context, version);
   const defaultWeights = readWeights(context);
-  const reference = checkSection('reference_price', context);
-  const answerWorth = readValue('answer_worth', version, context);
-  const hardFactor = readValue('hard_quality_factor', version, context);
-  const answerLength = readValue('answer_length', version, context);
-  const languageWorth = readValue('language_worth', version, context);
-  const unstatedLanguages = readValue('unstated_languages', version, context);
-  const aliasPatterns = readValue('alias_patterns', version, context);
-  const records = checkSection('records', context);
-  const ledger = checkSection('ledger', context);
-  const metrics = checkSection('metrics', context);
-  const console = checkSection('console', context);
+  const reference = checkSection('reference_price', SECTIONS.reference_price, context);
+  const records = checkSection('records', SECTIONS.records, context);
+  const ledger = checkSection('ledger', SECTIONS.ledger, context);
+  const metrics = checkSection('metrics', SECTIONS.metrics, context);
+  const console = checkSection('console', SECTIONS.console, context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics || !console) return null;
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
+    ...values,
     ledger: camelKeys(ledger),
     gateway,
     defaultWeights,
     referencePrice,
-    answerWorth,
-    hardQualityFactor: hardFactor === 'none' ? null : hardFactor,
-    answerLength,
-    languageWorth,
+    hardQualityFactor: hardQualityFactor === 'none' ? null : hardQualityFactor,
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     patternsCoverKnown: aliasPatterns === 'all_names',
@@ -231,7 +220,7 @@ function readMeteredLabel(label: string | null, context: CheckContext) {
 }
 
 function readGateway(context: CheckContext, version: LanguageVersion): GatewayPolicy | null {
-  const text = checkSection('gateway', context, version);
+  const text = checkSection('gateway', GatewayText, context, version);
   if (!text) return null;
   const { tree } = sectionSubject('gateway', context);
   checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);
@@ -248,7 +237,7 @@ function readGateway(context: CheckContext, version: LanguageVersion): GatewayPo
 }
 
 function readWeights(context: CheckContext) {
-  const text = checkSection('default_weights', context);
+  const text = checkSection('default_weights', SECTIONS.default_weights, context);
   if (text?.cost === 0 && text.quality === 0) {
     const { place } = sectionSubject('default_weights', context);
     context.report.add('out-of-range', place, 'the weights cannot both be 0', {
@@ -256,21 +245,6 @@ function readWeights(context: CheckContext) {
     });
   }
   return text;
-}
-
-type SingleValue =
-  | ('alias_patterns' | 'answer_length' | 'answer_worth' | 'hard_quality_factor' | 'language_worth')
-  | ('unstated_latency' | 'unstated_languages');
-
-/** The value of a section that is one value; its default in this version if it is left out or wrong. */
-function readValue<Name extends SingleValue>(
-  name: Name,
-  version: LanguageVersion,
-  { sections, report }: CheckContext,
-): Static<(typeof SECTIONS)[Name]> {
-  const fallback: Static<(typeof SECTIONS)[Name]> = inVersion(SECTIONS[name], version).default;
-  const subject = statedSubject(name, sections);
-  return (subject && checkValue(SECTIONS[name], subject, report)) ?? fallback;
 }
 
 /** The ID of the baseline; null for none. The model need not be available here. */

@@ -4,25 +4,31 @@ import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
 import { validPartsOf } from './check.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
-import { PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
-import { type CheckContext, checkSection, emptyMap, sectionSubject } from './sections.ts';
+import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
+import { type DraftContext, defineSection } from './section-definition.ts';
+import { checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
 
 const PATH = 'payments.x402';
 
-/**
- * Drafts the payment policy. The whole section is checked even if it is off. Null if it is off or wrong. The payments room
- * checks whether the variables that it names are set.
- */
-export function draftPayments(
-  context: CheckContext,
-  usdPerCredit: Decimal,
-  publicUrl: string | null,
-): PaymentPolicy | null {
-  const { report } = context;
+/** The section `payments`. The payments room checks whether the variables that it names are set. */
+export const PAYMENTS = defineSection({
+  text: PaymentsText,
+  guard: 'it decides who is paid, and by which service',
+  page: ['Spend', '../spend/accepting-payments.md'],
+  draft: draftPayments,
+  *compile(payments): Generator<undefined, PaymentPolicy | null> {
+    yield;
+    return payments;
+  },
+});
+
+/** The whole section is checked even if it is off. Null if it is off or wrong. */
+function draftPayments(context: DraftContext): PaymentPolicy | null {
+  const { report, usdPerCredit, publicUrl } = context;
   const section = sectionSubject('payments', context).tree;
-  const text = checkSection('payments', context)?.x402 ?? null;
+  const text = checkSection('payments', PaymentsText, context)?.x402 ?? null;
   const entry = entryOf(section, 'x402');
   if (!entry) return null;
   const { value: tree, place } = entry;

@@ -10,7 +10,7 @@ import {
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { ratesOf } from './schema-limits.ts';
-import type { OrganizationText } from './schema-people.ts';
+import { OrganizationText, TeamText } from './schema-people.ts';
 import { type CheckContext, checkList, checkSection, sectionSubject } from './sections.ts';
 import { checkFormerNames } from './team-renames.ts';
 import { checkTimeZone } from './time-zone.ts';
@@ -45,9 +45,9 @@ export interface PeopleDraft {
 /** Checks the sections `organization` and `teams`. Of a team that is wrong, nothing is read. */
 export function draftPeople(context: CheckContext, zone: string, models: ModelNames): PeopleDraft {
   const terms: TermsContext = { report: context.report, zone, models };
-  const organization = checkSection('organization', context);
+  const organization = checkSection('organization', OrganizationText, context);
   const { tree } = sectionSubject('organization', context);
-  const items = checkList('teams', context);
+  const items = checkList('teams', TeamText, context);
   checkFormerNames(items, context.report);
   return {
     organization: organization ? groupOf(organization, tree, 'organization', terms) : NO_GROUP_TERMS,

@@ -17,7 +17,7 @@ const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-
 /** Checks the form of the listed plugins. `plugin-host` loads them. */
 export function draftPlugins(context: CheckContext) {
   const first = new Map<string, SourceSpan>();
-  return itemsOf('plugins', context).flatMap((tree, at) => {
+  return itemsOf('plugins', PluginText, context).flatMap((tree, at) => {
     const subject = { path: `plugins[${at}]`, tree, place: tree.place };
     const specifier = checkValue(PluginText, subject, context.report);
     if (specifier === null) return [];

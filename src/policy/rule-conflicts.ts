@@ -3,10 +3,10 @@ import { accessesOf, literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { findContradiction } from './cel-contradictions.ts';
 import { viewOf } from './cel-types.ts';
-import { EMPTY_REQUEST, tryRun } from './expressions.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { type RequestSpace, type SharedRequest, sharedRequest } from './shared-request.ts';
+import { EMPTY_REQUEST, tryRun } from './trials.ts';
 
 /** Pairs that one load lists at most. */
 const CONFLICTS_MAX = 20;

@@ -1,5 +1,5 @@
 import { checkNeeded } from './key-rules.ts';
-import { ConstraintText } from './schema-rules.ts';
+import { ConstraintText, PreferenceText } from './schema-rules.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
@@ -16,7 +16,7 @@ export type PreferenceDraft = ReturnType<typeof draftPreferences>[number];
 
 /** Checks the constraints of the policy, without their expressions. */
 export function draftConstraints(context: CheckContext) {
-  return checkList('constraints', context).map((named) => {
+  return checkList('constraints', ConstraintText, context).map((named) => {
     const { data, tree } = named;
     const require = expressionAt(named, 'require');
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
@@ -27,7 +27,7 @@ export function draftConstraints(context: CheckContext) {
 
 /** Checks the preferences of the policy, without their expressions. */
 export function draftPreferences(context: CheckContext) {
-  return checkList('preferences', context).map((named) => {
+  return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
     /** Null if it is wrong. */
     const worth = named.data?.worth ?? null;
@@ -50,4 +50,11 @@ export function expressionAt(
   const at = valueAt(tree, ...keys);
   if (at?.kind !== 'scalar' || typeof at.value !== 'string') return null;
   return { path: [path, ...keys].join('.'), text: at.value, tree: at };
+}
+
+/** The `each` of a budget or rate limit. `key` is short for `key.id`, and so are `team` and `user`. */
+export function eachOf(named: NamedItem<unknown>): ExpressionDraft | null {
+  const each = expressionAt(named, 'each');
+  const owner = each?.text.trim();
+  return each && (owner === 'key' || owner === 'team' || owner === 'user') ? { ...each, text: `${owner}.id` } : each;
 }

@@ -8,7 +8,7 @@ import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf, withholdOpen, withholdUnstated } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { EMPTY_REQUEST, type ExpressionChecker, tryRun } from './expressions.ts';
+import type { ExpressionChecker } from './expressions.ts';
 import { readsIntent } from './intent.ts';
 import { isWildcard, type ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
@@ -25,6 +25,7 @@ import {
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
 import type { RequestSpace } from './shared-request.ts';
 import { inSteps } from './steps.ts';
+import { EMPTY_REQUEST, tryRun } from './trials.ts';
 import { servable } from './wildcards.ts';
 
 /** A rule with its condition, and the expression under a key of its own. */

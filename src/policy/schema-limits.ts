@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import type { KeyLimits } from '../core/caller.ts';
-import { closed, integer, itemName, needsOneOf, optional, string } from './schema-parts.ts';
+import { closed, integer, optional, string } from './schema-parts.ts';
 
 const most = (example: number, description: string) =>
   optional.integer({ minimum: 1, maximum: 1_000_000_000, example }, description);
@@ -27,27 +27,6 @@ export const ratesOf = (stated: Partial<Static<TObject<typeof RATE_KEYS>>>): Key
 
 const perMinute = (fallback: number, description: string) =>
   integer({ minimum: 1, maximum: 1_000_000, default: fallback }, description);
-
-export const RateLimitText = closed(
-  'A limit on how fast requests come. At least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
-  {
-    name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
-    each: optional.expression(
-      'Groups with a share each: `key`, `team`, `user` (short for `key.id` and so on), `address`, or CEL over `key`, `team` and `user` that gives a text. Default: one share.',
-      'team',
-      'key',
-      'address',
-      'key.labels.project',
-    ),
-    match: optional.expression(
-      'Keys that it covers: CEL over `key`, `team` and `user`. Default: all.',
-      'key.labels.tier == "free"',
-      'team.name == "search"',
-    ),
-    ...RATE_KEYS,
-  },
-  needsOneOf(...Object.keys(RATE_KEYS)),
-);
 
 export const CorsText = Type.Optional(
   closed('Web pages that may call this gateway from a browser. Default: none.', {

@@ -1,10 +1,7 @@
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { DROPPABLE_NAMES } from '../core/droppable.ts';
 import { AbortText } from './schema-abort.ts';
-import { AlertsText } from './schema-alerts.ts';
-import { BudgetText, LedgerText } from './schema-budgets.ts';
-import { CaseText } from './schema-case.ts';
-import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
+import { ADMISSION_KEYS, CorsText } from './schema-limits.ts';
 import { PagesMaxText } from './schema-pages.ts';
 import {
   aliasList,
@@ -21,23 +18,13 @@ import {
   texts,
   VARIABLE_NAME,
 } from './schema-parts.ts';
-import { PaymentsText } from './schema-payments.ts';
-import { OrganizationText, TeamText } from './schema-people.ts';
-import { RecordsText } from './schema-records.ts';
-import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
-import { ConsoleText, PublicUrlText, SignInText } from './schema-sign-in.ts';
-import { TokenIssuerText } from './schema-tokens.ts';
-import { ModelsText } from './schema-wildcard.ts';
-import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
+import { SelectorModelsText } from './schema-rules.ts';
 
 /**
  * The policy language: one schema for the check, the static types and the JSON Schema of editors. A
  * key with a `default` may be left out. Its type is not optional, because defaults are filled in
  * before the check.
  */
-const CreditsText = closed('The value of a Credit.', {
-  usd_per_credit: number({ exclusiveMinimum: 0, maximum: 1000, default: 0.001 }, 'USD that one Credit is worth.'),
-});
 
 const bounds = (fields: readonly string[], what: string) =>
   fields.map((field): [string, string] => [
@@ -247,154 +234,3 @@ export const SelectorText = closed('A name that callers send as `model` to leave
   ),
 });
 export type SelectorText = Static<typeof SelectorText>;
-
-const WeightsText = closed('Weights that a `route_strategy` of a request leaves out. Only their ratio matters.', {
-  cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
-  quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
-});
-
-const ReferencePriceText = closed('Price behind the unit of `answer_worth`.', {
-  input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
-  output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
-});
-
-const AnswerWorth = number(
-  { exclusiveMinimum: 0, maximum: 1_000_000, default: 20 },
-  'How many reference costs a good answer is worth.',
-);
-
-const HardQualityFactor = Type.Unsafe<number | 'none'>(
-  Type.Union([Type.Number({ minimum: 1, maximum: 1000 }), Type.Literal('none')], {
-    expected: 'a number from 1 to 1000, or `none`',
-    default: 8,
-    formerDefault: 'none',
-    examples: [8],
-    description:
-      'How many times as much quality weighs in a request that is judged hard, 1 to 1000. `none`: the cost of such a request counts half.',
-  }),
-);
-
-const AnswerLength = oneOfExplained({
-  means: {
-    measured:
-      'The measured length once 20 answers count, else the declared one. Cost, latency and reference cost use the same.',
-    blended: 'Cost and latency use a mean of both lengths, reference cost the declared one.',
-  },
-  default: 'measured',
-  formerDefault: 'blended',
-  examples: ['blended'],
-  description:
-    'Expected length of an answer. `measured`: the measured length of its task once 20 answers count, else the declared one. `blended`: a mean of both for cost and latency, and the declared one for reference cost.',
-});
-
-const UnstatedLatency = oneOfExplained({
-  means: {
-    neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
-    median: 'The medians of the catalog’s models of the same kind.',
-  },
-  default: 'median',
-  formerDefault: 'neutral',
-  examples: ['neutral'],
-  description:
-    'Speed of a model that states none. `median`: that of similar models. `neutral`: 1,000 ms and 50 tokens per second.',
-});
-
-const UnstatedLanguages = oneOfExplained({
-  means: {
-    exclude: 'Requiring it leaves no model.',
-    admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
-  },
-  default: 'admit',
-  formerDefault: 'exclude',
-  examples: ['exclude'],
-  description:
-    'Effect of a required programming language that no model declares. `admit` leaves the models that do not lack it; `exclude` leaves none.',
-});
-
-const AliasPatterns = oneOfExplained({
-  means: {
-    unknown_names: 'A model with public figures that a wildcard serves keeps its name.',
-    all_names: 'They also cover the names of models that a wildcard serves.',
-  },
-  default: 'unknown_names',
-  formerDefault: 'all_names',
-  examples: ['all_names'],
-  description:
-    'Names that aliases with `*` at the end cover. A model of the policy always keeps its name. `unknown_names`: so does a model with public figures that a wildcard serves.',
-});
-
-const LanguageWorth = number(
-  { minimum: 0, maximum: 1, default: 0.06, formerDefault: 0.04 },
-  'Quality added where a model declares a programming language of the request; half where unknown.',
-);
-
-const MetricsText = closed('What metrics tell of requests.', {
-  key_label: optional.string(
-    { minLength: 1, maxLength: 200, example: 'project' },
-    'Label of keys that the metrics of requests and spend bear as `key_label`. At most 200 of its values are told apart.',
-  ),
-});
-
-/** Every section of the language. */
-export const SECTIONS = {
-  version: Type.Unsafe<LanguageVersion>(
-    Type.Union(
-      VERSIONS.map((version) => Type.Literal(version)),
-      {
-        expected: '`1` or `2`',
-        examples: [LATEST_VERSION],
-        description: 'Version of the policy language. The versions differ in defaults alone.',
-      },
-    ),
-  ),
-  credits: CreditsText,
-  gateway: GatewayText,
-  records: RecordsText,
-  providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
-  models: ModelsText,
-  tasks: Type.Record(Type.String(), TaskText, {
-    description:
-      'Name → task. `general` and the other usual tasks always exist, with sizes of their own; in version 1, with those of `general`.',
-  }),
-  selectors: Type.Record(Type.String(), SelectorText, {
-    description: 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.',
-  }),
-  default_weights: WeightsText,
-  reference_price: ReferencePriceText,
-  answer_worth: AnswerWorth,
-  hard_quality_factor: HardQualityFactor,
-  answer_length: AnswerLength,
-  unstated_latency: UnstatedLatency,
-  language_worth: LanguageWorth,
-  unstated_languages: UnstatedLanguages,
-  alias_patterns: AliasPatterns,
-  constraints: Type.Array(ConstraintText, { description: 'Hard rules: they reject models and endpoints.' }),
-  preferences: Type.Array(PreferenceText, { description: 'Soft rules: they raise or lower the quality of models.' }),
-  budgets: Type.Array(BudgetText, { description: 'Limits on spend in windows of time.' }),
-  rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
-  alerts: AlertsText,
-  ledger: LedgerText,
-  learning: Type.Unknown({
-    examples: ['off'],
-    description: 'Without effect: scores no longer change the quality of models. Remove it.',
-  }),
-  organization: OrganizationText,
-  payments: PaymentsText,
-  tokens: Type.Array(TokenIssuerText, {
-    description: 'Issuers of JWTs that workloads send in place of API keys.',
-  }),
-  plugins: Type.Array(PluginText, {
-    examples: [['./plugins/thrifty.ts']],
-    description: 'Plugins of your own: relative paths or package names.',
-  }),
-  teams: Type.Array(TeamText, { description: 'Teams. Others are made through the API.' }),
-  cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
-  metrics: MetricsText,
-  public_url: PublicUrlText,
-  console: ConsoleText,
-  sign_in: SignInText,
-  baseline: string(
-    { minLength: 1, example: 'gpt-6.1-sol' },
-    'Model that savings are measured against. Default: the eligible model with the best quality.',
-  ),
-} satisfies TProperties;

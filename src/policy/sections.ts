@@ -1,12 +1,14 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { checkValue, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { isEmpty, reportWrongKind, type SectionName, type Sections } from './merge.ts';
 import type { Report } from './report.ts';
-import { SECTIONS } from './schema.ts';
 import { ITEM_NAME } from './schema-parts.ts';
-import { type ListTree, type Tree, valueAt } from './tree.ts';
+import { type Entry, type ListTree, type Tree, valueAt } from './tree.ts';
+import { dashHint } from './value-hints.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
+
+/** Section → its value, joined over all files, and the place of its name. */
+export type Sections = ReadonlyMap<string, Entry>;
 
 /** The sections of one policy, and the report for their problems. */
 export interface CheckContext {
@@ -35,7 +37,7 @@ interface EntryNames {
  * @param schema of every entry, or a function that returns the one of an entry
  */
 export function checkNamed<Schema extends TSchema>(
-  section: SectionName,
+  section: string,
   schema: Schema | ((entry: Tree) => Schema),
   { sections, report }: CheckContext,
   { form = ITEM_NAME, holds = () => true }: EntryNames = {},
@@ -43,7 +45,7 @@ export function checkNamed<Schema extends TSchema>(
   const entry = sections.get(section);
   if (!entry) return [];
   if (entry.value.kind !== 'map') {
-    if (!isEmpty(entry.value)) reportWrongKind(section, entry.value, report);
+    if (!isEmpty(entry.value)) reportWrongKind(section, null, entry.value, report);
     return [];
   }
   const name = new RegExp(form.pattern);
@@ -61,17 +63,14 @@ export function checkNamed<Schema extends TSchema>(
   });
 }
 
-/** The sections that are lists of items with a `name`. */
-type ListName = 'budgets' | 'cases' | 'constraints' | 'preferences' | 'rate_limits' | 'teams' | 'tokens';
-
 /** Checks each item of a section that is a list of items with a `name`. */
-export function checkList<Section extends ListName>(
-  section: Section,
+export function checkList<Item extends TSchema>(
+  section: string,
+  schema: Item,
   context: CheckContext,
-): NamedItem<Static<(typeof SECTIONS)[Section]['items']>>[] {
-  const schema: (typeof SECTIONS)[Section]['items'] = SECTIONS[section].items;
+): NamedItem<Static<Item>>[] {
   const places = new Map<string, SourceSpan>();
-  return itemsOf(section, context).map((tree, at) => {
+  return itemsOf(section, schema, context).map((tree, at) => {
     const nameTree = valueAt(tree, 'name');
     const name = nameTree?.kind === 'scalar' && typeof nameTree.value === 'string' ? nameTree.value : null;
     const place = nameTree?.place ?? tree.place;
@@ -83,31 +82,46 @@ export function checkList<Section extends ListName>(
 }
 
 /** The items of a section that is a list; empty if it is left out. Reports any other value. */
-export function itemsOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
+export function itemsOf(section: string, item: TSchema, { sections, report }: CheckContext): ListTree['items'] {
   const value = sections.get(section)?.value;
   if (!value || isEmpty(value)) return [];
   if (value.kind === 'list') return value.items;
-  reportWrongKind(section, value, report);
+  reportWrongKind(section, item, value, report);
   return [];
 }
 
 /** Checks a section as one value. What it leaves out has its defaults in this version of the language. */
-export const checkSection = <Section extends SectionName>(
-  section: Section,
+export const checkSection = <Schema extends TSchema>(
+  section: string,
+  schema: Schema,
   context: CheckContext,
   version: LanguageVersion = LATEST_VERSION,
-) => checkValue(inVersion(SECTIONS[section], version), sectionSubject(section, context), context.report);
+) => checkValue(inVersion(schema, version), sectionSubject(section, context), context.report);
 
 /** A section to check; an empty map if it is left out. */
-export const sectionSubject = (section: SectionName, { sections, start }: CheckContext): Subject =>
+export const sectionSubject = (section: string, { sections, start }: CheckContext): Subject =>
   statedSubject(section, sections) ?? { path: section, tree: emptyMap(start), place: start };
 
 /** A section to check; undefined if it is left out. */
-export function statedSubject(section: SectionName, sections: Sections): Subject | undefined {
+export function statedSubject(section: string, sections: Sections): Subject | undefined {
   const entry = sections.get(section);
   return entry && { path: section, tree: entry.value, place: entry.place };
 }
 
 export function emptyMap(place: SourceSpan): Tree {
   return { kind: 'map', entries: [], place };
+}
+
+/** Whether a section is empty, for example because all its entries are comments. */
+export function isEmpty(tree: Tree): boolean {
+  return tree.kind === 'scalar' && tree.value === null;
+}
+
+/** Reports a section that must be a list or a map and is not. `item`: the schema of an item of the list; null for a map. */
+export function reportWrongKind(section: string, item: TSchema | null, tree: Tree, report: Report): void {
+  const dashed = `begin each item with \`- ${item?.properties?.name ? 'name: …' : ''}\``;
+  const hint = item
+    ? (tree.kind === 'map' && dashHint(item, tree)) || dashed
+    : 'write `name:` on a line, and its keys indented below it';
+  report.add('wrong-type', tree.place, `\`${section}\` must be a ${item ? 'list' : 'map of names'}`, { hint });
 }

@@ -5,7 +5,7 @@ import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from './cel-ast.
 import type { Program } from './cel-check.ts';
 import { RANGES } from './cel-contradictions.ts';
 import { FIELDS, VARIABLES, viewOf } from './cel-types.ts';
-import { EMPTY_REQUEST, tryRun } from './expressions.ts';
+import { EMPTY_REQUEST, tryRun } from './trials.ts';
 
 /** Requests that are tried for one set of conditions. */
 const TRIES_MAX = 400;

@@ -4,34 +4,38 @@ import { normalUrl, reportNoAddress } from './addresses.ts';
 import type { Program } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
 import { checkValue } from './check.ts';
-import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
-import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
-import { SECTIONS } from './schema.ts';
+import { expressionAt } from './rule-drafts.ts';
+import { PublicUrlText, SignInText } from './schema-sign-in.ts';
+import { type DraftContext, defineSection, type SectionContext } from './section-definition.ts';
 import { type CheckContext, checkSection, sectionSubject, statedSubject } from './sections.ts';
 import { placeAt, type ScalarTree, valueAt } from './tree.ts';
 
 /** The address at which people reach the gateway, without a slash at its end; null where none is stated, or it is wrong. */
 export function readPublicUrl({ sections, report }: CheckContext): string | null {
   const subject = statedSubject('public_url', sections);
-  const text = subject && checkValue(SECTIONS.public_url, subject, report);
+  const text = subject && checkValue(PublicUrlText, subject, report);
   if (!text) return null;
   const url = normalUrl(text);
   if (url === null) reportNoAddress(text, '`public_url`', subject.tree.place, report);
   return url;
 }
 
-/** Checks the section `sign_in`, without its conditions and the environment; null where it is left out. */
-export const draftSignIn = (context: CheckContext, publicUrl: string | null) => ({
-  publicUrl,
-  signIn: draftSection(context, publicUrl),
+/** The section `sign_in`. */
+export const SIGN_IN = defineSection({
+  text: SignInText,
+  guard: 'it decides who signs in, and with which role',
+  page: ['Run', '../operate/sign-in.md'],
+  draft: draftSignIn,
+  compile: compileSignIn,
 });
 
-function draftSection(context: CheckContext, publicUrl: string | null) {
+/** Checks the section without its conditions and the environment; null where it is left out. */
+function draftSignIn(context: DraftContext) {
   const stated = statedSubject('sign_in', context.sections);
   if (!stated) return null;
-  const { report } = context;
-  const data = checkSection('sign_in', context);
+  const { report, publicUrl } = context;
+  const data = checkSection('sign_in', SignInText, context);
   const issuer = valueAt(stated.tree, 'issuer');
   if (issuer?.kind === 'scalar') checkIssuer(issuer, report);
   if (publicUrl !== null && !isProtected(publicUrl)) {
@@ -67,15 +71,11 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
 }
 
 /** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
-export function compileSignIn(
-  signIn: ReturnType<typeof draftSection>,
-  check: {
-    ofClaims(draft: ExpressionDraft | null): Program | null;
-    claimsOfIssuer(programs: readonly (Program | null)[]): void;
-  },
-  env: Environment,
-  report: Report,
-): SignInPolicy | null {
+function* compileSignIn(
+  signIn: ReturnType<typeof draftSignIn>,
+  { check, env, report }: SectionContext,
+): Generator<undefined, SignInPolicy | null> {
+  yield;
   if (!signIn) return null;
   const programs = signIn.rows.map(({ when }) => check.ofClaims(when));
   check.claimsOfIssuer(programs);

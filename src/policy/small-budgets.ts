@@ -7,13 +7,13 @@ import { type ASTNode, accessesOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { operandsOf } from './cel-contradictions.ts';
 import { budgetViewOf, environmentOf } from './cel-types.ts';
-import { EMPTY_KEY, tryRun } from './expressions.ts';
 import type { BudgetDraft } from './limit-drafts.ts';
 import type { CheckedLimit } from './limits.ts';
 import type { ModelDraft } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { rounded } from './slip-hints.ts';
+import { EMPTY_KEY, tryRun } from './trials.ts';
 
 const MICRO = 1_000_000;
 

@@ -5,8 +5,8 @@ import { comparedTexts } from './cel-references.ts';
 import { environmentOf } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { NamedLabel } from './misspelt-values.ts';
+import type { NamedParts } from './named-parts.ts';
 import { didYouMean } from './nearest.ts';
-import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { namesAfterRenames } from './team-renames.ts';
 
@@ -16,7 +16,7 @@ const isTeamName = (node: ASTNode): boolean => pathOf(node)?.join('.') === 'team
 
 /** Checks the names of teams in the expressions of one policy. @param present the teams of the store; null where they are not known */
 export function createTeamChecker(
-  parsed: Pick<ParsedPolicy, 'people' | 'cases'>,
+  parsed: Pick<NamedParts, 'people' | 'cases'>,
   present: TeamNames | null,
   report: Report,
 ) {

@@ -5,19 +5,19 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import { KEY_PLACES, type TokenIssuerText } from './schema-tokens.ts';
-import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import type { NamedItem } from './sections.ts';
 import { entryOf, placeAt, toData, valueAt } from './tree.ts';
 
 /** An issuer whose expressions, and whose keys in a variable, are not checked yet. */
 export type IssuerDraft = ReturnType<typeof draftIssuer>;
 
 /** Checks the issuers of tokens. Each `iss` is stated once: a token has one set of terms. */
-export function draftIssuers(context: CheckContext): IssuerDraft[] {
+export function draftIssuers(items: readonly NamedItem<TokenIssuerText>[], report: Report): IssuerDraft[] {
   const issuers = new Map<string, SourceSpan>();
-  return checkList('tokens', context).map((named) => {
-    const draft = draftIssuer(named, context.report);
+  return items.map((named) => {
+    const draft = draftIssuer(named, report);
     const { issuer } = draft.data ?? {};
-    if (issuer !== undefined) context.report.isFirst(issuer, placeAt(named.tree, 'issuer'), issuers, issuer);
+    if (issuer !== undefined) report.isFirst(issuer, placeAt(named.tree, 'issuer'), issuers, issuer);
     return draft;
   });
 }

@@ -3,23 +3,25 @@ import type { Claims, KeySet, TokenIssuer } from '../core/token-issuer.ts';
 import { accessesOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
-import { type ExpressionChecker, tryRun } from './expressions.ts';
-import { type Environment, PLACEHOLDER } from './providers.ts';
+import { PLACEHOLDER } from './providers.ts';
 import type { Report } from './report.ts';
 import { ratesOf } from './schema-limits.ts';
-import { checkKeySet, type IssuerDraft } from './token-drafts.ts';
+import { TokenIssuerText } from './schema-tokens.ts';
+import { defineList, type SectionContext } from './section-definition.ts';
+import { checkKeySet, draftIssuers, type IssuerDraft } from './token-drafts.ts';
+import { tryRun } from './trials.ts';
 
-interface IssuerContext {
-  readonly check: ExpressionChecker;
-  readonly env: Environment;
-  readonly report: Report;
-}
+/** The section `tokens`. */
+export const TOKENS = defineList({
+  description: 'Issuers of JWTs that workloads send in place of API keys.',
+  item: TokenIssuerText,
+  guard: 'it decides whose tokens are taken in place of keys, and makes administrators',
+  page: ['Run', '../operate/tokens.md'],
+  draft: draftIssuers,
+  compile: compileIssuer,
+});
 
-/** Compiles the issuers; those that are wrong are left out, and reported. */
-export const compileIssuers = (drafts: readonly IssuerDraft[], context: IssuerContext): TokenIssuer[] =>
-  drafts.flatMap((draft) => compileIssuer(draft, context) ?? []);
-
-function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext): TokenIssuer | null {
+function compileIssuer(draft: IssuerDraft, { check, env, report }: SectionContext): TokenIssuer | null {
   const when = check.ofClaims(draft.when);
   const admin = check.ofClaims(draft.admin);
   const team = check.textOfClaims(draft.team);

@@ -1,10 +1,10 @@
-import type { AliasDraft } from './aliases.ts';
 import type { FactsTable } from './facts.ts';
 import type { ModelDraft } from './models.ts';
+import type { NamedParts } from './named-parts.ts';
 import { isWellFormed, SameModels } from './same-model.ts';
 import type { WildcardDraft } from './wildcards.ts';
 
-interface Catalog extends Pick<AliasDraft, 'aliases'> {
+interface Catalog extends Pick<NamedParts, 'aliases'> {
   readonly models: readonly ModelDraft[];
 }
 

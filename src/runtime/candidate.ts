@@ -110,7 +110,7 @@ export function compileCandidate(
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
     // Before any message is made: a file may contain the secret itself instead of the variable's name.
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
-    registerSecrets([parsed.policy.signIn?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
+    registerSecrets([parsed.policy.own.sign_in?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new SupersededError();

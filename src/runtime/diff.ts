@@ -1,4 +1,6 @@
+import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
+import { SECTIONS } from '../policy/language.ts';
 
 /** Section → its bare data, as the files of a policy state it. */
 export type Outline = Readonly<Record<string, unknown>>;
@@ -22,18 +24,11 @@ export interface PolicyChange {
 }
 
 /** Sections whose members have names: maps, or lists of items with a `name`. */
-const NAMED: ReadonlySet<string> = new Set([
-  'providers',
-  'models',
-  'tasks',
-  'selectors',
-  'constraints',
-  'preferences',
-  'budgets',
-  'rate_limits',
-  'cases',
-  'plugins',
-]);
+const NAMED: ReadonlySet<string> = new Set(
+  Object.entries<TSchema>(SECTIONS).flatMap(([name, { type, patternProperties }]) =>
+    type === 'array' || patternProperties ? [name] : [],
+  ),
+);
 
 /** The changes from one policy to another, by section and name. Deterministic. Another order within files is no change. */
 export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {

@@ -2,9 +2,8 @@ import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
 import type { Write } from './store.ts';
 import type { UserRoom } from './trail.ts';
 
-/** The data of a key without its hashes. Times are milliseconds since 1970. */
-export interface KeyInfo {
-  readonly id: string;
+/** The terms of a key, which its maker states and may change. Times are milliseconds since 1970. */
+export interface KeyTerms {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly labels: Readonly<Record<string, string>>;
@@ -14,19 +13,42 @@ export interface KeyInfo {
   readonly budgets: readonly KeyBudget[];
   /** Holders that requests with it may name, by their addresses; null for all. */
   readonly holders: readonly string[] | null;
+  /** Null for never. */
+  readonly expiresAt: number | null;
+  /** ID of its team; null for none. */
+  readonly team: string | null;
+  /** ID of its user; null for none. */
+  readonly user: string | null;
+}
+
+/** What each term is where none is stated, and after a change to null. */
+export const NO_KEY_TERMS: KeyTerms = {
+  name: '',
+  scopes: [],
+  labels: {},
+  models: null,
+  limits: null,
+  budgets: [],
+  holders: null,
+  expiresAt: null,
+  team: null,
+  user: null,
+};
+
+/** The members of `KeyTerms`, by which the columns of a key, its trail and its changes are made. */
+export const KEY_TERMS = Object.keys(NO_KEY_TERMS) as readonly (keyof KeyTerms)[];
+
+/** The data of a key without its hashes. Times are milliseconds since 1970. */
+export interface KeyInfo extends KeyTerms {
+  readonly id: string;
   /** Address of the holder whose balance it spends; null for a key with its own. */
   readonly holder: string | null;
   readonly createdAt: number;
-  readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   /** Null unless it is suspended. */
   readonly suspendedAt: number | null;
   /** ID of the key that made it; null for a key of its own. */
   readonly parent: string | null;
-  /** ID of its team; null for none. */
-  readonly team: string | null;
-  /** ID of its user; null for none. */
-  readonly user: string | null;
   /** Null for never. Uses in another process appear up to a minute late. */
   readonly lastUsedAt: number | null;
   /** Null for never. */

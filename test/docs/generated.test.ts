@@ -10,6 +10,7 @@ import { failureModesPage } from './failure-modes-page.ts';
 import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
+import { VARIABLE_PAGES } from './provider-variables.ts';
 import { providersPage } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
 import { rolesPage } from './roles-page.ts';
@@ -32,6 +33,7 @@ const PAGES = {
   'docs/route/selectors.md': selectorsPage,
   'test/panel/choices.md': choicesPage,
   'docs/extend/providers.md': providersPage,
+  ...VARIABLE_PAGES,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 

@@ -3,69 +3,26 @@ import { shipped } from '../../plugins/index.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/capability.ts';
 import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel-types.ts';
-import { SECTIONS } from '../../src/policy/schema.ts';
+import { LANGUAGE } from '../../src/policy/language.ts';
+import type { Section } from '../../src/policy/section-definition.ts';
 import { cell, code, limitsOf, typeName } from './schema-words.ts';
 
-/** The sections by what they are about, with the page that explains each. */
-const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, string>>>> = {
-  Serve: { providers: 'language.md#providers', models: 'language.md#models' },
-  Choose: {
-    selectors: 'language.md#selectors',
-    tasks: '../route/scoring.md#the-task',
-    constraints: 'language.md#constraints-and-preferences',
-    preferences: 'language.md#constraints-and-preferences',
-    learning: '../route/learning.md',
-  },
-  Spend: {
-    budgets: '../spend/budgets.md',
-    rate_limits: '../spend/rate-limits.md',
-    payments: '../spend/accepting-payments.md',
-    organization: '../operate/people.md#declare-teams',
-    teams: '../operate/people.md#declare-teams',
-  },
-  Run: {
-    alerts: '../operate/alerts.md',
-    gateway: '../spend/rate-limits.md',
-    tokens: '../operate/tokens.md',
-    records: '../operate/privacy.md',
-    sign_in: '../operate/sign-in.md',
-    cases: 'testing.md',
-  },
-};
-const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
+const ALL = Object.entries<Section>(LANGUAGE);
 
-/** Sections of one to three values, which share a table. */
-const VALUES = [
-  'version',
-  'plugins',
-  'credits',
-  'ledger',
-  'metrics',
-  'public_url',
-  'console',
-  'baseline',
-  'default_weights',
-  'reference_price',
-  'answer_worth',
-  'hard_quality_factor',
-  'answer_length',
-  'unstated_latency',
-  'unstated_languages',
-  'language_worth',
-  'alias_patterns',
-] as const satisfies (keyof typeof SECTIONS)[];
+/** The sections by what they are about. Those without a page share a table. */
+const GROUPS = ['Serve', 'Choose', 'Spend', 'Run'].map((title) => ({
+  title,
+  members: ALL.filter(([, { page }]) => page?.[0] === title),
+}));
+const VALUES = ALL.filter(([, { page }]) => !page);
 
 const HEAD = 'key | meaning\n---|---\n';
 
 /** `docs/policies/reference.md`, made from the schema of the language. A test compares them. */
 export function policyReferencePage(): string {
-  const placed = new Set<string>([...Object.keys(PAGES), ...VALUES]);
-  const unplaced = Object.keys(SECTIONS).filter((name) => !placed.has(name));
-  if (unplaced.length > 0) throw new Error(`no group of the policy reference has ${unplaced.join(', ')}`);
-  const index = Object.entries(GROUPS).map(([title, group]) => {
-    const links = Object.keys(group).map((name) => `[${name}](#${name})`);
-    return `- ${title}: ${links.join(', ')}`;
-  });
+  const index = GROUPS.map(
+    ({ title, members }) => `- ${title}: ${members.map(([name]) => `[${name}](#${name})`).join(', ')}`,
+  );
   return `# Policy reference
 
 For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
@@ -75,13 +32,13 @@ optional unless it is *required*.
 ${index.join('\n')}
 - Beside these: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
 
-${Object.keys(PAGES).map(section).join('\n\n')}
+${GROUPS.flatMap(({ members }) => members.map(section)).join('\n\n')}
 
 ## values
 
 Sections of few keys.
 
-${HEAD}${VALUES.flatMap((name) => valueRows(name, SECTIONS[name])).join('\n')}
+${HEAD}${VALUES.flatMap(valueRows).join('\n')}
 
 ## Capabilities
 
@@ -119,15 +76,14 @@ ${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
 `;
 }
 
-function section(name: string): string {
-  const schema: TSchema = SECTIONS[name as keyof typeof SECTIONS];
+function section([name, { text: schema, page }]: readonly [string, Section]): string {
   const list = schema.type === 'array' ? ' A list.' : '';
   const rows = rowsOf(schema, '', SHARED[name]);
   const table = rows.length > 0 ? `\n\n${HEAD}${rows.join('\n')}` : '';
-  return `## ${name}\n\n${schema.description}${list} [More](${PAGES[name]}).${table}`;
+  return `## ${name}\n\n${schema.description}${list} [More](${page?.[1]}).${table}`;
 }
 
-function valueRows(name: string, schema: TSchema): string[] {
+function valueRows([name, { text: schema }]: readonly [string, Section]): string[] {
   return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, name === 'version')];
 }
 

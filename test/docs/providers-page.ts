@@ -6,6 +6,7 @@ import type { ModelTraits, PreparedProvider, ProviderPlugin, ProviderPreset } fr
 import { traitsOf } from '../../src/contract/traits.ts';
 import { CAPABILITY_NAMES, type Capability } from '../../src/core/capability.ts';
 import { EVERY_VARIABLE, SERVICES, shippedSnapshot } from '../policy/shipped.ts';
+import { WIRE_ADAPTERS } from '../support/wire-adapters.ts';
 import { madeOf, neededBy, PROBES, type Probe, type Probed } from './provider-fields.ts';
 import { markdownTable } from './table.ts';
 
@@ -154,20 +155,11 @@ function history(): string {
   return lines.join('\n');
 }
 
-/** Of the dialects whose settings have no defaults for all that they need here. */
-const SETTINGS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  'openai-compatible': PLAIN,
-  openai: { service: 'openai', reasoning_summaries: 'auto' },
-};
-
 const STATUSES = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529];
 
 function failures(): string {
-  const adapters = ['openai-compatible', 'openai', 'anthropic', 'gemini'].map((name) =>
-    wire(name, SETTINGS[name] ?? { prompt_cache: 'auto' }),
-  );
   const byKind = Map.groupBy(STATUSES, (status) => {
-    const kinds = new Set(adapters.map((adapter) => adapter.failure(status, new Headers(), '').kind));
+    const kinds = new Set(WIRE_ADAPTERS.map(({ adapter }) => adapter.failure(status, new Headers(), '').kind));
     if (kinds.size > 1) throw new Error(`adapters take ${status} for different kinds: ${[...kinds].join(', ')}`);
     return [...kinds].join();
   });

@@ -10,8 +10,7 @@ import { WORST_EXPRESSIONS } from './worst/expressions.ts';
 import { expressionReaders, finderReaders, importReaders, otherReaders, tokenReaders } from './worst/others.ts';
 import { policyReaders } from './worst/policies.ts';
 import type { WorstReader } from './worst/reader.ts';
-import { adapterReaders, IMPORTERS, PROVIDERS, surfaceReaders, WORST_BODIES, writerReaders } from './worst/readers.ts';
-import { WORST_SERVICES } from './worst/services.ts';
+import { adapterReaders, IMPORTERS, surfaceReaders, WORST_BODIES, writerReaders } from './worst/readers.ts';
 import { WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './worst/texts.ts';
 
 /**
@@ -50,7 +49,6 @@ describe('worst shapes', () => {
   const functions = () => [...new Set(environmentOf('when').getDefinitions().functions.map(nameOf))];
   const registries: readonly (readonly [string, () => readonly string[], Readonly<Record<string, unknown>>])[] = [
     ['surface', () => SURFACES.map(nameOf), WORST_BODIES],
-    ['adapter', () => PROVIDERS.map(nameOf), WORST_SERVICES],
     ['finder', () => REDACTIONS, WORST_TEXTS],
     ['importer', () => IMPORTERS, WORST_IMPORTS],
     ['function of CEL', functions, WORST_EXPRESSIONS],

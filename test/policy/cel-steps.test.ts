@@ -10,8 +10,8 @@ import {
   TEXT_MAX,
   viewOf,
 } from '../../src/policy/cel-types.ts';
-import { EMPTY_REQUEST } from '../../src/policy/expressions.ts';
 import { EXPRESSION_LENGTH_MAX } from '../../src/policy/schema-parts.ts';
+import { EMPTY_REQUEST } from '../../src/policy/trials.ts';
 import { tries } from '../deep/effort.ts';
 import { leastOf } from '../support/in-time.ts';
 import { threadMs } from '../support/thread-time.ts';

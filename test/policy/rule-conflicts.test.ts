@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { OPERATOR } from '../../src/core/caller.ts';
-import { EMPTY_REQUEST } from '../../src/policy/expressions.ts';
+import { EMPTY_REQUEST } from '../../src/policy/trials.ts';
 import { embeddingFacts } from '../../src/routing/facts.ts';
 import { withRules } from '../../src/routing/rules.ts';
 import { readEmbeddings, readEmbeddingsRequest } from '../../src/surface/openai-embeddings/surface.ts';

@@ -14,6 +14,7 @@ import { callerMessage } from '../support/caller-message.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { DIALECTS, type DialectName } from '../support/dialects/index.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
+import { WIRE_ADAPTERS } from '../support/wire-adapters.ts';
 
 export type Adapter = WireAdapter & PreparedProvider;
 
@@ -21,6 +22,8 @@ export type Adapter = WireAdapter & PreparedProvider;
 export interface Subject {
   readonly name: string;
   readonly dialect: DialectName;
+  /** The name of the plugin that makes the adapter. */
+  readonly plugin: string;
   readonly adapter: Adapter;
   readonly upstreams: readonly string[];
   /** Fields of its own that the preset lets through. */
@@ -31,32 +34,32 @@ export interface Subject {
 
 const MARK = { type: 'ephemeral', ttl: '1h' };
 
-export const SUBJECTS: readonly Subject[] = [
+const KNOWN: readonly Subject[] = [
   {
     name: 'Claude of old',
     dialect: 'anthropic',
-    adapter: adapterOf('anthropic', { prompt_cache: 'by_caller' }),
+    ...adapterOf('anthropic', { prompt_cache: 'by_caller' }),
     upstreams: ['claude-opus-4-1', 'claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-opus-4-6'],
     extras: [{ top_k: 5 }, { cache_control: MARK }],
   },
   {
     name: 'Claude of today',
     dialect: 'anthropic',
-    adapter: adapterOf('anthropic', { prompt_cache: 'auto' }),
+    ...adapterOf('anthropic', { prompt_cache: 'auto' }),
     upstreams: ['claude-sonnet-5', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-1'],
     extras: [{ top_k: 5 }, { cache_control: MARK }],
   },
   {
     name: 'Gemini 2.5',
     dialect: 'gemini',
-    adapter: adapterOf('gemini', {}),
+    ...adapterOf('gemini', {}),
     upstreams: ['gemini-2.5-flash', 'gemini-2.5-pro'],
     extras: [{ safetySettings: [] }],
   },
   {
     name: 'Gemini of today',
     dialect: 'gemini',
-    adapter: adapterOf('gemini', {}),
+    ...adapterOf('gemini', {}),
     upstreams: [
       'gemini-3.1-pro-preview',
       'gemini-3.5-flash-lite',
@@ -68,26 +71,34 @@ export const SUBJECTS: readonly Subject[] = [
   {
     name: 'OpenAI’s dialect',
     dialect: 'openai',
-    adapter: adapterOf('openai-compatible', PLAIN),
+    ...adapterOf('openai-compatible', PLAIN),
     upstreams: ['plain'],
     extras: [{ verbosity: 'low' }],
   },
   {
     name: 'OpenAI’s models',
     dialect: 'openai',
-    adapter: adapterOf('openai', { service: 'openai', reasoning_summaries: 'auto' }),
+    ...adapterOf('openai', { service: 'openai', reasoning_summaries: 'auto' }),
     upstreams: ['gpt-6-luna', 'gpt-6.1-sol', 'gpt-5.6-terra', 'gpt-5.4'],
     extras: [{ verbosity: 'low' }],
     isOpenAi: true,
   },
 ];
 
-function adapterOf(name: string, settings: Readonly<Record<string, unknown>>): Adapter {
+/** With the other shipped adapters, by the dialects that they state. */
+export const SUBJECTS: readonly Subject[] = [
+  ...KNOWN,
+  ...WIRE_ADAPTERS.filter(({ name }) => KNOWN.every(({ plugin }) => plugin !== name)).map(
+    ({ name, ...other }): Subject => ({ ...other, name, plugin: name, upstreams: ['plain'] }),
+  ),
+];
+
+function adapterOf(name: string, settings: Readonly<Record<string, unknown>>): Pick<Subject, 'plugin' | 'adapter'> {
   const plugin = shipped.find((one) => one.name === name);
   if (plugin?.kind !== 'provider') throw new Error(`there is no adapter ${name}`);
   const prepared = plugin.prepare(settings);
   if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
-  return prepared;
+  return { plugin: name, adapter: prepared };
 }
 
 /** A model that can do all that the dialect has. */

@@ -4,8 +4,8 @@ import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts, FundFacts } from '../../src/core/facts.ts';
 import { languageSupport } from '../../src/core/language-support.ts';
+import { lazy } from '../../src/core/lazy.ts';
 import { OPERATIONS } from '../../src/core/operation.ts';
-import { NO_GROUP_TERMS } from '../../src/core/people.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
@@ -91,56 +91,13 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       return placed;
     });
   return {
-    revision: 'r',
-    usdPerCredit: '0.001',
-    publicUrl: null,
-    teamPlaces: new Map(),
-    teamIds: new Map(),
-    signIn: null,
-    console: true,
-    traceUrl: null,
-    wildcards: null,
-    aliasPatterns: [],
-    patternsCoverKnown: false,
-    organization: NO_GROUP_TERMS,
-    teams: [],
-    gateway: {
-      bodyBytesMax: 1,
-      messagesMax: 1,
-      toolsMax: 1,
-      commitAfterMs: 1,
-      failedStreams: 'break',
-      websockets: true,
-      socketBytesMax: 1_048_576,
-      retriesMax: 0,
-      toolUsesMax: 5,
-      passthroughTools: new Set(),
-      dropTools: new Set(),
-      dropUnsupported: new Set(),
-      outputAboveMaximum: 'refuse',
-      repeatsInFlight: 'refuse',
-      forcedTools: 'refuse',
-      alternatives: 3,
-      allowPrivateImageUrls: false,
-      timeZone: 'UTC',
-      corsOrigins: new Set(),
-      trustedProxies: [],
-      concurrencyMax: 1,
-      bodiesBytesMax: 1_000_000,
-      answersBytesMax: 1_000_000,
-      queueMax: 0,
-      queueMs: 1,
-      failedAuthPerMinute: 1,
-      keylessPerMinute: 1,
-      reportsPerMinute: 1,
-    },
+    ...BASE(),
     tasks: [GENERAL],
     usefulOutputMax: Math.max(...(more.tasks ?? [GENERAL]).map(({ minUsefulOutput }) => minUsefulOutput)),
     maxOutputMin: Math.min(...models.map(({ maxOutput }) => maxOutput)),
     totalMsMax: Math.max(0, ...models.map(({ deadlines }) => deadlines.totalMs)),
     taskIndex: new Map([['general', 0]]),
     providers: new Map(),
-    alerts: { webhooks: [], rules: [] },
     cachedTokensMin: cachedTokensMin(more.providers?.values() ?? []),
     models: sorted,
     modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),
@@ -149,36 +106,20 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
         (name) => [name, { name, strategy: name, options: {}, allows: null, vectorSpace: null }] as const,
       ),
     ),
-    aliases: new Map(),
-    defaultWeights: { cost: 0.3, quality: 0.7 },
-    referencePrice: { input: 1000, output: 4000 },
-    answerWorth: 20,
-    hardQualityFactor: null,
-    answerLength: 'blended',
-    languageWorth: 0.04,
     languages: languageSupport(sorted, true),
-    baseline: null,
-    recordDays: 1,
-    trailDays: null,
-    keyLabel: null,
-    recordedMetadata: [],
-    content: null,
-    reportedRuns: null,
-    constraints: [],
-    preferences: [],
     namedModelsReadIntent: true,
-    budgets: [],
-    rateLimits: [],
-    countsAddresses: false,
-    ledger: { contentionWaitMs: 2000, wholeHoldShare: 0.05, onCrash: 'charge' },
-    payments: null,
-    tokens: [],
-    explore: null,
-    cases: [],
-    leftOut: [],
     ...more,
   };
 }
+
+/** A policy that states nothing but a model: every setting has its default in version 1, and no attempt is repeated. */
+const BASE = lazy(() =>
+  loaded(`version: 1
+gateway: { retries_max: 0 }
+providers: { sim: { adapter: simulated } }
+models:
+  m: { provider: sim, price: { input: 1, output: 4 }, context_window: 8192, max_output: 1024, quality: { default: 0.5 } }`),
+);
 
 export function facts(more: Partial<Facts> = {}): Facts {
   return {

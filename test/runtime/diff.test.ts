@@ -43,6 +43,14 @@ describe('the difference of two policies', () => {
     );
   });
 
+  test('names the members of every section that is a list, teams and issuers of tokens too', () => {
+    const teams = [{ name: 'search', models: ['a'] }];
+    expect(diffPolicies({ teams, tokens: [{ name: 'ci' }] }, { teams: [{ name: 'ads' }, ...teams] })).toEqual([
+      { change: 'added', section: 'teams', name: 'ads' },
+      { change: 'removed', section: 'tokens', name: 'ci' },
+    ]);
+  });
+
   test('finds members that were only renamed, if their content is unique', () => {
     const before = {
       models: { old: { a: 1 }, twin: { b: 2 }, kept: { c: 3 }, empty: {} },

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { needsKey } from '../../src/http/routes.ts';
+import { SURFACES } from '../../src/surface/surfaces.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
@@ -13,11 +14,8 @@ const POLICY_MAX = 300 * KiB;
 
 /** The largest bodies, written a second time; all other routes accept 64 KiB. */
 const LARGEST: Readonly<Record<string, number>> = {
-  'POST /v1/chat/completions': POLICY_MAX,
-  'POST /v1/messages': POLICY_MAX,
+  ...Object.fromEntries(SURFACES.map(({ path }) => [`POST ${path}`, POLICY_MAX])),
   'POST /v1/messages/count_tokens': POLICY_MAX,
-  'POST /v1/responses': POLICY_MAX,
-  'POST /v1/embeddings': POLICY_MAX,
   'POST /v1/route': POLICY_MAX,
   'POST /admin/policy/check': POLICY_MAX,
   'POST /admin/policy/test': POLICY_MAX,

@@ -2,7 +2,7 @@ import { AlertList, AlertTest } from '../../src/admin/alerts.ts';
 import { ChildKeyList } from '../../src/admin/child-keys.ts';
 import { Decision } from '../../src/admin/decision.ts';
 import { KeptContent } from '../../src/admin/decision-list.ts';
-import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/keys.ts';
+import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/admin/key-fields.ts';
 import { LearningStatus } from '../../src/admin/learning.ts';
 import { LedgerAudit, LedgerStatus } from '../../src/admin/ledger.ts';
 import { Login, LoginList, Me } from '../../src/admin/logins.ts';

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
 import type { AnswerWriter, Surface } from '../../src/surface/surface.ts';
+import { SURFACES } from '../../src/surface/surfaces.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 import { ollamaChat } from './ollama/surface.ts';
 
@@ -45,10 +43,9 @@ const splits = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLengt
 
 type Make = () => AnswerWriter;
 
-const MESSAGES = { messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100 };
-
-function formsOf(surface: Surface, conversation: object): readonly Make[] {
-  const body = { model: 'auto', stream: true, ...conversation };
+function formsOf(surface: Surface): readonly Make[] {
+  const [request] = Object.values(surface.docs.requests);
+  const body = { ...request?.value, stream: true };
   const { events, json = surface.json } = surface.read(body, new Headers());
   if (!events) throw new Error('a stream was asked for');
   return [() => json(IDENTITY), () => events.writer(IDENTITY)];
@@ -74,13 +71,10 @@ const sameText = (make: Make) =>
     expect(textOf(make, batchesOf(events, sizes))).toBe(textOf(make, [events.flat()]));
   });
 
-describe.each([
-  [openaiChat.name, openaiChat, MESSAGES],
-  [anthropicMessages.name, anthropicMessages, MESSAGES],
-  [openaiResponses.name, openaiResponses, { input: 'Hi.' }],
-  [ollamaChat.name, ollamaChat, MESSAGES],
-])('%s', (_, surface, conversation) => {
-  const [json, events] = formsOf(surface, conversation);
+const chats = [...SURFACES, ollamaChat].filter(({ operation }) => operation === 'chat');
+
+describe.each(chats.map((surface) => [surface.name, surface] as const))('%s', (_, surface) => {
+  const [json, events] = formsOf(surface);
 
   test('writes the same text however the parts of an answer are split into batches', () => {
     for (const make of [json!, events!]) fc.assert(sameText(make), { numRuns: 500 });

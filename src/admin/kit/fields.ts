@@ -41,6 +41,8 @@ export interface CommandForm {
   readonly flag?: string;
   /** Whether it is an argument after the ID, in place of a flag. */
   readonly isPositional?: boolean;
+  /** Whether no flag states it, because the flag of another member does. */
+  readonly isWithoutFlag?: boolean;
   /** What stands for its value in the usage, such as `30d`. */
   readonly form?: string;
   /** Describes the flag, where the description of the member is about its form on the wire. */

@@ -3,7 +3,7 @@ import type * as alerts from '../../admin/alerts.ts';
 import type { Decision, DecisionRepeat } from '../../admin/decision.ts';
 import type * as decisions from '../../admin/decision-list.ts';
 import type { DecisionMoney } from '../../admin/decision-money.ts';
-import type * as keys from '../../admin/keys.ts';
+import type * as keys from '../../admin/key-fields.ts';
 import type { LearningStatus } from '../../admin/learning.ts';
 import type * as ledger from '../../admin/ledger.ts';
 import type * as logins from '../../admin/logins.ts';

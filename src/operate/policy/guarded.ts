@@ -1,6 +1,8 @@
 import { isObject, objectOf } from '../../core/object.ts';
-import type { GatewayText, ProviderText, SECTIONS } from '../../policy/schema.ts';
+import { LANGUAGE } from '../../policy/language.ts';
+import type { GatewayText, ProviderText } from '../../policy/schema.ts';
 import type { AlertsText } from '../../policy/schema-alerts.ts';
+import { BY_KEY, ORDINARY, type Section } from '../../policy/section-definition.ts';
 import { formText, type Outline } from '../../runtime/diff.ts';
 
 /** A difference of two policies that gives power, sends data elsewhere or removes evidence. */
@@ -17,7 +19,6 @@ export interface GuardedChange {
 type Guard = string;
 type Keys<Text> = Readonly<Record<keyof Text, Guard>>;
 
-const ORDINARY = 'ordinary';
 const TRUST = 'it decides whose word the gateway takes for the address of a caller';
 const GUESSES = 'it bounds how many keys can be guessed';
 const DESTINATION = 'it decides where requests and keys are sent';
@@ -77,47 +78,7 @@ const ALERTS: Keys<(typeof AlertsText)['static']> = {
   rules: ORDINARY,
 };
 
-/** A section whose keys are judged one by one. */
-const BY_KEY = 'by key';
-
-/** Every section of the language. One that is missing here, or that a policy makes up, is guarded. */
-const SECTION_GUARDS: Readonly<Record<keyof typeof SECTIONS, Guard>> = {
-  plugins: 'it runs code in this process',
-  payments: 'it decides who is paid, and by which service',
-  sign_in: 'it decides who signs in, and with which role',
-  tokens: 'it decides whose tokens are taken in place of keys, and makes administrators',
-  console: 'it decides who can open the console',
-  public_url: 'it decides where people are sent for sign-in, and what quotes name',
-  records: 'it decides which texts of callers are stored, and how long evidence is kept',
-  metrics: 'it decides which labels of keys stand at `/metrics`, which needs no key',
-  providers: BY_KEY,
-  gateway: BY_KEY,
-  alerts: BY_KEY,
-  version: ORDINARY,
-  credits: ORDINARY,
-  models: ORDINARY,
-  tasks: ORDINARY,
-  selectors: ORDINARY,
-  default_weights: ORDINARY,
-  reference_price: ORDINARY,
-  answer_length: ORDINARY,
-  answer_worth: ORDINARY,
-  hard_quality_factor: ORDINARY,
-  unstated_latency: ORDINARY,
-  language_worth: ORDINARY,
-  unstated_languages: ORDINARY,
-  alias_patterns: ORDINARY,
-  constraints: ORDINARY,
-  preferences: ORDINARY,
-  budgets: ORDINARY,
-  rate_limits: ORDINARY,
-  ledger: ORDINARY,
-  learning: ORDINARY,
-  organization: ORDINARY,
-  teams: ORDINARY,
-  cases: ORDINARY,
-  baseline: ORDINARY,
-};
+const SECTION_GUARDS = new Map(Object.entries<Section>(LANGUAGE).map(([name, { guard }]) => [name, guard]));
 
 const UNKNOWN = 'this version does not know what it does';
 
@@ -130,9 +91,10 @@ export function guardedChanges(before: Outline, after: Outline): GuardedChange[]
   return sections.flatMap((section) => {
     const [from, to] = [ownOf(before, section), ownOf(after, section)];
     if (isSame(from, to)) return [];
-    const guard = ownOf(SECTION_GUARDS, section) ?? UNKNOWN;
+    // A section that a policy makes up is guarded.
+    const guard = SECTION_GUARDS.get(section) ?? UNKNOWN;
     if (guard === ORDINARY) return [];
-    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: String(guard) }];
+    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard }];
     return section === 'providers' ? ofProviders(from, to) : ofKeys(section, null, from, to, keysOf(section));
   });
 }

@@ -1,7 +1,24 @@
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
 import { DAY_MS } from '../../core/clock.ts';
-import type { KeyInfo, KeyName, KeyOrigin, KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../keys.ts';
+import { snakeCase } from '../../core/text.ts';
+import {
+  KEY_TERMS,
+  type KeyInfo,
+  type KeyName,
+  type KeyOrigin,
+  type KeyRow,
+  type KeyTable,
+  type StoredKey,
+  type UserKeyCounts,
+} from '../keys.ts';
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
+
+/** Terms that are kept as JSON in columns of their own, and those that a child key has from its line. */
+const OTHER_TERMS: readonly string[] = ['scopes', 'labels', 'models', 'limits', 'budgets', 'holders', 'team', 'user'];
+const PLAIN_TERMS = KEY_TERMS.filter((term) => !OTHER_TERMS.includes(term));
+const plainTerms = (form: (column: string, term: string) => string): string =>
+  PLAIN_TERMS.map((term) => form(snakeCase(term), term)).join(', ');
+const plainValues = (key: KeyInfo) => PLAIN_TERMS.map((term) => key[term] as string | number | null);
 
 /** The first key of the line of a new child key, by its parent. */
 const FIRST = 'SELECT coalesce(root, id) FROM keys WHERE id = ?';
@@ -10,14 +27,14 @@ const ofLine = (column: string): string =>
   `(SELECT CASE WHEN first.id IS NULL THEN ? ELSE first.${column} END
       FROM (SELECT 1 AS one) AS new LEFT JOIN keys AS first ON first.id = (${FIRST}))`;
 const INSERT =
-  sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+  sql(`INSERT INTO keys (id, hash, ${plainTerms((column) => column)}, scopes, labels, models, limits, budgets, wallets, wallet,
+    created_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ${plainTerms(() => '?')}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
       ${ofLine('team')}, ${ofLine('"user"')},
       coalesce(?, (SELECT coalesce(first."user", first.maker) FROM keys AS first WHERE first.id = (${FIRST}))),
       (${FIRST}))`);
 const CHANGE =
-  sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
-    suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
+  sql(`UPDATE keys SET ${plainTerms((column) => `${column} = ?`)}, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?,
+    wallets = ?, suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
 const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
 const REVOKE_OF_WALLET = sql(
   'UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS DISTINCT FROM ?',
@@ -32,8 +49,8 @@ const PUT_USES = sql(
   },
 );
 
-const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
-    expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
+const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`)}, scopes, labels, models, limits, budgets,
+    wallets AS holders, wallet AS holder, created_at AS createdAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
     previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user", parent_hash AS parentHash, changed AS version`;
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
@@ -151,14 +168,14 @@ function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo):
 }
 
 function insertKey(key: KeyInfo, hash: Uint8Array, { parentHash = null, maker = null }: KeyOrigin = {}): SqlWrite {
-  const { id, name, holder, createdAt, expiresAt, parent, team, user } = key;
+  const { id, holder, createdAt, parent, team, user } = key;
   const place = [parent, parentHash, team, parent, user, parent, maker, parent, parent];
-  return write(INSERT, id, name, hash, ...textsOf(key), holder, createdAt, expiresAt, ...place);
+  return write(INSERT, id, hash, ...plainValues(key), ...textsOf(key), holder, createdAt, ...place);
 }
 
 function changeKey(key: KeyInfo): SqlWrite {
-  const { id, name, expiresAt, suspendedAt, team, user } = key;
-  return write(CHANGE, name, ...textsOf(key), expiresAt, suspendedAt, team, user, id);
+  const { id, suspendedAt, team, user } = key;
+  return write(CHANGE, ...plainValues(key), ...textsOf(key), suspendedAt, team, user, id);
 }
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */

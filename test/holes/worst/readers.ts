@@ -28,7 +28,7 @@ import { WORST_PARTS } from './parts.ts';
 import { mapped, refusable, type WorstReader } from './reader.ts';
 import type { Bodies } from './requests.ts';
 import { RESPONSES_BODIES } from './responses-bodies.ts';
-import { WORST_SERVICES } from './services.ts';
+import { type WorstService, worstOf } from './services.ts';
 
 /** By the name of a surface. */
 export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
@@ -38,7 +38,7 @@ export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
   'openai-embeddings': EMBEDDINGS_BODIES,
 };
 
-export const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
+const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
 
 /** The folders of importers. */
 export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/importers'), { withFileTypes: true })
@@ -132,8 +132,8 @@ function partsOf(adapter: WireAdapter, frames: readonly Frame[], isPassed: boole
 const framesOf = (events: readonly object[]): readonly Frame[] =>
   events.map((event) => ({ event: '', data: JSON.stringify(event) }));
 
-function serviceReaders({ name }: ProviderPlugin, adapter: WireAdapter): readonly WorstReader[] {
-  const { events, replies, errors } = WORST_SERVICES[name]!;
+function serviceReaders(name: string, adapter: WireAdapter, worst: WorstService): readonly WorstReader[] {
+  const { events, replies, errors } = worst;
   const own = SURFACES.filter(writesChat);
   return [
     {
@@ -190,13 +190,14 @@ function errorOf(failure: ProviderFailure): unknown {
 
 export const adapterReaders: readonly WorstReader[] = PROVIDERS.flatMap((plugin) => {
   const adapter = adapterOf(plugin);
-  const { upstream = '' } = WORST_SERVICES[plugin.name] ?? {};
+  const worst = worstOf(plugin.name, adapter.kind === 'wire' ? adapter.dialect : undefined);
+  if (!worst) throw new Error(`test/holes/worst/services.ts has nothing of ${plugin.name}`);
   const requests = SURFACES.filter(writesChat).map((surface) => ({
     name: `${plugin.name}: requests of ${surface.name}`,
     shapes: mapped(bodiesOf(surface), (body) => {
-      const call = callOf(surface.read(body, NO_HEADERS).request, upstream);
+      const call = callOf(surface.read(body, NO_HEADERS).request, worst.upstream);
       return () => sends(adapter, call);
     }),
   }));
-  return adapter.kind === 'wire' ? [...requests, ...serviceReaders(plugin, adapter)] : requests;
+  return adapter.kind === 'wire' ? [...requests, ...serviceReaders(plugin.name, adapter, worst)] : requests;
 });

@@ -316,11 +316,9 @@ const gemini: WorstService = {
 /** It reads no bytes of a service: its requests are shapes enough. */
 const simulated: WorstService = { upstream: 'some-model', events: {}, replies: {}, errors: {} };
 
-/** By the name of the adapter. */
-export const WORST_SERVICES: Readonly<Record<string, WorstService>> = {
-  'openai-compatible': chat,
-  anthropic,
-  openai,
-  gemini,
-  simulated,
-};
+const OF_ADAPTERS: Readonly<Record<string, WorstService>> = { openai, simulated };
+const OF_DIALECTS: Readonly<Record<string, WorstService>> = { openai: chat, anthropic, gemini };
+
+/** What the service of an adapter may send: of the adapter itself, or else of the dialect that it speaks. */
+export const worstOf = (name: string, dialect = ''): WorstService | undefined =>
+  OF_ADAPTERS[name] ?? OF_DIALECTS[dialect];

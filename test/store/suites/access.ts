@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { AnswerRow } from '../../../src/store/idempotency.ts';
-import type { KeyInfo } from '../../../src/store/keys.ts';
+import { type KeyInfo, NO_KEY_TERMS } from '../../../src/store/keys.ts';
 import { type KeyEvent, SERVER, type SubjectEvent } from '../../../src/store/trail.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 
@@ -12,6 +12,7 @@ export const HASHES: Readonly<Record<string, Uint8Array>> = Object.fromEntries(
 export const hashOf = (byte: number) => new Uint8Array(32).fill(byte);
 
 export const keyInfo = (id: string, more: Partial<KeyInfo> = {}): KeyInfo => ({
+  ...NO_KEY_TERMS,
   id,
   name: `the key ${id}`,
   scopes: ['chat'],
@@ -19,18 +20,14 @@ export const keyInfo = (id: string, more: Partial<KeyInfo> = {}): KeyInfo => ({
   models: ['best'],
   limits: { requestsPerMinute: 5, tokensPerMinute: null, concurrentStreams: 2 },
   budgets: [{ limit: 1_500_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'reject' }],
-  holders: null,
   holder: null,
   createdAt: NOON,
-  expiresAt: null,
   revokedAt: null,
   lastUsedAt: null,
   rotatedAt: null,
   overlapEndsAt: null,
   suspendedAt: null,
   parent: null,
-  team: null,
-  user: null,
   ...more,
 });
 

@@ -1,0 +1,233 @@
+import { Type } from '@sinclair/typebox';
+import { KEY_STATES, keyStateOf } from '../access/key-entry.ts';
+import { keyTag } from '../access/key-patch.ts';
+import type { IssuedKey } from '../access/keys.ts';
+import { EXPIRY_MAX_MS, type KeyGrant, NO_LIMITS, statedLimits } from '../access/terms.ts';
+import { SCOPES, type Scope } from '../core/caller.ts';
+import { ADDRESS_PATTERN } from '../core/holder-address.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import * as f from './kit/fields.ts';
+import type { Call } from './kit/operation.ts';
+import * as terms from './terms.ts';
+
+export const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
+const wallet = Type.String({ examples: [WALLET], allOf: [{ pattern: ADDRESS_PATTERN }] });
+export const scope = f.word(SCOPES, 'A scope.');
+
+/** The members of a key. */
+const key = {
+  id: f.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
+  name: f.text('For people.', 'billing-app'),
+  state: f.word(KEY_STATES, 'Whether it works.', 'valid'),
+  scopes: f.list(scope, 'The operations that the key may use.', { examples: [['chat', 'route']] }),
+  labels: f.mapOf(Type.String(), 'For rules and budgets. A label `team` does not put the key into a team.', {
+    project: 'billing',
+  }),
+  models: f.inCommand(f.orNull(f.list(Type.String(), 'IDs of the models that it may use; null for all.')), {
+    none: 'all',
+  }),
+  limits: f.inCommand(f.shape('Rate limits of the key.', terms.limits), { none: 'as in the policy' }),
+  budgets: f.list(terms.Budget, 'Budgets of the key, in addition to those of the policy.'),
+  wallets: f.as(
+    'holders',
+    f.inCommand(
+      f.orNull(
+        f.list(
+          Type.String({ examples: [WALLET] }),
+          'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
+        ),
+      ),
+      { none: 'all' },
+    ),
+  ),
+  wallet: f.as(
+    'holder',
+    f.orNull(
+      f.text(
+        'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
+      ),
+    ),
+  ),
+  parent: f.orNull(f.text('The ID of the key that made it; null for a key of its own.')),
+  team: f.orNull(f.text('The ID of its team; null for none.')),
+  user: f.orNull(f.text('The ID of its user; null for none.')),
+  created_at: f.moment('When it was made.'),
+  expires_at: f.inCommand(f.orNull(f.moment('When it expires; null for never.', '2027-02-18T09:30:00.000Z')), {
+    none: 'never',
+  }),
+  suspended_at: f.orNull(f.moment('When it was suspended; null if it is not.')),
+  revoked_at: f.orNull(f.moment('When it was revoked; null if it was not.')),
+  last_used_at: f.inCommand(f.orNull(f.moment('When it was last used; null for never.', '2026-11-20T12:01:07.000Z')), {
+    none: 'never',
+  }),
+  rotated_at: f.orNull(f.moment('When it was last rotated; null for never.')),
+  overlap_ends_at: f.orNull(f.moment('Until when the previous secret works; null if it does not.')),
+};
+export const ApiKey = f.named('ApiKey', 'A key, without its secret.', key);
+export const NewApiKey = f.named('NewApiKey', 'A key with its new secret, shown this once.', {
+  key: f.text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
+  ...key,
+});
+export const ApiKeyList = f.page('ApiKeyList', 'Keys, the revoked ones too.', ApiKey, 'Oldest first.');
+export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
+  ...key,
+  budgets: f.list(terms.BudgetStatus, 'The current state of its own budgets.'),
+  balance: f.inCommand(
+    f.orNull(
+      f.shape(
+        'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
+        {
+          granted_credits: f.as(
+            'granted',
+            f.credits('All Credits granted. For a wallet, with the payments it made.', 25),
+          ),
+          granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '0.025')),
+          ...terms.spent('The part that was spent.', 3.2, '0.0032'),
+          ...terms.left('What is left; running requests may hold some.', 21.8, '0.0218'),
+        },
+      ),
+    ),
+    {
+      none: 'none: the key is not prepaid',
+      text: ({
+        granted_credits,
+        spent_credits,
+        left_credits,
+      }: Readonly<Record<'granted_credits' | 'spent_credits' | 'left_credits', number>>) =>
+        `${granted_credits} Credits granted, ${spent_credits} spent, ${left_credits} left`,
+    },
+  ),
+});
+
+/** A key as it is shown at a time, ms since 1970. */
+export const shownKey = (info: KeyInfo, now: number) => ({
+  ...info,
+  state: keyStateOf(info.inForce ?? info, now),
+  limits: info.limits ?? NO_LIMITS,
+  // After the overlap only one secret works. The call may be a few ms older than the rotation that it made.
+  overlapEndsAt:
+    info.overlapEndsAt !== null && info.overlapEndsAt > Math.max(now, info.rotatedAt ?? 0) ? info.overlapEndsAt : null,
+  tag: keyTag(info),
+});
+
+export const issuedKey = ({ key: secret, info }: IssuedKey, { now }: Pick<Call, 'now'>) => ({
+  key: secret,
+  ...shownKey(info, now),
+});
+
+/** What bodies of new and changed keys state in the same words. */
+const expires_in_seconds = terms.inSeconds(
+  f.orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
+  'expires-in',
+  'How long it works from now.',
+);
+const scopes = f.list(
+  scope,
+  'The operations that the key may use. An admin key can give any scope, including `admin`.',
+  { minItems: 1, maxItems: SCOPES.length },
+);
+const allowed = {
+  models: terms.modelIds('IDs of the models that it may use; null for all.'),
+  wallets: f.as(
+    'holders',
+    f.orNull(
+      f.list(wallet, 'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.', {
+        minItems: 1,
+      }),
+    ),
+  ),
+};
+const owners = {
+  team: f.orNull(
+    f.text(
+      'ID or name of the team that it belongs to. A lead’s key belongs to its team, a key of a user to the team of the user.',
+    ),
+  ),
+  user: f.orNull(f.text('ID or address of the user that it belongs to. A member’s key belongs to the member.')),
+};
+export const USUAL_SCOPES: readonly Scope[] = ['chat', 'route'];
+
+/** The members that bodies of new keys have in common. */
+export const keyInput = {
+  name: terms.keptText('A name for people, shown in lists.', 'billing-app'),
+  limits: terms.LimitsInput,
+  budgets: f.list(terms.BudgetInput, 'Budgets of the key. They apply in addition to those of the policy.'),
+  ...allowed,
+};
+export const NewKeyInput = f.body(
+  'A key to make.',
+  f.allOptional({
+    ...keyInput,
+    scopes: { ...scopes, default: USUAL_SCOPES } as typeof scopes,
+    labels: f.mapOf(terms.keptText('A value.'), 'Labels for rules and budgets, which read them as `key.labels`.'),
+    expires_in_seconds,
+    ...owners,
+  }),
+);
+type KeyInput = Omit<f.ValueOf<typeof NewKeyInput>, 'scopes' | 'team' | 'user'>;
+
+/** The terms of a new key, with the defaults, apart from its scopes and its owners. */
+export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> {
+  const { name = '', expiresInSeconds = null, limits = {}, budgets = [], ...others } = input;
+  return {
+    ...others,
+    name,
+    expiresAt: inMs(expiresInSeconds, now),
+    limits: statedLimits({ ...NO_LIMITS, ...limits }),
+    budgets: budgets.map(terms.wholeBudget),
+  };
+}
+
+/** @param seconds from now on; null for never */
+export const inMs = (seconds: number | null, now: number) => (seconds === null ? null : now + seconds * 1_000);
+
+export const KeyChange = f.body(
+  'Terms to change. Absent members stay, null removes. Lists are replaced.',
+  f.allOptional({
+    name: f.orNull(terms.keptText('A name for people; null for none.', 'billing-app')),
+    scopes,
+    labels: f.inCommand(
+      f.orNull(
+        f.mapOf(f.orNull(terms.keptText('The value; null removes the label.')), 'Labels to set or to remove.'),
+        'Labels to set or, by null, to remove. Others stay. Null removes all.',
+      ),
+      { help: 'Labels to set. Others stay. --no-label removes the label of a name.' },
+    ),
+    expires_at: f.inCommand(f.orNull(f.moment('When it expires; null for never.', '2027-02-18T09:30:00.000Z')), {
+      isWithoutFlag: true,
+    }),
+    expires_in_seconds,
+    limits: f.orNull(terms.LimitsInput, 'Limits to set. Others stay. Null leaves all to the policy.'),
+    budgets: f.orNull(
+      f.list(
+        terms.BudgetInput,
+        'All budgets of the key. One with the same window and time zone as before keeps what was spent. Null removes all.',
+      ),
+    ),
+    ...allowed,
+    ...owners,
+  }),
+);
+
+/** The keys of a list. Members that are no others of `KeyQuery` are those that a key must have. */
+export const KeyFilter = f.body('Which keys.', {
+  state: f.optional(f.word(KEY_STATES, `One of ${KEY_STATES.join(', ')}.`)),
+  name: f.optional(f.text('Only keys of this name.')),
+  search: f.optional(f.text('A part of the name or the ID, in any case.')),
+  team: f.optional(f.text('Only keys of the team with this ID or name.')),
+  user: f.optional(f.text('Only keys of the user with this ID or address.')),
+  parent: f.optional(f.text('Only keys that the key with this ID has made.')),
+  has_models: f.optional(
+    f.inCommand(f.flag('`true`: only keys with a list of models of their own; `false`: only keys without one.'), {
+      help: 'Only keys with a list of models of their own; with --no-has-models only keys without one.',
+    }),
+  ),
+  label: f.optional(
+    f.as(
+      'labels',
+      f.mapOf(Type.String(), 'A label of the key, as `name=value`. It may be repeated; a key must have all.'),
+    ),
+  ),
+  after: f.afterLast('key'),
+  limit: f.pageSize({ most: 1_000, unlessGiven: 'all' }),
+});

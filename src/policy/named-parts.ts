@@ -1,0 +1,24 @@
+import type { PolicyCase } from '../core/policy-case.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import type { ModelDraft } from './models.ts';
+import type { PolicyFile } from './parse.ts';
+import type { PeopleDraft } from './people.ts';
+import type { WildcardDraft } from './wildcards.ts';
+
+type Named = readonly { readonly name: string }[];
+
+/** The parts of a policy that expressions refer to. */
+export interface NamedParts {
+  readonly files: readonly PolicyFile[];
+  readonly tasks: Named;
+  readonly providers: Named;
+  readonly models: readonly ModelDraft[];
+  /** Every model ID, invalid models included → its place. */
+  readonly modelIds: ReadonlyMap<string, SourceSpan>;
+  readonly wildcards: readonly WildcardDraft[];
+  readonly selectors: Named;
+  /** Other name → the selector or model that it stands for. */
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly people: PeopleDraft;
+  readonly cases: readonly PolicyCase[];
+}

@@ -1,0 +1,72 @@
+import { type Static, type TArray, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { Decimal } from '../core/decimal.ts';
+import type { ExpressionChecker } from './expressions.ts';
+import type { Environment } from './providers.ts';
+import type { Report } from './report.ts';
+import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import { inSteps } from './steps.ts';
+
+/** A section of the policy language, with what the rest of the product must know of it. */
+export interface Section<Text extends TSchema = TSchema> {
+  readonly text: Text;
+  /** `ORDINARY`, `BY_KEY`, or why an edit of the section gives power, sends data elsewhere or removes evidence. */
+  readonly guard: string;
+  /** Its group in the reference, and the page that explains it. Absent for a section of one to three values. */
+  readonly page?: readonly [group: 'Serve' | 'Choose' | 'Spend' | 'Run', link: string];
+}
+
+/** The guard of a section that every editor of policies may change. */
+export const ORDINARY = 'ordinary';
+/** The guard of a section whose keys are judged one by one. */
+export const BY_KEY = 'by key';
+
+/** The parts of a policy that a section can refer to before expressions are checked. */
+export interface DraftContext extends CheckContext {
+  readonly usdPerCredit: Decimal;
+  readonly publicUrl: string | null;
+  readonly budgetNames: readonly string[];
+}
+
+/** The surroundings in which a section is compiled. */
+export interface SectionContext {
+  readonly check: ExpressionChecker;
+  readonly env: Environment;
+  readonly report: Report;
+}
+
+/** A section that is checked and compiled by its definition alone. The snapshot has it under its name in camel case. */
+export interface OwnSection<Text extends TSchema, Draft, Made> extends Section<Text> {
+  /** Checks what needs neither expressions nor the environment. A draft is plain data: a worker sends it by structured clone. */
+  draft(context: DraftContext, name: string): Draft;
+  /** Checks the rest. Yields where a host can serve requests. */
+  compile(draft: Draft, context: SectionContext): Generator<undefined, Made>;
+}
+
+/** Defines a section. State the type of what is compiled: it cannot be inferred, because `ExpressionChecker` depends on the drafts. */
+export const defineSection = <Text extends TSchema, Draft, Made>(section: OwnSection<Text, Draft, Made>) => section;
+
+interface ListRules<Item extends TObject, Draft, Made> extends Omit<Section, 'text'> {
+  readonly description: string;
+  readonly item: Item;
+  /** Drafts all items together, because some things are stated once in a policy. */
+  draft(items: readonly NamedItem<Static<Item>>[], report: Report): readonly Draft[];
+  /** Null for an item that is wrong, which was reported. State the type of its result, as for `defineSection`. */
+  compile(draft: Draft, context: SectionContext): Made | null;
+}
+
+/** Defines a section that is a list of items with a `name`. */
+export const defineList = <Item extends TObject, Draft, Made>({
+  description,
+  item,
+  draft,
+  compile,
+  ...section
+}: ListRules<Item, Draft, Made>): OwnSection<TArray<Item>, readonly Draft[], Made[]> => ({
+  ...section,
+  text: Type.Array(item, { description }),
+  draft: (context, name) => draft(checkList(name, item, context), context.report),
+  *compile(drafts, context) {
+    const made = yield* inSteps(drafts, (one) => compile(one, context));
+    return made.filter((one) => one !== null);
+  },
+});

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { EVERY_VARIABLE, SERVICES, shippedSnapshot } from '../policy/shipped.ts';
+
+const names = [...shippedSnapshot(EVERY_VARIABLE).providers.keys()];
+/** The variables of each service that takes a key, in the order of the shipped policy. */
+const variables = SERVICES.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)).flatMap(
+  ({ preset: { apiKeyEnv, baseUrlEnv } }) =>
+    apiKeyEnv === undefined ? [] : [[apiKeyEnv, ...(baseUrlEnv === undefined ? [] : [baseUrlEnv])]],
+);
+
+/** A file whose part between two marks is made of those variables. */
+const pageOf = (path: string, part: RegExp, lines: readonly string[]) => () =>
+  readFileSync(join(import.meta.dir, '../..', path), 'utf8').replace(
+    part,
+    (_, begin: string, end: string) => begin + lines.join('\n') + end,
+  );
+
+/** By path. */
+export const VARIABLE_PAGES = {
+  'compose.yaml': pageOf(
+    'compose.yaml',
+    /(# made: variables of providers\n)[\s\S]*?(\n *# end\n)/,
+    variables.flat().map((name) => `      ${name}:`),
+  ),
+  'docs/start.md': pageOf(
+    'docs/start.md',
+    /(<!-- made: variables -->\n\n)[\s\S]*?(\n\n<!-- end -->)/,
+    variables.map((all) => `- ${all.map((name) => `\`${name}\``).join(' and ')}`),
+  ),
+} as const;

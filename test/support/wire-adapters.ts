@@ -1,0 +1,28 @@
+import { shipped } from '../../plugins/index.ts';
+import { typicalAdapter } from '../../src/conformance/provider-subject.ts';
+import type { PreparedProvider, ProviderPlugin, WireAdapter } from '../../src/contract/provider.ts';
+import { DIALECTS, type DialectName } from './dialects/index.ts';
+
+/** A shipped adapter that calls a service, with the dialect by which tests have a double of the service. */
+export interface ShippedAdapter {
+  readonly plugin: ProviderPlugin;
+  readonly name: string;
+  readonly dialect: DialectName;
+  /** With its default settings, or else with those of its first preset. */
+  readonly adapter: WireAdapter & PreparedProvider;
+}
+
+const isDialect = (name: string): name is DialectName => Object.hasOwn(DIALECTS, name);
+
+function adapterOf(plugin: ProviderPlugin): ShippedAdapter[] {
+  const adapter = typicalAdapter(plugin);
+  if (!adapter) throw new Error(`${plugin.name} cannot be prepared`);
+  if (adapter.kind !== 'wire') return [];
+  const { dialect } = adapter;
+  if (!isDialect(dialect)) throw new Error(`test/support/dialects/ has no strict server of the dialect ${dialect}`);
+  return [{ plugin, name: plugin.name, dialect, adapter }];
+}
+
+export const WIRE_ADAPTERS: readonly ShippedAdapter[] = shipped.flatMap((plugin) =>
+  plugin.kind === 'provider' ? adapterOf(plugin) : [],
+);
