@@ -11,6 +11,7 @@ import type {
 } from '../../journal-reader.ts';
 import { FIRST, moneyPages, pages, paymentPages, pricedPages, seqOf } from '../../sql/journal.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';
+import { wrongCells } from '../../sql/traffic/wrong-cells.ts';
 import { Horizon } from '../horizon.ts';
 
 const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal WHERE seq <= ?');
@@ -96,6 +97,7 @@ export function postgresJournal(db: SqlReader, timers: Timers | null): JournalRe
       pages<SpendRow>(db, SELECT_SPEND, [0, 0, 0], ({ quarter, account, tariff }) => [quarter, account, tariff]),
     payments: async () => paymentPages(db),
     balances: () => db.query<BalanceRow>(SELECT_BALANCES),
+    wrongCells: (now) => wrongCells(db, now),
     async reservation(id) {
       const rows = await db.query<EntryRow>(SELECT_RESERVATION, [id]);
       return rows.map((row) => ({ ...row, estimated: row.estimated === 1 }));

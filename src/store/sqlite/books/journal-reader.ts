@@ -10,6 +10,7 @@ import type {
 } from '../../journal-reader.ts';
 import { FIRST, moneyPages, pages, paymentPages, pricedPages, seqOf } from '../../sql/journal.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';
+import { wrongCells } from '../../sql/traffic/wrong-cells.ts';
 import { reservationEntries } from './reservation-entries.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
@@ -52,6 +53,7 @@ export const sqliteJournal = (db: SqlReader): JournalReader => ({
     return paymentPages(db);
   },
   balances: () => db.query<BalanceRow>(SELECT_BALANCES),
+  wrongCells: (now) => wrongCells(db, now),
   reservation: (id) => reservationEntries(db, id),
   money: (filter) => moneyPages(db, filter),
   usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
