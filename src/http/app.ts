@@ -34,7 +34,7 @@ import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { operatorAs, type Principal } from '../operate/principal.ts';
 import { type Sight, sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
-import { namesOf, type TrafficSources } from '../operate/traffic/traffic.ts';
+import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../operate/usage.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
@@ -224,12 +224,6 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
-const trafficServices = (services: RouteServices, { keys, logins, store }: AppOptions) => ({
-  ...services,
-  ...{ store, nameOf: namesOf(keys, () => logins.people) },
-  sightOf: ({ caller }: Principal) => sightOf(caller, { keys, policy: () => services.gateway.lease().snapshot }),
-});
-
 const VERIFICATIONS = {
   own: 1,
   all: 1,
@@ -276,7 +270,7 @@ const otherRoutes = (
     .use(playgroundRoutes({ ...services, keys }))
     .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
     .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
-    .use(operationRoutes('traffic', [showTraffic], trafficServices(services, options)))
+    .use(operationRoutes('traffic', [showTraffic], { ...ledgerServices(services, options), store }))
     .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))

@@ -5,23 +5,15 @@ import { windowAt } from '../accounting/window.ts';
 import { type Caller, roleOf } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { usdWriter } from '../core/usd.ts';
-import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { JournalReader } from '../store/journal-reader.ts';
+import type { JournalReader, MoneyEntry } from '../store/journal-reader.ts';
 import { csvTable } from './csv.ts';
 import type { Principal } from './principal.ts';
+import type { Grouping } from './report/grouping.ts';
+import { type Stretch, spanOf, type UsagePeriod } from './report/period.ts';
 import { checkAction, reachOf } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
-import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
-
-/** A period of whole days. */
-export interface UsagePeriod {
-  readonly from: Temporal.PlainDate;
-  /** Exclusive. */
-  readonly to: Temporal.PlainDate;
-  /** IANA name of the zone in which days begin. */
-  readonly timeZone: string;
-}
+import { NO_FIGURES, type Spending, spendingOf, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** The usage that an operator, or a key, asks for. A request counts on the day on which it began. */
 export interface UsageQuery extends UsagePeriod {
@@ -35,40 +27,6 @@ export interface UsageQuery extends UsagePeriod {
   readonly model: string | null;
   /** Labels that the keys must have. */
   readonly labels: Readonly<Record<string, string>>;
-}
-
-/** Reads a day such as `2026-11-20`; null for any other text. */
-export function parseDay(text: string): Temporal.PlainDate | null {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
-  try {
-    return Temporal.PlainDate.from(text);
-  } catch {
-    return null;
-  }
-}
-
-/** Days of a report, unless it names its period. */
-const DAYS = 30;
-
-/** Returns the day on which it is `now`, ms since 1970. */
-const todayIn = (timeZone: string, now: number): Temporal.PlainDate =>
-  Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
-
-/** Reads a month such as `2026-11`, `this` or `last`, of the calendar of a zone; null for any other text. */
-export function monthPeriod(text: string, timeZone: string, now: number): UsagePeriod | null {
-  const ago = ['this', 'last'].indexOf(text);
-  const named = ago < 0 ? parseDay(`${text}-01`) : todayIn(timeZone, now).with({ day: 1 }).subtract({ months: ago });
-  return named && { from: named, to: named.add({ months: 1 }), timeZone };
-}
-
-/** Completes a period: 30 days that end with today unless they are named. */
-export function usagePeriod(
-  { from, to }: { readonly from: Temporal.PlainDate | null; readonly to: Temporal.PlainDate | null },
-  timeZone: string,
-  now: number,
-): UsagePeriod {
-  const end = to ?? todayIn(timeZone, now).add({ days: 1 });
-  return { from: from ?? end.subtract({ days: DAYS }), to: end, timeZone };
 }
 
 /** Usage by groups. */
@@ -106,7 +64,7 @@ export async function servedUsage(
   query: UsageQuery,
 ): Promise<UsageReport> {
   const ids = await sight.idsWithin(checkAction(by.caller, 'usage.read'));
-  return await usageIn(ledger, query, usdPerCredit, sight, ids);
+  return await usageIn(query, servedPages(ledger, query, sight, ids), usdPerCredit);
 }
 
 /** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
@@ -117,58 +75,91 @@ export async function ownUsage(
 ): Promise<UsageReport> {
   checkAction(caller, 'usage.own');
   const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
-  return await usageIn(ledger, own, usdPerCredit, FULL_SIGHT, null);
+  return await usageIn(own, servedPages(ledger, own, FULL_SIGHT, null), usdPerCredit);
 }
 
+/** Whose charges a query wants: the same for all that reads them. */
+type Dimension = 'keyId' | 'team' | 'user' | 'model';
+type Wanted = Pick<UsageQuery, Dimension | 'labels'>;
+
+function wanting({ keyId, team, user, model, labels }: Wanted): (of: Pick<Spending, Dimension | 'labels'>) => boolean {
+  const own = Object.entries({ keyId, team, user, model }) as [Dimension, string | null][];
+  const ofLabels = Object.entries(labels);
+  return (of) =>
+    own.every(([name, value]) => value === null || of[name] === value) &&
+    ofLabels.every(([name, value]) => (of.labels[name] ?? '') === value);
+}
+
+/** Adds up pages of charges, as far as a query wants them. @throws UsageTooLargeError, by rejecting */
 async function usageIn(
+  query: UsageQuery,
+  pages: AsyncIterable<readonly Spending[]>,
+  usdPerCredit: string | null,
+): Promise<UsageReport> {
+  const sums = new UsageSums(query.by, query.timeZone);
+  const isWanted = wanting(query);
+  for await (const page of pages) {
+    for (const spending of page) if (isWanted(spending)) sums.add(spending);
+    if (sums.size > GROUPS_MAX) throw new UsageTooLargeError(`The report would have more than ${GROUPS_MAX} groups.`);
+  }
+  const groups = sums.groups();
+  return { query, usdPerCredit, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
+}
+
+/** The charges that a running server knows, as an asker sees them: by windows of time. @param ids of the keys it may see; null for all */
+async function* servedPages(
   ledger: UsageSource['ledger'],
   query: UsageQuery,
-  usdPerCredit: string,
   sight: Sight,
   ids: ReadonlySet<string> | null,
-): Promise<UsageReport> {
-  const { by, timeZone, keyId, team, user, model, labels } = query;
-  const sums = new UsageSums(by, timeZone);
+): AsyncGenerator<readonly Spending[]> {
+  const { by, keyId, team, user } = query;
   const owner = {
     ...(sight.isNarrow ? { keyId: null, team, user: null } : { keyId, team, user }),
     ...{ keyIds: ids, hasRuns: by.some((grouping) => RUNS.includes(grouping)) },
   };
-  const wanted = Object.entries(labels);
   const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
-  for (const window of windowsOf(
-    query,
-    owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY,
-  )) {
+  const sliceMs = owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY;
+  for (const window of windowsOf(query, sliceMs)) {
     // Requests are served between slices.
     await setImmediate();
     const found = await ledger.usage({ ...owner, ...window });
     await sight.learn(found.map(({ dimensions: { key = '' } }) => key));
-    for (const charges of found) {
-      if (model !== null && charges.model !== model) continue;
-      const { key = '', selector = '' } = charges.dimensions;
-      if (ids && !ids.has(key)) continue;
-      const ofKey = labelsOf(charges.dimensions);
-      const shown = sight.keyOf(key);
-      if (keyId !== null && shown !== keyId) continue;
-      const { session = '', agent = '' } = sight.showsRunsOf(key, ofKey) ? charges.dimensions : {};
-      if (wanted.some(([name, value]) => (ofKey[name] ?? '') !== value)) continue;
-      // A person is not named to those who are shown no IDs.
-      const ofUser = sight.isNarrow ? '' : (charges.dimensions.user ?? '');
-      if (user !== null && ofUser !== user) continue;
-      sums.add({
+    yield found.flatMap(({ dimensions, microcredits, ...charges }) => {
+      const { key = '', selector = '', team = '', user = '' } = dimensions;
+      if (ids && !ids.has(key)) return [];
+      const labels = labelsOf(dimensions);
+      const { session = '', agent = '' } = sight.showsRunsOf(key, labels) ? dimensions : {};
+      return {
         // The sums of a running server do not tell all figures apart.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: shown, team: charges.dimensions.team ?? '', user: ofUser, labels: ofKey, selector, session, agent },
-        moment: window.from,
+        ...{ keyId: sight.keyOf(key), team, labels, selector, session, agent, moment: window.from },
+        // A person is not named to those who are shown no IDs.
+        user: sight.isNarrow ? '' : user,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
-        charged: charges.microcredits,
-      });
-    }
-    checkSize(sums);
+        charged: microcredits,
+      };
+    });
   }
-  return reportOf(query, sums, usdPerCredit);
+}
+
+/** The entries of a database that a query wants, page by page: an export may be larger than the memory. */
+export async function* entriesOf(
+  journal: Pick<JournalReader, 'money'>,
+  query: Wanted & Stretch,
+): AsyncGenerator<readonly MoneyEntry[]> {
+  const isWanted = wanting(query);
+  for await (const page of journal.money(query)) yield page.filter(isWanted);
+}
+
+/** The charges of a database that a query wants. */
+export async function* storedPages(
+  journal: Pick<JournalReader, 'money'>,
+  query: Wanted & Stretch,
+): AsyncGenerator<readonly Spending[]> {
+  for await (const page of entriesOf(journal, query)) yield page.flatMap((entry) => spendingOf(entry) ?? []);
 }
 
 /**
@@ -176,35 +167,12 @@ async function usageIn(
  * @throws UsageTooLargeError, by rejecting, and StoreError.
  */
 export async function storedUsage(
-  asker: Principal,
+  by: Principal,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
   query: UsageQuery,
 ): Promise<UsageReport> {
-  checkAction(asker.caller, 'usage.read');
-  const { by, timeZone, keyId, team, user, model, labels } = query;
-  const sums = new UsageSums(by, timeZone);
-  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, team, user, model, labels })) {
-    for (const entry of page) sums.addEntry(entry);
-    checkSize(sums);
-  }
-  return reportOf(query, sums, await journal.usdPerCredit());
-}
-
-function checkSize({ size }: UsageSums): void {
-  if (size > GROUPS_MAX) throw new UsageTooLargeError(`The report would have more than ${GROUPS_MAX} groups.`);
-}
-
-function reportOf(query: UsageQuery, sums: UsageSums, usdPerCredit: string | null): UsageReport {
-  const groups = sums.groups();
-  return { query, usdPerCredit, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
-}
-
-type Span = ReturnType<typeof spanOf>;
-
-/** Returns the stretch of time of a period, ms since 1970; `to` is exclusive. */
-export function spanOf({ from, to, timeZone }: UsagePeriod) {
-  const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
-  return { from: beginning(from), to: beginning(to) };
+  checkAction(by.caller, 'usage.read');
+  return await usageIn(query, storedPages(journal, { ...query, ...spanOf(query) }), await journal.usdPerCredit());
 }
 
 /** What a key tells apart by itself. */
@@ -214,7 +182,7 @@ const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
 const SLICE_MS = { all: 86_400_000, owner: 5 * 86_400_000 } as const;
 
 /** The days or months that groups are named by, one after the other; else the whole period. All in slices of a length at most. */
-function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Span> {
+function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {
   const { from, to } = spanOf(query);
   const kind = (['day', 'month'] as const).find((one) => query.by.includes(one));
   for (let start = from; start < to; ) {
@@ -249,8 +217,10 @@ const NO_NAMES: HolderNames = () => null;
 const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
 
 /** The column of a grouping, as an asker sees it. */
-const shownColumn = (grouping: Grouping, sight: Sight): string =>
-  sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping);
+function shownColumn(grouping: Grouping, sight: Sight): string {
+  if (grouping === 'key') return sight.isNarrow ? 'key_name' : 'key_id';
+  return isHolder(grouping) ? `${grouping}_id` : grouping;
+}
 
 /** The columns of a table of groups: beside the ID of a team or user stands its name, and where they are known, that of a key. */
 export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>

@@ -59,6 +59,9 @@ const PAST = sql(`SELECT max(time) AS time FROM (${PAST_RECORD} UNION ALL ${PAST
   inPostgres: `SELECT max(time) AS time FROM (${PAST_RECORD} UNION ALL ${PAST_ENTRY}) AS past`,
 });
 
+const LAST = sql(`SELECT max(time) AS time FROM (
+    SELECT time FROM records WHERE seq = (SELECT records_through FROM traffic_counting)
+    UNION ALL SELECT time FROM journal WHERE seq = (SELECT journal_through FROM traffic_counting)) AS last`);
 const FIRST = sql('SELECT min(bucket) AS bucket FROM traffic WHERE width = ?1 AND kind = ?2');
 const HAS_EARLIER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 LIMIT 1');
 const DELETE_EARLIER =
@@ -121,15 +124,17 @@ function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthM
 }
 
 async function progressOf(db: SqlTables) {
-  const [state, fresh, past, firstAt] = await Promise.all([
+  const [state, fresh, past, last, firstAt] = await Promise.all([
     countingState(db),
     first<{ time: number | null }>(db, FRESH),
     first<{ time: number | null }>(db, PAST),
+    first<{ time: number | null }>(db, LAST),
     firstAtOf(db),
   ]);
   return {
     freshFrom: fresh?.time ?? null,
     pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : isPastLeft(state) ? (past?.time ?? null) : null,
+    lastAt: last?.time ?? null,
     firstAt,
   };
 }
