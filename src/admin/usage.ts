@@ -1,21 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import { SignalboxError } from '../core/errors.ts';
 import { FUNDS_MAX, type FundUse } from '../operate/ledger/fund-pages.ts';
 import { fundStatus } from '../operate/ledger/status.ts';
 import type { Principal } from '../operate/principal.ts';
 import { GROUPINGS, type Grouping, groupingsIn } from '../operate/report/grouping.ts';
 import { periodOf, type UsagePeriod } from '../operate/report/period.ts';
 import type { Sight } from '../operate/sight.ts';
-import {
-  type HolderNames,
-  type UsageQuery,
-  type UsageReport,
-  UsageTooLargeError,
-  usageAnswer,
-  usageCsv,
-} from '../operate/usage.ts';
+import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from '../operate/usage.ts';
 import * as f from './kit/fields.ts';
-import { operationsOn, TextAnswer } from './kit/operation.ts';
+import { type OperationHost, operationsOn, TextAnswer } from './kit/operation.ts';
 import { FundStatus } from './ledger.ts';
 
 /** What reports of usage and traffic are made with. */
@@ -26,8 +18,8 @@ export interface ReportServices {
   teamIdOf(text: string): string;
 }
 
-export interface UsageServices extends ReportServices {
-  /** The report of a running server as far as the caller may see it, or the report of a database. @throws UsageTooLargeError, by rejecting */
+export interface UsageServices extends ReportServices, OperationHost {
+  /** The report of a running server as far as the caller may see it, or the report of a database. @throws SignalboxError, by rejecting */
   report(by: Principal, query: UsageQuery, sight: Sight): Promise<UsageReport>;
 }
 const operation = operationsOn<UsageServices>();
@@ -157,7 +149,7 @@ export const reportUsage = operation({
       `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\n`,
   },
   async run(
-    { report, sightOf, namesFor, teamIdOf },
+    { report, sightOf, namesFor, teamIdOf, usdPerCredit },
     { by: caller, now },
     { by = 'day,model', team, labels = {}, format, ...rest },
   ) {
@@ -169,16 +161,20 @@ export const reportUsage = operation({
       team: team === undefined ? null : teamIdOf(team),
     };
     const sight = sightOf(caller);
-    const found = await withinSize(() => report(caller, query, sight));
+    const found = await report(caller, query, sight);
     const names = namesFor(caller);
     if (format !== 'csv') return { ...usageAnswer(found, sight, names), countedUntil: now };
-    return new TextAnswer(usageCsv(found, sight, names), CSV.mediaType, `usage-${query.from}-${query.to}.csv`);
+    return new TextAnswer(
+      usageCsv(found, sight, names, await usdPerCredit()),
+      CSV.mediaType,
+      `usage-${query.from}-${query.to}.csv`,
+    );
   },
 });
 
 /** What a key's own report is made with. */
 export interface OwnUsageServices {
-  /** @throws UsageTooLargeError, by rejecting */
+  /** @throws SignalboxError, by rejecting */
   ownReport(by: Principal, query: UsagePeriod & Pick<UsageQuery, 'by'>): Promise<UsageReport>;
   /** The funds that requests of the caller spend. */
   fundsOf(by: Principal): readonly FundUse[];
@@ -233,7 +229,7 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
   async run({ ownReport, fundsOf }, { by: caller, now }, { by, ...stated }) {
     const period = periodOf(stated, now);
     const grouped = async (groupings: readonly Grouping[]) =>
-      usageAnswer(await withinSize(() => ownReport(caller, { ...period, by: groupings })));
+      usageAnswer(await ownReport(caller, { ...period, by: groupings }));
     const funds = fundsOf(caller);
     const balance = funds.find(({ title }) => title.kind === 'balance');
     const { groups, ...report } = await grouped(['day', 'model']);
@@ -247,14 +243,3 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
     };
   },
 });
-
-/** @throws SignalboxError for a report with too many groups */
-async function withinSize(read: () => Promise<UsageReport>): Promise<UsageReport> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (!(cause instanceof UsageTooLargeError)) throw cause;
-    const message = `${cause.message} Choose a shorter period or fewer groupings.`;
-    throw new SignalboxError('out_of_range', message, { param: 'by', cause });
-  }
-}

@@ -2,7 +2,7 @@ import type { People } from '../access/people.ts';
 import { showTraffic, type TrafficServices } from '../admin/traffic.ts';
 import { iso } from '../core/clock.ts';
 import { type SightSources, sightOf } from '../operate/sight.ts';
-import { rebuildTraffic } from '../operate/traffic/rebuild.ts';
+import { rebuildTraffic } from '../operate/traffic/traffic.ts';
 import { namesFor } from '../operate/usage.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { groupOf, parseFlags } from './arguments.ts';

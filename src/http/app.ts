@@ -198,9 +198,9 @@ function ledgerServices(services: RouteServices, { keys, people }: AppOptions) {
     ...services,
     sightOf: sightFor,
     namesFor: names,
+    usdPerCredit: () => lease().snapshot.usdPerCredit,
     overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, sightFor(by), names(by)),
-    report: (by: Principal, query: UsageQuery, sight: Sight) =>
-      servedUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight }, query),
+    report: (by: Principal, query: UsageQuery, sight: Sight) => servedUsage(by, ledger, sight, query),
   };
 }
 
@@ -215,8 +215,7 @@ function ownUsageServices(services: RouteServices) {
   const { ledger, lease } = services.gateway;
   return {
     ...services,
-    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) =>
-      ownUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit }, query),
+    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) => ownUsage(by, ledger, query),
     fundsOf({ caller }: Principal) {
       const { selectors, models } = lease().snapshot;
       return usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));

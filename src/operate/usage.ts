@@ -4,7 +4,8 @@ import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
 import { type Caller, roleOf } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { usdWriter } from '../core/usd.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { usdCell } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader, MoneyEntry } from '../store/journal-reader.ts';
 import { csvTable } from './csv.ts';
@@ -32,50 +33,40 @@ export interface UsageQuery extends UsagePeriod {
 /** Usage by groups. */
 export interface UsageReport {
   readonly query: UsageQuery;
-  /** The worth of a Credit; null in a ledger that never had a policy. */
-  readonly usdPerCredit: string | null;
   readonly total: Microcredits;
   readonly groups: readonly UsageGroup[];
 }
 
-/** A running server's usage. */
-export interface UsageSource {
-  readonly ledger: Pick<Ledger, 'usage'>;
-  /** Of its policy. */
-  readonly usdPerCredit: string;
-  readonly sight: Sight;
-}
+type Charged = Pick<Ledger, 'usage'>;
 
 /** Groups of a report at most, so that its size is bounded. */
 const GROUPS_MAX = 10_000;
 
-/** A report with more than GROUPS_MAX groups. */
-export class UsageTooLargeError extends Error {
-  override readonly name = 'UsageTooLargeError';
-}
-
-/**
- * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
- * @throws UsageTooLargeError, by rejecting.
- */
-export async function servedUsage(
-  by: Principal,
-  { ledger, usdPerCredit, sight }: UsageSource,
-  query: UsageQuery,
-): Promise<UsageReport> {
+/** Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden. @throws SignalboxError, by rejecting */
+export async function servedUsage(by: Principal, ledger: Charged, sight: Sight, query: UsageQuery) {
   const ids = await sight.idsWithin(checkAction(by.caller, 'usage.read'));
-  return await usageIn(query, servedPages(ledger, query, sight, ids), usdPerCredit);
+  return await usageIn(query, servedPages(ledger, query, sight, ids));
 }
 
-/** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
+/** Reports the usage of the asking key, or wallet. @throws SignalboxError, by rejecting */
 export async function ownUsage(
   { caller }: Principal,
-  { ledger, usdPerCredit }: Omit<UsageSource, 'sight'>,
+  ledger: Charged,
   query: UsagePeriod & Pick<UsageQuery, 'by'>,
 ): Promise<UsageReport> {
   checkAction(caller, 'usage.own');
   const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
-  return await usageIn(own, servedPages(ledger, own, FULL_SIGHT, null), usdPerCredit);
+  return await usageIn(own, servedPages(ledger, own, FULL_SIGHT, null));
+}
+
+/** Reports the usage that a database knows, with or without a server. Rejects with SignalboxError and StoreError. */
+export async function storedUsage(
+  by: Principal,
+  journal: Pick<JournalReader, 'money'>,
+  query: UsageQuery,
+): Promise<UsageReport> {
+  checkAction(by.caller, 'usage.read');
+  return await usageIn(query, storedPages(journal, { ...query, ...spanOf(query) }));
 }
 
 /** Whose charges a query wants: the same for all that reads them. */
@@ -83,32 +74,31 @@ type Dimension = 'keyId' | 'team' | 'user' | 'model';
 type Wanted = Pick<UsageQuery, Dimension | 'labels'>;
 
 function wanting({ keyId, team, user, model, labels }: Wanted): (of: Pick<Spending, Dimension | 'labels'>) => boolean {
-  const own = Object.entries({ keyId, team, user, model }) as [Dimension, string | null][];
+  const own = (Object.entries({ keyId, team, user, model }) as [Dimension, string | null][]).filter(
+    ([, id]) => id !== null,
+  );
   const ofLabels = Object.entries(labels);
   return (of) =>
-    own.every(([name, value]) => value === null || of[name] === value) &&
-    ofLabels.every(([name, value]) => (of.labels[name] ?? '') === value);
+    own.every(([name, id]) => of[name] === id) && ofLabels.every(([name, value]) => (of.labels[name] ?? '') === value);
 }
 
-/** Adds up pages of charges, as far as a query wants them. @throws UsageTooLargeError, by rejecting */
-async function usageIn(
-  query: UsageQuery,
-  pages: AsyncIterable<readonly Spending[]>,
-  usdPerCredit: string | null,
-): Promise<UsageReport> {
+/** Adds up pages of charges, as far as a query wants them. @throws SignalboxError for too many groups, by rejecting */
+async function usageIn(query: UsageQuery, pages: AsyncIterable<readonly Spending[]>): Promise<UsageReport> {
   const sums = new UsageSums(query.by, query.timeZone);
   const isWanted = wanting(query);
   for await (const page of pages) {
     for (const spending of page) if (isWanted(spending)) sums.add(spending);
-    if (sums.size > GROUPS_MAX) throw new UsageTooLargeError(`The report would have more than ${GROUPS_MAX} groups.`);
+    if (sums.size <= GROUPS_MAX) continue;
+    const message = `The report would have more than ${GROUPS_MAX} groups. Choose a shorter period or fewer groupings.`;
+    throw new SignalboxError('out_of_range', message, { param: 'by' });
   }
   const groups = sums.groups();
-  return { query, usdPerCredit, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
+  return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
 }
 
 /** The charges that a running server knows, as an asker sees them: by windows of time. @param ids of the keys it may see; null for all */
 async function* servedPages(
-  ledger: UsageSource['ledger'],
+  ledger: Charged,
   query: UsageQuery,
   sight: Sight,
   ids: ReadonlySet<string> | null,
@@ -162,19 +152,6 @@ export async function* storedPages(
   for await (const page of entriesOf(journal, query)) yield page.flatMap((entry) => spendingOf(entry) ?? []);
 }
 
-/**
- * Reports the usage that a database knows, with or without a server.
- * @throws UsageTooLargeError, by rejecting, and StoreError.
- */
-export async function storedUsage(
-  by: Principal,
-  journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
-  query: UsageQuery,
-): Promise<UsageReport> {
-  checkAction(by.caller, 'usage.read');
-  return await usageIn(query, storedPages(journal, { ...query, ...spanOf(query) }), await journal.usdPerCredit());
-}
-
 /** What a key tells apart by itself. */
 const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
 
@@ -216,44 +193,36 @@ const NO_NAMES: HolderNames = () => null;
 
 const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
 
-/** The column of a grouping, as an asker sees it. */
-function shownColumn(grouping: Grouping, sight: Sight): string {
-  if (grouping === 'key') return sight.isNarrow ? 'key_name' : 'key_id';
-  return isHolder(grouping) ? `${grouping}_id` : grouping;
+/** The columns of a grouping, as an asker sees them: beside the ID of a key, team or user how that is called now. */
+function columnsOf(grouping: Grouping, sight: Sight): readonly string[] {
+  if (grouping === 'key' && sight.isNarrow) return ['key_name'];
+  return grouping === 'key' || isHolder(grouping) ? [`${grouping}_id`, `${grouping}_name`] : [grouping];
 }
 
-/** The columns of a table of groups: beside the ID of a team or user stands its name, and where they are known, that of a key. */
+/** The columns of a table of groups. A command has no names of keys. */
 export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
-  by.flatMap((grouping) => [
-    shownColumn(grouping, sight),
-    ...(isHolder(grouping) || (grouping === 'key' && sight.knowsKeys && !sight.isNarrow) ? [`${grouping}_name`] : []),
-  ]);
+  by.flatMap((grouping) => columnsOf(grouping, sight).slice(0, grouping === 'key' && !sight.knowsKeys ? 1 : 2));
 
-/** The group of a row: its name by each grouping, and beside the ID of a key, team or user how that is called now. */
+/** The group of a row: its name by each grouping, and beside the IDs the names that are known. */
 export function groupOf(
   by: readonly Grouping[],
   names: readonly string[],
   nameOf: HolderNames,
   sight = FULL_SIGHT,
 ): Readonly<Record<string, string>> {
+  const shown = by.map((grouping, at) => [columnsOf(grouping, sight)[0]!, names[at]!] as const);
   const called = by.flatMap((grouping, at) => {
-    const name = isHolder(grouping)
-      ? nameOf(grouping, names[at]!)
-      : grouping === 'key'
-        ? keyName(names[at]!, sight)
-        : null;
-    return name === null ? [] : [[`${grouping}_name`, name] as const];
+    const [, column] = columnsOf(grouping, sight);
+    const name = column && (isHolder(grouping) ? nameOf(grouping, names[at]!) : keyName(names[at]!, sight));
+    return column && name ? [[column, name] as const] : [];
   });
-  return Object.fromEntries([
-    ...by.map((grouping, at) => [shownColumn(grouping, sight), names[at]!] as const),
-    ...called,
-  ]);
+  return Object.fromEntries([...shown, ...called]);
 }
 
 /** Of a wallet, its address is all there is. */
 function keyName(id: string, sight: Sight): string | null {
-  const name = sight.isNarrow ? null : sight.nameOf(id);
-  return name === id ? null : name || null;
+  const name = sight.nameOf(id);
+  return name === id ? null : name;
 }
 
 /** The report as an asker may see it: groups with their names in place of a list of columns. */
@@ -271,15 +240,17 @@ export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_
 }
 
 /** The same report as CSV, for a spreadsheet: a line for each group. */
-export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames): string {
-  const usd = usdWriter(report.usdPerCredit);
+export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames, usdPerCredit: string | null): string {
+  const usd = usdCell(usdPerCredit);
   const lines = usageAnswer(report, sight, nameOf).groups.map(({ group, charges, input, output, charged }) => {
-    const worth = usd(charged);
-    return {
-      ...group,
-      ...{ charges, input_tokens: input, output_tokens: output, credits: toCredits(charged) },
-      usd: worth === null ? null : { decimal: worth },
+    const sums = {
+      charges,
+      input_tokens: input,
+      output_tokens: output,
+      credits: toCredits(charged),
+      usd: usd(charged),
     };
+    return { ...group, ...sums };
   });
   const figures = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
   return csvTable([...groupColumns(report.query.by, sight), ...figures], lines);

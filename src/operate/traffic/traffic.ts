@@ -136,3 +136,20 @@ async function catchUp(store: TrafficSources['store'], now: number): Promise<boo
   } catch {}
   return true;
 }
+
+/**
+ * Counts all buckets again that records still tell, while a running server counts along.
+ * @returns the moment before which buckets were kept as they are, ms since 1970; 0 for none
+ * @throws SignalboxError, by rejecting, and StoreError
+ */
+export async function rebuildTraffic(
+  { caller }: Principal,
+  traffic: Pick<TrafficTable, 'count' | 'recount'>,
+  now: () => number,
+): Promise<number> {
+  checkAction(caller, 'traffic.rebuild');
+  let from = await traffic.recount();
+  for (; from === null; from = await traffic.recount()) await traffic.count(now());
+  while (await traffic.count(now()));
+  return from;
+}
