@@ -125,7 +125,7 @@ test(
     expect(new Set(await kindsOf())).toEqual(new Set(['wrong_traffic']));
     change('DELETE FROM traffic WHERE width = 1440 AND kind = 0');
     const { code, out } = await runHere(['ledger', 'audit', '--data', box.data]);
-    expect([code, out]).toEqual([2, expect.stringContaining('wrong_traffic: traffic by key of the minute 20')]);
+    expect([code, out]).toEqual([2, expect.stringContaining('wrong_traffic: traffic by key of the day 20')]);
     expect(await runHere(['traffic', 'rebuild', '--data', box.data])).toMatchObject({ code: 0 });
     await sound();
   },

@@ -1,70 +1,83 @@
 import { idAt } from '../../../core/id.ts';
 import type { WrongCell } from '../../journal-reader.ts';
-import { keptFromAt, STEP_MS, TRAFFIC_KINDS, TRAFFIC_STEPS, type TrafficStep } from '../../traffic.ts';
-import { type SqlReader, type Statement, sql } from '../statement.ts';
+import { keptFromAt, STEP_MS, TRAFFIC_KINDS, TRAFFIC_STEPS } from '../../traffic.ts';
+import { type SqlReader, sql } from '../statement.ts';
 import { numberOfKind, widthOf } from './rows.ts';
 import { countingState } from './state.ts';
 
-/** Wrong cells that are reported of each length at most. */
+/** Wrong cells that are reported at most. */
 const CELLS_MAX = 1_000;
 
-const [TOTAL, KEY, TEAM, USER, LABEL] = (['total', 'key', 'team', 'user', 'label'] as const).map(numberOfKind);
-/** Kinds whose series depend on records, too. The journal alone knows the sum over each. */
-const OF_RECORDS = (['model', 'provider', 'task', 'status', 'key_model'] as const).map(numberOfKind);
+const [KEY, TEAM, USER, LABEL] = (['key', 'team', 'user', 'label'] as const).map(numberOfKind);
+const KINDS = TRAFFIC_KINDS.map((_, kind) => `(${kind})`).join(', ');
+const [HOUR, DAY] = [widthOf('hour'), widthOf('day')];
 
 /**
- * Adds up the journal in SQL, which shares nothing with the counting. Each series of an account is compared, and of each kind
- * the sum over its series, the nameless rest included.
+ * Adds up the journal in SQL, which shares nothing with the counting: once, by the shortest bucket that is kept of each time. Of each kind
+ * and bucket the sum over all series is compared, the nameless rest included; the series of accounts are compared by day.
  */
-const wrongOf = (step: TrafficStep): Statement => {
-  const text = `WITH counted AS (
-      SELECT (j.reservation / 8192 + ${Date.UTC(2026, 0, 1)}) / ${STEP_MS[step]} AS bucket, j.account, sum(j.amount) AS microcredits
+const text = `WITH widths (width, least) AS (
+      VALUES (1, CAST(?1 AS BIGINT)), (${HOUR}, CAST(?2 AS BIGINT)), (${DAY}, CAST(?3 AS BIGINT))
+    ), kinds (kind) AS (VALUES ${KINDS}
+    ), moments AS (
+      SELECT (j.reservation / 8192 + ${Date.UTC(2026, 0, 1)}) / ${STEP_MS.minute} AS minute, j.account, j.amount
         FROM traffic_counting AS c CROSS JOIN journal AS j
         WHERE c.is_clearing = 0 AND j.seq BETWEEN c.journal_before AND c.journal_through
-          AND j.kind IN ('post', 'settle', 'expire', 'correct') AND j.amount <> 0 AND j.reservation >= ?1
-        GROUP BY 1, 2
-    ), owned AS (
-      SELECT h.bucket, h.microcredits, a.key_id, coalesce(a.team_id, '') AS team_id, coalesce(a.user_id, '') AS user_id, a.labels
-        FROM counted AS h JOIN accounts AS a ON a.id = h.account
-    ), charges AS (
-      SELECT bucket, ${TOTAL} AS kind, '' AS name, microcredits FROM counted
-      UNION ALL SELECT bucket, ${KEY}, key_id, microcredits FROM owned
-      UNION ALL SELECT bucket, ${TEAM}, team_id, microcredits FROM owned
-      UNION ALL SELECT bucket, ${USER}, user_id, microcredits FROM owned
-      UNION ALL SELECT bucket, ${LABEL}, l.key || char(10) || l.value, microcredits FROM owned CROSS JOIN json_each(owned.labels) AS l
+          AND j.kind IN ('post', 'settle', 'expire', 'correct') AND j.amount <> 0 AND j.reservation >= ?4
+    ), counted AS (
+      SELECT CASE WHEN minute >= ?1 THEN minute WHEN minute >= ?2 THEN minute - minute % ${HOUR} ELSE minute - minute % ${DAY} END AS minute,
+          account, sum(amount) AS microcredits
+        FROM moments GROUP BY 1, 2
+    ), totals AS (
+      SELECT w.width, c.minute / w.width AS bucket, sum(c.microcredits) AS microcredits,
+          sum(c.microcredits * (SELECT count(*) FROM json_each(a.labels))) AS labelled
+        FROM counted AS c CROSS JOIN widths AS w LEFT JOIN accounts AS a ON a.id = c.account
+        WHERE c.minute >= w.least GROUP BY 1, 2
+    ), days AS (
+      SELECT minute / ${DAY} AS bucket, account, sum(microcredits) AS microcredits FROM counted WHERE minute >= ?3 GROUP BY 1, 2
+    ), spenders AS (
+      SELECT id AS account, ${KEY} AS kind, key_id AS name FROM accounts
+      UNION ALL SELECT id, ${TEAM}, coalesce(team_id, '') FROM accounts
+      UNION ALL SELECT id, ${USER}, coalesce(user_id, '') FROM accounts
+      UNION ALL SELECT a.id, ${LABEL}, l.key || char(10) || l.value FROM accounts AS a CROSS JOIN json_each(a.labels) AS l
     ), due AS (
-      SELECT bucket, kind, name, sum(microcredits) AS microcredits FROM charges GROUP BY bucket, kind, name
+      SELECT d.bucket, p.kind, s.number AS series, sum(d.microcredits) AS microcredits
+        FROM days AS d JOIN spenders AS p ON p.account = d.account JOIN traffic_series AS s ON s.kind = p.kind AND s.name = p.name
+        GROUP BY 1, 2, 3
     ), cells AS (
-      SELECT t.bucket, t.kind, s.name, t.microcredits
-        FROM traffic_counting AS c CROSS JOIN traffic AS t LEFT JOIN traffic_series AS s ON s.kind = t.kind AND s.number = t.series
-        WHERE c.is_clearing = 0 AND t.width = ${widthOf(step)} AND t.bucket >= ?2
+      SELECT t.width, t.bucket, t.kind, t.series, t.microcredits
+        FROM traffic_counting AS c CROSS JOIN widths AS w JOIN traffic AS t ON t.width = w.width AND t.bucket >= w.least / w.width
+        WHERE c.is_clearing = 0
     ), sums AS (
-      SELECT bucket, kind, microcredits AS cell, 0 AS journal FROM cells
-      UNION ALL SELECT bucket, kind, 0, microcredits FROM due
-      ${OF_RECORDS.map((kind) => `UNION ALL SELECT bucket, ${kind}, 0, microcredits FROM due WHERE kind = ${TOTAL}`).join('\n      ')}
+      SELECT width, bucket, kind, microcredits AS cell, 0 AS journal FROM cells
+      UNION ALL SELECT t.width, t.bucket, k.kind, 0, CASE k.kind WHEN ${LABEL} THEN t.labelled ELSE t.microcredits END
+        FROM totals AS t CROSS JOIN kinds AS k
+    ), wrong AS (
+      SELECT width, bucket, kind, NULL AS series, sum(cell) AS cell, sum(journal) AS journal FROM sums
+        GROUP BY width, bucket, kind HAVING sum(cell) <> sum(journal)
+      UNION ALL SELECT c.width, c.bucket, c.kind, c.series, c.microcredits, coalesce(d.microcredits, 0)
+        FROM cells AS c LEFT JOIN due AS d ON d.bucket = c.bucket AND d.kind = c.kind AND d.series = c.series
+        WHERE c.width = ${DAY} AND c.series > 0 AND c.kind IN (${[KEY, TEAM, USER, LABEL].join(', ')})
+          AND c.microcredits <> coalesce(d.microcredits, 0)
     )
-    SELECT bucket, kind, NULL AS series, sum(cell) AS cell, sum(journal) AS journal FROM sums
-      GROUP BY bucket, kind HAVING sum(cell) <> sum(journal)
-    UNION ALL SELECT c.bucket, c.kind, c.name, c.microcredits, coalesce(d.microcredits, 0)
-      FROM cells AS c LEFT JOIN due AS d ON d.bucket = c.bucket AND d.kind = c.kind AND d.name = c.name
-      WHERE c.name IS NOT NULL AND c.kind IN (${[KEY, TEAM, USER, LABEL].join(', ')}) AND c.microcredits <> coalesce(d.microcredits, 0)
-    ORDER BY bucket, kind, series LIMIT ${CELLS_MAX}`;
-  const words = text.replace('char(10)', 'chr(10)');
-  return sql(text, {
-    inPostgres: words.replace('json_each(owned.labels)', 'LATERAL json_each_text(owned.labels::json)'),
-  });
-};
-const WRONG = TRAFFIC_STEPS.map((step) => [step, wrongOf(step)] as const);
+    SELECT w.width, w.bucket, w.kind, s.name AS series, w.cell, w.journal
+      FROM wrong AS w LEFT JOIN traffic_series AS s ON s.kind = w.kind AND s.number = w.series
+      ORDER BY w.width, w.bucket, w.kind, s.name LIMIT ${CELLS_MAX}`;
+// An edited account is reported elsewhere.
+const WRONG = sql(text.replaceAll('(a.labels)', "(iif(json_valid(a.labels), a.labels, '{}'))"), {
+  inPostgres: text
+    .replace('char(10)', 'chr(10)')
+    .replace('NULL AS series', 'NULL::bigint AS series')
+    .replaceAll('json_each(a.labels)', 'json_each_text(a.labels::json)'),
+});
 const HAS_TRAFFIC = sql(`SELECT 1 AS one FROM sqlite_schema WHERE type = 'table' AND name = 'traffic_waiting'`, {
   inPostgres: 'SELECT 1 AS one',
 });
 
-interface WrongRow {
+interface WrongRow extends Pick<WrongCell, 'series' | 'cell' | 'journal'> {
+  readonly width: number;
   readonly bucket: number;
   readonly kind: number;
-  readonly series: string | null;
-  readonly cell: number;
-  readonly journal: number;
 }
 
 /** As `JournalReader.wrongCells`. */
@@ -73,12 +86,12 @@ export async function wrongCells(db: SqlReader, now: number): Promise<readonly W
   // Earlier buckets have lost their records, and are kept as they were counted.
   const { recountFrom } = await countingState(db);
   const keptFrom = keptFromAt(now);
-  const found = WRONG.map(async ([step, statement]) => {
-    const first = Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]);
-    const rows = await db.query<WrongRow>(statement, [idAt(first * STEP_MS[step]), first]);
-    return rows.map(({ bucket, kind, ...row }) => ({
-      ...{ step, kind: TRAFFIC_KINDS[kind]!, time: bucket * STEP_MS[step], ...row },
-    }));
-  });
-  return (await Promise.all(found)).flat();
+  const from = TRAFFIC_STEPS.map(
+    (step) => Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]) * widthOf(step),
+  );
+  const rows = await db.query<WrongRow>(WRONG, [...from, idAt(Math.min(...from) * STEP_MS.minute)]);
+  return rows.map(({ width, bucket, kind, ...row }) => ({
+    ...{ step: TRAFFIC_STEPS.find((step) => widthOf(step) === width)!, kind: TRAFFIC_KINDS[kind]! },
+    ...{ time: bucket * width * STEP_MS.minute, ...row },
+  }));
 }
