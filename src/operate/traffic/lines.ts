@@ -48,10 +48,13 @@ interface Sums {
 }
 const noSums = (): Sums => ({ all: { ...NO_TRAFFIC }, byValue: new Map(), hasRest: false });
 
+/** What is summed; null for nothing. */
+type Summed = Pick<TrafficSelection, 'lines' | 'shownAs'> & { readonly total: SeriesChoice | null };
+
 /** The sums of the total and of all lines in a period. */
-export const sumsOf = (traffic: TrafficTable, { total, lines, shownAs }: TrafficSelection, span: Span) =>
+export const sumsOf = (traffic: TrafficTable, { total, lines, shownAs }: Summed, span: Span) =>
   Promise.all([
-    readSums(traffic, total, (series) => series, span),
+    total ? readSums(traffic, total, (series) => series, span) : noSums(),
     lines ? readSums(traffic, lines, shownAs, span) : noSums(),
   ]);
 
@@ -105,7 +108,8 @@ export async function readLines(
   const isTimed = hasPoints && placeOf !== null;
   const spans = hasPoints && !isTimed ? times.map((from, at) => ({ from, to: times[at + 1] ?? to, unit })) : [];
   const [[all, byLine], ...ofSpans] = await Promise.all([
-    sumsOf(traffic, selection, period),
+    // Buckets add up to a total of all series.
+    sumsOf(traffic, isTimed && !selection.total.names ? { ...selection, total: null } : selection, period),
     ...spans.map((span) => sumsOf(traffic, selection, span)),
   ]);
   const greatest = greatestOf(byLine, limit);
