@@ -42,7 +42,10 @@ type Charged = Pick<Ledger, 'usage'>;
 /** Groups of a report at most, so that its size is bounded. */
 const GROUPS_MAX = 10_000;
 
-/** Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden. @throws SignalboxError, by rejecting */
+/**
+ * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
+ * @throws SignalboxError, by rejecting
+ */
 export async function servedUsage(by: Principal, ledger: Charged, sight: Sight, query: UsageQuery) {
   const ids = await sight.idsWithin(checkAction(by.caller, 'usage.read'));
   return await usageIn(query, servedPages(ledger, query, sight, ids));

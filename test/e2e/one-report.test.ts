@@ -123,7 +123,7 @@ test(
     const keyCells = `traffic SET microcredits = microcredits + CASE series WHEN 1 THEN 1 ELSE -1 END WHERE kind = 3`;
     change(`UPDATE ${keyCells} AND series IN (1, 2)`);
     expect(new Set(await kindsOf())).toEqual(new Set(['wrong_traffic']));
-    change('DELETE FROM traffic WHERE width = 1440 AND kind = 0');
+    change('DELETE FROM traffic WHERE width = 1440 AND kind = 1');
     const { code, out } = await runHere(['ledger', 'audit', '--data', box.data]);
     expect([code, out]).toEqual([2, expect.stringContaining('wrong_traffic: traffic by key of the day 20')]);
     expect(await runHere(['traffic', 'rebuild', '--data', box.data])).toMatchObject({ code: 0 });

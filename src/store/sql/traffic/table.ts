@@ -12,7 +12,7 @@ import {
   type TrafficStep,
   type TrafficTable,
 } from '../../traffic.ts';
-import { first, type SqlTables, sql, write } from '../statement.ts';
+import { first, type SqlReader, type SqlTables, sql, write } from '../statement.ts';
 import { BATCH_SIZE, isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
 import type { CountingMeans, FigureRow } from './means.ts';
@@ -142,15 +142,18 @@ async function progressOf(db: SqlTables) {
   return { freshFrom, lastAt, firstAt, pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : pastBefore };
 }
 
+/** The number of the first bucket that is kept; null for none. */
+export const firstBucket = async (db: SqlReader, step: TrafficStep): Promise<number | null> =>
+  (await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total')))?.bucket ?? null;
+
 /** Of the first day, its first hour and minute where they are still kept. */
 async function firstAtOf(db: SqlTables): Promise<number | null> {
   let found: { readonly at: number; readonly ms: number } | null = null;
   const steps = TRAFFIC_STEPS.toReversed();
-  const of = (step: TrafficStep) => first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total'));
-  const firsts = await Promise.all(steps.map(of));
-  for (const [place, row] of firsts.entries()) {
+  const firsts = await Promise.all(steps.map((step) => firstBucket(db, step)));
+  for (const [place, bucket] of firsts.entries()) {
     const ms = STEP_MS[steps[place]!];
-    const at = row?.bucket == null ? null : row.bucket * ms;
+    const at = bucket === null ? null : bucket * ms;
     if (at !== null && (found === null || at < found.at + found.ms)) found = { at, ms };
   }
   return found?.at ?? null;

@@ -4,7 +4,10 @@ import { keptFromAt, STEP_MS, TRAFFIC_KINDS, TRAFFIC_STEPS } from '../../traffic
 import { type SqlReader, sql } from '../statement.ts';
 import { numberOfKind, widthOf } from './rows.ts';
 import { countingState } from './state.ts';
+import { firstBucket } from './table.ts';
 
+/** Beyond all buckets, and yet a number of 64 bits in every unit. */
+const NO_BUCKET = 2 ** 31;
 /** Wrong cells that are reported at most. */
 const CELLS_MAX = 1_000;
 
@@ -86,9 +89,12 @@ export async function wrongCells(db: SqlReader, now: number): Promise<readonly W
   // Earlier buckets have lost their records, and are kept as they were counted.
   const { recountFrom } = await countingState(db);
   const keptFrom = keptFromAt(now);
-  const from = TRAFFIC_STEPS.map(
-    (step) => Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]) * widthOf(step),
-  );
+  // The clock by which earlier ones were deleted may be ahead of this one.
+  const firsts = await Promise.all(TRAFFIC_STEPS.map((step) => firstBucket(db, step)));
+  const from = TRAFFIC_STEPS.map((step, at) => {
+    const kept = Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]);
+    return Math.max(kept, firsts[at] ?? NO_BUCKET) * widthOf(step);
+  });
   const rows = await db.query<WrongRow>(WRONG, [...from, idAt(Math.min(...from) * STEP_MS.minute)]);
   return rows.map(({ width, bucket, kind, ...row }) => ({
     ...{ step: TRAFFIC_STEPS.find((step) => widthOf(step) === width)!, kind: TRAFFIC_KINDS[kind]! },
