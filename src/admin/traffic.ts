@@ -1,19 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import * as parts from '../api/parts.ts';
-import type { Principal } from '../operate/principal.ts';
-import type { Sight } from '../operate/sight.ts';
-import { TRAFFIC_GROUPINGS } from '../operate/traffic/grouping.ts';
+import { TRAFFIC_GROUPINGS } from '../operate/report/grouping.ts';
 import { ANSWER_STEPS } from '../operate/traffic/periods.ts';
-import { questionOf } from '../operate/traffic/question.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficOf } from '../operate/traffic/traffic.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
+import type { ReportServices } from './usage.ts';
 
 /** What a report of traffic is made with. */
-export interface TrafficServices extends Pick<TrafficSources, 'store' | 'nameOf'> {
-  sightOf(by: Principal): Sight;
-  teamIdOf(text: string): string;
-}
+export type TrafficServices = ReportServices & Pick<TrafficSources, 'store'>;
 
 const percentiles = (description: string, p50: number, p95: number) =>
   parts.shape(`${description} Each within 5 %; null without one, and with \`points=false\`.`, {
@@ -237,8 +232,10 @@ export const showTraffic = operationsOn<TrafficServices>()({
       return `From ${f.minuteText(from)} to ${f.minuteText(to)}, counted until ${f.minuteText(counted_until)}.${past}\n`;
     },
   },
-  run: ({ store, nameOf, sightOf, teamIdOf }, { by: caller, now }, { team, ...query }) => {
-    const filters = { ...query, ...(team !== undefined && { team: teamIdOf(team) }) };
-    return trafficOf(caller, { store, nameOf, now, sight: sightOf(caller) }, questionOf(filters, now));
-  },
+  run: ({ store, sightOf, namesFor, teamIdOf }, { by, now }, { team, ...query }) =>
+    trafficOf(
+      by,
+      { store, now, sight: sightOf(by), nameOf: namesFor(by) },
+      { ...query, ...(team !== undefined && { team: teamIdOf(team) }) },
+    ),
 });

@@ -1,34 +1,64 @@
 import { Type } from '@sinclair/typebox';
-import { SignalboxError } from '../core/errors.ts';
 import { FUNDS_MAX, type FundUse } from '../operate/ledger/fund-pages.ts';
 import { fundStatus } from '../operate/ledger/status.ts';
 import type { Principal } from '../operate/principal.ts';
+import { GROUPINGS, type Grouping, groupingsIn } from '../operate/report/grouping.ts';
+import { periodOf, type UsagePeriod } from '../operate/report/period.ts';
 import type { Sight } from '../operate/sight.ts';
-import {
-  type HolderNames,
-  type UsagePeriod,
-  type UsageQuery,
-  type UsageReport,
-  UsageTooLargeError,
-  usageAnswer,
-  usageCsv,
-} from '../operate/usage.ts';
-import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
+import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from '../operate/usage.ts';
 import * as f from './kit/fields.ts';
-import { operationsOn, TextAnswer } from './kit/operation.ts';
+import { type OperationHost, operationsOn, TextAnswer } from './kit/operation.ts';
 import { FundStatus } from './ledger.ts';
-import * as dates from './period.ts';
 
-/** What reports of usage are made with. */
-export interface UsageServices {
-  /** The report of a running server as far as the caller may see it, or the report of a database. @throws UsageTooLargeError, by rejecting */
-  report(by: Principal, query: UsageQuery, sight: Sight): Promise<UsageReport>;
+/** What reports of usage and traffic are made with. */
+export interface ReportServices {
   sightOf(by: Principal): Sight;
   /** The names of teams and users that the caller may see. */
   namesFor(by: Principal): HolderNames;
   teamIdOf(text: string): string;
 }
+
+export interface UsageServices extends ReportServices, OperationHost {
+  /** The report of a running server as far as the caller may see it, or the report of a database. @throws SignalboxError, by rejecting */
+  report(by: Principal, query: UsageQuery, sight: Sight): Promise<UsageReport>;
+}
 const operation = operationsOn<UsageServices>();
+
+/** A day, or a moment that begins with one. */
+const MOMENT = { pattern: '^\\d{4}-\\d{2}-\\d{2}' };
+const day = (description: string, example: string) =>
+  Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description, examples: [example] });
+
+/** The members of an input that state the period of a report. */
+const period = f.allOptional({
+  from: f.inCommand(f.formed('The first day, such as `2026-11-01`; 30 days before `to` unless given.', MOMENT), {
+    form: 'DAY',
+  }),
+  to: f.inCommand(f.formed('The day after the last one, such as `2026-12-01`; tomorrow unless given.', MOMENT), {
+    form: 'DAY',
+  }),
+  month: f.inCommand(
+    f.formed('In place of `from` and `to`: `last`, `this`, or a month such as `2026-11`.', {
+      pattern: '^(last|this|\\d{4}-\\d{2})$',
+    }),
+    { form: 'last' },
+  ),
+  time_zone: f.inCommand(
+    f.text('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
+    { form: 'ZONE' },
+  ),
+});
+
+/** The members of an answer that tell its period, and how far it is counted. */
+const reported = {
+  object: f.always('usage'),
+  from: day('The first day.', '2026-10-22'),
+  to: day('The day after the last one.', '2026-11-21'),
+  time_zone: f.text('IANA name of the zone in which days begin.', 'UTC'),
+  counted_until: f.moment(
+    'Every charge and refund that was written before this moment is in the sums. `GET /admin/traffic` has the same Credits where its `counted_until` is as late.',
+  ),
+};
 
 const figures = {
   charges: f.count('Attempts that were charged: one for an ordinary request. A refund counts as one.', 214),
@@ -53,7 +83,7 @@ const UsageGroup = f.named('UsageGroup', 'The charges of one group.', {
   ...figures,
 });
 export const AdminUsage = f.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
-  ...dates.reported,
+  ...reported,
   by: f.list(Type.String(), 'The groupings.', { examples: [['key', 'model']] }),
   ...total('groups'),
   groups: f.list(UsageGroup, 'In the order of their names; at most 10,000.'),
@@ -76,7 +106,7 @@ export const reportUsage = operation({
   details:
     'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. With `format=csv` the groups come as a table for a spreadsheet, as `./signalbox ledger export --by` writes them.',
   input: f.body('Which charges.', {
-    ...dates.period,
+    ...period,
     by: f.optional(
       f.inCommand(
         f.formed(
@@ -119,40 +149,44 @@ export const reportUsage = operation({
       `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\n`,
   },
   async run(
-    { report, sightOf, namesFor, teamIdOf },
+    { report, sightOf, namesFor, teamIdOf, usdPerCredit },
     { by: caller, now },
     { by = 'day,model', team, labels = {}, format, ...rest },
   ) {
     const { key: keyId = null, user = null, model = null, ...stated } = rest;
     const query = {
-      ...dates.periodOf(stated, now),
+      ...periodOf(stated, now),
       ...{ keyId, user, model, labels },
-      by: groupingsOf(by),
+      by: groupingsIn(by),
       team: team === undefined ? null : teamIdOf(team),
     };
     const sight = sightOf(caller);
-    const found = await withinSize(() => report(caller, query, sight));
+    const found = await report(caller, query, sight);
     const names = namesFor(caller);
-    if (format !== 'csv') return usageAnswer(found, sight, names);
-    return new TextAnswer(usageCsv(found, sight, names), CSV.mediaType, `usage-${query.from}-${query.to}.csv`);
+    if (format !== 'csv') return { ...usageAnswer(found, sight, names), countedUntil: now };
+    return new TextAnswer(
+      usageCsv(found, sight, names, await usdPerCredit()),
+      CSV.mediaType,
+      `usage-${query.from}-${query.to}.csv`,
+    );
   },
 });
 
 /** What a key's own report is made with. */
 export interface OwnUsageServices {
-  /** @throws UsageTooLargeError, by rejecting */
+  /** @throws SignalboxError, by rejecting */
   ownReport(by: Principal, query: UsagePeriod & Pick<UsageQuery, 'by'>): Promise<UsageReport>;
   /** The funds that requests of the caller spend. */
   fundsOf(by: Principal): readonly FundUse[];
 }
 
 const UsageDay = f.named('UsageDay', 'What one model was charged on one day.', {
-  date: dates.day('The day, in `time_zone`, on which the requests began.', '2026-11-20'),
+  date: day('The day, in `time_zone`, on which the requests began.', '2026-11-20'),
   model: f.orNull(f.text('ID of the model; null for refunds and for requests that a crash ended.', 'gpt-6-luna')),
   ...figures,
 });
 export const OwnUsage = f.named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
-  ...dates.reported,
+  ...reported,
   ...total('days'),
   days: f.list(UsageDay, 'By day, then by model; days without charges are left out.'),
   groups: f.optional(f.list(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
@@ -182,7 +216,7 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
   details:
     'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews; of budgets of each session, the 100 windows that have spent most. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
   input: f.body('Which charges.', {
-    ...dates.period,
+    ...period,
     by: f.optional(
       f.formed('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.', {
         minLength: 1,
@@ -193,38 +227,19 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
   answer: 'The report.',
   errorField: 'from',
   async run({ ownReport, fundsOf }, { by: caller, now }, { by, ...stated }) {
-    const period = dates.periodOf(stated, now);
+    const period = periodOf(stated, now);
     const grouped = async (groupings: readonly Grouping[]) =>
-      usageAnswer(await withinSize(() => ownReport(caller, { ...period, by: groupings })));
+      usageAnswer(await ownReport(caller, { ...period, by: groupings }));
     const funds = fundsOf(caller);
     const balance = funds.find(({ title }) => title.kind === 'balance');
     const { groups, ...report } = await grouped(['day', 'model']);
     return {
       ...report,
+      countedUntil: now,
       days: groups.map(({ group: { day: date = '', model }, ...sums }) => ({ date, model: model || null, ...sums })),
-      ...(by !== undefined && { groups: (await grouped(groupingsOf(by))).groups }),
+      ...(by !== undefined && { groups: (await grouped(groupingsIn(by))).groups }),
       funds: funds.slice(0, FUNDS_MAX).map((use) => fundStatus(use, now)),
       balance: balance ? balance.limit - balance.spent - balance.held : null,
     };
   },
 });
-
-/** @throws SignalboxError for a report with too many groups */
-async function withinSize(read: () => Promise<UsageReport>): Promise<UsageReport> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (!(cause instanceof UsageTooLargeError)) throw cause;
-    const message = `${cause.message} Choose a shorter period or fewer groupings.`;
-    throw new SignalboxError('out_of_range', message, { param: 'by', cause });
-  }
-}
-
-function groupingsOf(text: string): Grouping[] {
-  return text.split(',').map((part, at, all) => {
-    const grouping = parseGrouping(part.trim());
-    if (grouping && all.findIndex((one) => one.trim() === part.trim()) === at) return grouping;
-    const form = `${GROUPINGS.join(', ')} and label:NAME, each once`;
-    return f.refuse('by', `\`by\` accepts ${form}, not \`${part.slice(0, 64)}\`.`);
-  });
-}

@@ -1,10 +1,9 @@
-import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
 import { showTraffic, type TrafficServices } from '../admin/traffic.ts';
 import { iso } from '../core/clock.ts';
-import { FULL_SIGHT } from '../operate/sight.ts';
-import { rebuildTraffic } from '../operate/traffic/rebuild.ts';
-import { namesOf } from '../operate/traffic/traffic.ts';
+import { type SightSources, sightOf } from '../operate/sight.ts';
+import { rebuildTraffic } from '../operate/traffic/traffic.ts';
+import { namesFor } from '../operate/usage.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { groupOf, parseFlags } from './arguments.ts';
 import { commandsOf } from './operations.ts';
@@ -13,7 +12,7 @@ import { operator } from './user.ts';
 
 interface TrafficCommand {
   readonly store: OpenStore;
-  readonly keys: Pick<Keys, 'named'>;
+  readonly keys: SightSources['keys'];
   readonly people: Pick<People, 'team' | 'teamNamed' | 'user'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -22,7 +21,10 @@ interface TrafficCommand {
 /** `signalbox traffic show|rebuild`. Throws UsageError. */
 export const runTraffic = groupOf<TrafficCommand, CommandOutput>('traffic', {
   ...commandsOf<TrafficServices, TrafficCommand>([showTraffic], ({ store, keys, people }) => ({
-    ...{ store, nameOf: namesOf(keys, () => people), sightOf: () => FULL_SIGHT },
+    store,
+    // An operator is shown no less where there is no policy.
+    sightOf: ({ caller }) => sightOf(caller, { keys, policy: () => ({ budgets: [], reportedRuns: null }) }),
+    namesFor: ({ caller }) => namesFor(caller, people),
     teamIdOf: (text) => people.teamNamed(text)?.id ?? text,
     // A ledger that never had a policy has no charges.
     usdPerCredit: async () => (await store.journal.usdPerCredit()) ?? '0',

@@ -41,7 +41,7 @@ import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { operatorAs, type Principal } from '../operate/principal.ts';
 import { type Sight, sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
-import { namesOf, type TrafficSources } from '../operate/traffic/traffic.ts';
+import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../operate/usage.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
@@ -200,9 +200,9 @@ function ledgerServices(services: RouteServices, { people }: AppOptions) {
   return {
     ...services,
     namesFor: names,
+    usdPerCredit: () => lease().snapshot.usdPerCredit,
     overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, services.sightOf(by), names(by)),
-    report: (by: Principal, query: UsageQuery, sight: Sight) =>
-      servedUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight }, query),
+    report: (by: Principal, query: UsageQuery, sight: Sight) => servedUsage(by, ledger, sight, query),
   };
 }
 
@@ -217,19 +217,13 @@ function ownUsageServices(services: RouteServices) {
   const { ledger, lease } = services.gateway;
   return {
     ...services,
-    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) =>
-      ownUsage(by, { ledger, usdPerCredit: lease().snapshot.usdPerCredit }, query),
+    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) => ownUsage(by, ledger, query),
     fundsOf({ caller }: Principal) {
       const { selectors, models } = lease().snapshot;
       return usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
     },
   };
 }
-
-const trafficServices = (services: RouteServices, { keys, logins, store }: AppOptions) => ({
-  ...services,
-  ...{ store, nameOf: namesOf(keys, () => logins.people) },
-});
 
 const decisionServices = (services: RouteServices, { store, levels = NO_LEVELS }: AppOptions) => ({
   ...services,
@@ -290,7 +284,7 @@ const otherRoutes = (
     .use(playgroundRoutes({ ...services, keys }))
     .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
     .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
-    .use(operationRoutes('traffic', [showTraffic], trafficServices(services, options)))
+    .use(operationRoutes('traffic', [showTraffic], { ...ledgerServices(services, options), store }))
     .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))

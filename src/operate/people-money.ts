@@ -2,11 +2,10 @@ import type { Window } from '../accounting/window.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { BudgetHolder } from '../core/holder.ts';
-import { moneyEntries } from '../ledger/export/export.ts';
 import { holderBudgetUses } from '../ledger/holder-budgets.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
 import { readStore } from '../store/open.ts';
-import { UsageSums } from './usage-sums.ts';
+import { storedPages } from './usage.ts';
 
 /** What is spent of the budgets of a team or a user, as a database has it at one moment. Without a ledger nothing is spent. */
 export async function storedBudgetUses(
@@ -28,8 +27,9 @@ async function chargedIn(
   id: string,
   { starts: from, ends: to }: Window,
 ): Promise<Microcredits> {
-  const sums = new UsageSums([], 'UTC');
-  const filter = { keyId: null, model: null, labels: {}, team: null, user: null, [kind]: id, from, to };
-  for await (const page of moneyEntries(journal, filter)) for (const entry of page) sums.addEntry(entry);
-  return sums.groups().reduce((sum, { charged }) => sum + charged, 0);
+  const whole = { keyId: null, model: null, labels: {}, team: null, user: null };
+  let charged = 0;
+  for await (const page of storedPages(journal, { ...whole, [kind]: id, from, to }))
+    for (const spending of page) charged += spending.charged;
+  return charged;
 }

@@ -4,24 +4,17 @@ import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
 import { type Caller, roleOf } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { usdWriter } from '../core/usd.ts';
-import { moneyEntries } from '../ledger/export/export.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { usdCell } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { JournalReader } from '../store/journal-reader.ts';
+import type { JournalReader, MoneyEntry } from '../store/journal-reader.ts';
 import { csvTable } from './csv.ts';
 import type { Principal } from './principal.ts';
+import type { Grouping } from './report/grouping.ts';
+import { type Stretch, spanOf, type UsagePeriod } from './report/period.ts';
 import { checkAction, reachOf } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
-import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
-
-/** A period of whole days. */
-export interface UsagePeriod {
-  readonly from: Temporal.PlainDate;
-  /** Exclusive. */
-  readonly to: Temporal.PlainDate;
-  /** IANA name of the zone in which days begin. */
-  readonly timeZone: string;
-}
+import { NO_FIGURES, type Spending, spendingOf, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** The usage that an operator, or a key, asks for. A request counts on the day on which it began. */
 export interface UsageQuery extends UsagePeriod {
@@ -37,174 +30,129 @@ export interface UsageQuery extends UsagePeriod {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Reads a day such as `2026-11-20`; null for any other text. */
-export function parseDay(text: string): Temporal.PlainDate | null {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
-  try {
-    return Temporal.PlainDate.from(text);
-  } catch {
-    return null;
-  }
-}
-
-/** Days of a report, unless it names its period. */
-const DAYS = 30;
-
-/** Returns the day on which it is `now`, ms since 1970. */
-const todayIn = (timeZone: string, now: number): Temporal.PlainDate =>
-  Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
-
-/** Reads a month such as `2026-11`, `this` or `last`, of the calendar of a zone; null for any other text. */
-export function monthPeriod(text: string, timeZone: string, now: number): UsagePeriod | null {
-  const ago = ['this', 'last'].indexOf(text);
-  const named = ago < 0 ? parseDay(`${text}-01`) : todayIn(timeZone, now).with({ day: 1 }).subtract({ months: ago });
-  return named && { from: named, to: named.add({ months: 1 }), timeZone };
-}
-
-/** Completes a period: 30 days that end with today unless they are named. */
-export function usagePeriod(
-  { from, to }: { readonly from: Temporal.PlainDate | null; readonly to: Temporal.PlainDate | null },
-  timeZone: string,
-  now: number,
-): UsagePeriod {
-  const end = to ?? todayIn(timeZone, now).add({ days: 1 });
-  return { from: from ?? end.subtract({ days: DAYS }), to: end, timeZone };
-}
-
 /** Usage by groups. */
 export interface UsageReport {
   readonly query: UsageQuery;
-  /** The worth of a Credit; null in a ledger that never had a policy. */
-  readonly usdPerCredit: string | null;
   readonly total: Microcredits;
   readonly groups: readonly UsageGroup[];
 }
 
-/** A running server's usage. */
-export interface UsageSource {
-  readonly ledger: Pick<Ledger, 'usage'>;
-  /** Of its policy. */
-  readonly usdPerCredit: string;
-  readonly sight: Sight;
-}
+type Charged = Pick<Ledger, 'usage'>;
 
 /** Groups of a report at most, so that its size is bounded. */
 const GROUPS_MAX = 10_000;
 
-/** A report with more than GROUPS_MAX groups. */
-export class UsageTooLargeError extends Error {
-  override readonly name = 'UsageTooLargeError';
-}
-
 /**
  * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
- * @throws UsageTooLargeError, by rejecting.
+ * @throws SignalboxError, by rejecting
  */
-export async function servedUsage(
-  by: Principal,
-  { ledger, usdPerCredit, sight }: UsageSource,
-  query: UsageQuery,
-): Promise<UsageReport> {
+export async function servedUsage(by: Principal, ledger: Charged, sight: Sight, query: UsageQuery) {
   const ids = await sight.idsWithin(checkAction(by.caller, 'usage.read'));
-  return await usageIn(ledger, query, usdPerCredit, sight, ids);
+  return await usageIn(query, servedPages(ledger, query, sight, ids));
 }
 
-/** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
+/** Reports the usage of the asking key, or wallet. @throws SignalboxError, by rejecting */
 export async function ownUsage(
   { caller }: Principal,
-  { ledger, usdPerCredit }: Omit<UsageSource, 'sight'>,
+  ledger: Charged,
   query: UsagePeriod & Pick<UsageQuery, 'by'>,
 ): Promise<UsageReport> {
   checkAction(caller, 'usage.own');
   const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
-  return await usageIn(ledger, own, usdPerCredit, FULL_SIGHT, null);
+  return await usageIn(own, servedPages(ledger, own, FULL_SIGHT, null));
 }
 
-async function usageIn(
-  ledger: UsageSource['ledger'],
+/** Reports the usage that a database knows, with or without a server. Rejects with SignalboxError and StoreError. */
+export async function storedUsage(
+  by: Principal,
+  journal: Pick<JournalReader, 'money'>,
   query: UsageQuery,
-  usdPerCredit: string,
+): Promise<UsageReport> {
+  checkAction(by.caller, 'usage.read');
+  return await usageIn(query, storedPages(journal, { ...query, ...spanOf(query) }));
+}
+
+/** Whose charges a query wants: the same for all that reads them. */
+type Dimension = 'keyId' | 'team' | 'user' | 'model';
+type Wanted = Pick<UsageQuery, Dimension | 'labels'>;
+
+function wanting({ keyId, team, user, model, labels }: Wanted): (of: Pick<Spending, Dimension | 'labels'>) => boolean {
+  const own = (Object.entries({ keyId, team, user, model }) as [Dimension, string | null][]).filter(
+    ([, id]) => id !== null,
+  );
+  const ofLabels = Object.entries(labels);
+  return (of) =>
+    own.every(([name, id]) => of[name] === id) && ofLabels.every(([name, value]) => (of.labels[name] ?? '') === value);
+}
+
+/** Adds up pages of charges, as far as a query wants them. @throws SignalboxError for too many groups, by rejecting */
+async function usageIn(query: UsageQuery, pages: AsyncIterable<readonly Spending[]>): Promise<UsageReport> {
+  const sums = new UsageSums(query.by, query.timeZone);
+  const isWanted = wanting(query);
+  for await (const page of pages) {
+    for (const spending of page) if (isWanted(spending)) sums.add(spending);
+    if (sums.size <= GROUPS_MAX) continue;
+    const message = `The report would have more than ${GROUPS_MAX} groups. Choose a shorter period or fewer groupings.`;
+    throw new SignalboxError('out_of_range', message, { param: 'by' });
+  }
+  const groups = sums.groups();
+  return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
+}
+
+/** The charges that a running server knows, as an asker sees them: by windows of time. @param ids of the keys it may see; null for all */
+async function* servedPages(
+  ledger: Charged,
+  query: UsageQuery,
   sight: Sight,
   ids: ReadonlySet<string> | null,
-): Promise<UsageReport> {
-  const { by, timeZone, keyId, team, user, model, labels } = query;
-  const sums = new UsageSums(by, timeZone);
+): AsyncGenerator<readonly Spending[]> {
+  const { by, keyId, team, user } = query;
   const owner = {
     ...(sight.isNarrow ? { keyId: null, team, user: null } : { keyId, team, user }),
     ...{ keyIds: ids, hasRuns: by.some((grouping) => RUNS.includes(grouping)) },
   };
-  const wanted = Object.entries(labels);
   const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
-  for (const window of windowsOf(
-    query,
-    owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY,
-  )) {
+  const sliceMs = owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY;
+  for (const window of windowsOf(query, sliceMs)) {
     // Requests are served between slices.
     await setImmediate();
     const found = await ledger.usage({ ...owner, ...window });
     await sight.learn(found.map(({ dimensions: { key = '' } }) => key));
-    for (const charges of found) {
-      if (model !== null && charges.model !== model) continue;
-      const { key = '', selector = '' } = charges.dimensions;
-      if (ids && !ids.has(key)) continue;
-      const ofKey = labelsOf(charges.dimensions);
-      const shown = sight.keyOf(key);
-      if (keyId !== null && shown !== keyId) continue;
-      const { session = '', agent = '' } = sight.showsRunsOf(key, ofKey) ? charges.dimensions : {};
-      if (wanted.some(([name, value]) => (ofKey[name] ?? '') !== value)) continue;
-      // A person is not named to those who are shown no IDs.
-      const ofUser = sight.isNarrow ? '' : (charges.dimensions.user ?? '');
-      if (user !== null && ofUser !== user) continue;
-      sums.add({
+    yield found.flatMap(({ dimensions, microcredits, ...charges }) => {
+      const { key = '', selector = '', team = '', user = '' } = dimensions;
+      if (ids && !ids.has(key)) return [];
+      const labels = labelsOf(dimensions);
+      const { session = '', agent = '' } = sight.showsRunsOf(key, labels) ? dimensions : {};
+      return {
         // The sums of a running server do not tell all figures apart.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: shown, team: charges.dimensions.team ?? '', user: ofUser, labels: ofKey, selector, session, agent },
-        moment: window.from,
+        ...{ keyId: sight.keyOf(key), team, labels, selector, session, agent, moment: window.from },
+        // A person is not named to those who are shown no IDs.
+        user: sight.isNarrow ? '' : user,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
-        charged: charges.microcredits,
-      });
-    }
-    checkSize(sums);
+        charged: microcredits,
+      };
+    });
   }
-  return reportOf(query, sums, usdPerCredit);
 }
 
-/**
- * Reports the usage that a database knows, with or without a server.
- * @throws UsageTooLargeError, by rejecting, and StoreError.
- */
-export async function storedUsage(
-  asker: Principal,
-  journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
-  query: UsageQuery,
-): Promise<UsageReport> {
-  checkAction(asker.caller, 'usage.read');
-  const { by, timeZone, keyId, team, user, model, labels } = query;
-  const sums = new UsageSums(by, timeZone);
-  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, team, user, model, labels })) {
-    for (const entry of page) sums.addEntry(entry);
-    checkSize(sums);
-  }
-  return reportOf(query, sums, await journal.usdPerCredit());
+/** The entries of a database that a query wants, page by page: an export may be larger than the memory. */
+export async function* entriesOf(
+  journal: Pick<JournalReader, 'money'>,
+  query: Wanted & Stretch,
+): AsyncGenerator<readonly MoneyEntry[]> {
+  const isWanted = wanting(query);
+  for await (const page of journal.money(query)) yield page.filter(isWanted);
 }
 
-function checkSize({ size }: UsageSums): void {
-  if (size > GROUPS_MAX) throw new UsageTooLargeError(`The report would have more than ${GROUPS_MAX} groups.`);
-}
-
-function reportOf(query: UsageQuery, sums: UsageSums, usdPerCredit: string | null): UsageReport {
-  const groups = sums.groups();
-  return { query, usdPerCredit, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
-}
-
-type Span = ReturnType<typeof spanOf>;
-
-/** Returns the stretch of time of a period, ms since 1970; `to` is exclusive. */
-export function spanOf({ from, to, timeZone }: UsagePeriod) {
-  const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
-  return { from: beginning(from), to: beginning(to) };
+/** The charges of a database that a query wants. */
+export async function* storedPages(
+  journal: Pick<JournalReader, 'money'>,
+  query: Wanted & Stretch,
+): AsyncGenerator<readonly Spending[]> {
+  for await (const page of entriesOf(journal, query)) yield page.flatMap((entry) => spendingOf(entry) ?? []);
 }
 
 /** What a key tells apart by itself. */
@@ -214,7 +162,7 @@ const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
 const SLICE_MS = { all: 86_400_000, owner: 5 * 86_400_000 } as const;
 
 /** The days or months that groups are named by, one after the other; else the whole period. All in slices of a length at most. */
-function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Span> {
+function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {
   const { from, to } = spanOf(query);
   const kind = (['day', 'month'] as const).find((one) => query.by.includes(one));
   for (let start = from; start < to; ) {
@@ -248,42 +196,36 @@ const NO_NAMES: HolderNames = () => null;
 
 const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
 
-/** The column of a grouping, as an asker sees it. */
-const shownColumn = (grouping: Grouping, sight: Sight): string =>
-  sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping);
+/** The columns of a grouping, as an asker sees them: beside the ID of a key, team or user how that is called now. */
+function columnsOf(grouping: Grouping, sight: Sight): readonly string[] {
+  if (grouping === 'key' && sight.isNarrow) return ['key_name'];
+  return grouping === 'key' || isHolder(grouping) ? [`${grouping}_id`, `${grouping}_name`] : [grouping];
+}
 
-/** The columns of a table of groups: beside the ID of a team or user stands its name, and where they are known, that of a key. */
+/** The columns of a table of groups. A command has no names of keys. */
 export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
-  by.flatMap((grouping) => [
-    shownColumn(grouping, sight),
-    ...(isHolder(grouping) || (grouping === 'key' && sight.knowsKeys && !sight.isNarrow) ? [`${grouping}_name`] : []),
-  ]);
+  by.flatMap((grouping) => columnsOf(grouping, sight).slice(0, grouping === 'key' && !sight.knowsKeys ? 1 : 2));
 
-/** The group of a row: its name by each grouping, and beside the ID of a key, team or user how that is called now. */
+/** The group of a row: its name by each grouping, and beside the IDs the names that are known. */
 export function groupOf(
   by: readonly Grouping[],
   names: readonly string[],
   nameOf: HolderNames,
   sight = FULL_SIGHT,
 ): Readonly<Record<string, string>> {
+  const shown = by.map((grouping, at) => [columnsOf(grouping, sight)[0]!, names[at]!] as const);
   const called = by.flatMap((grouping, at) => {
-    const name = isHolder(grouping)
-      ? nameOf(grouping, names[at]!)
-      : grouping === 'key'
-        ? keyName(names[at]!, sight)
-        : null;
-    return name === null ? [] : [[`${grouping}_name`, name] as const];
+    const [, column] = columnsOf(grouping, sight);
+    const name = column && (isHolder(grouping) ? nameOf(grouping, names[at]!) : keyName(names[at]!, sight));
+    return column && name ? [[column, name] as const] : [];
   });
-  return Object.fromEntries([
-    ...by.map((grouping, at) => [shownColumn(grouping, sight), names[at]!] as const),
-    ...called,
-  ]);
+  return Object.fromEntries([...shown, ...called]);
 }
 
 /** Of a wallet, its address is all there is. */
 function keyName(id: string, sight: Sight): string | null {
-  const name = sight.isNarrow ? null : sight.nameOf(id);
-  return name === id ? null : name || null;
+  const name = sight.nameOf(id);
+  return name === id ? null : name;
 }
 
 /** The report as an asker may see it: groups with their names in place of a list of columns. */
@@ -301,15 +243,17 @@ export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_
 }
 
 /** The same report as CSV, for a spreadsheet: a line for each group. */
-export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames): string {
-  const usd = usdWriter(report.usdPerCredit);
+export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames, usdPerCredit: string | null): string {
+  const usd = usdCell(usdPerCredit);
   const lines = usageAnswer(report, sight, nameOf).groups.map(({ group, charges, input, output, charged }) => {
-    const worth = usd(charged);
-    return {
-      ...group,
-      ...{ charges, input_tokens: input, output_tokens: output, credits: toCredits(charged) },
-      usd: worth === null ? null : { decimal: worth },
+    const sums = {
+      charges,
+      input_tokens: input,
+      output_tokens: output,
+      credits: toCredits(charged),
+      usd: usd(charged),
     };
+    return { ...group, ...sums };
   });
   const figures = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
   return csvTable([...groupColumns(report.query.by, sight), ...figures], lines);

@@ -3,6 +3,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Cursor } from './cursor.ts';
 import type { StoredBalance } from './ledger-table.ts';
 import type { Payment } from './payments.ts';
+import type { TrafficKind, TrafficStep } from './traffic.ts';
 
 /** A reservation that was not closed at a checkpoint. */
 export interface OpenReservation {
@@ -178,6 +179,18 @@ export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached
   readonly price: string;
 }
 
+/** A cell of traffic, or all cells of one kind and bucket, whose money differs from the journal. Amounts are microcredits. */
+export interface WrongCell {
+  readonly step: TrafficStep;
+  readonly kind: TrafficKind;
+  /** The beginning of the bucket, ms since 1970. */
+  readonly time: number;
+  /** Null for the sum over all series of the kind. */
+  readonly series: string | null;
+  readonly cell: Microcredits;
+  readonly journal: Microcredits;
+}
+
 /** The entries to read. Times are milliseconds since 1970, of the reservation: budgets count by them, too. */
 export interface MoneyFilter {
   readonly from: number;
@@ -212,6 +225,12 @@ export interface JournalReader {
   /** @returns null where the store has no payments. */
   payments(): Promise<RowPages<PaymentRow> | null>;
   balances(): Promise<readonly BalanceRow[]>;
+  /**
+   * Compares the money of traffic with the entries that are counted in it. Finds nothing where the store has no traffic, or while
+   * its cells are deleted to be counted again.
+   * @param now ms since 1970: buckets that are too old for their length are left out
+   */
+  wrongCells(now: number): Promise<readonly WrongCell[]>;
   /** The rows of a reservation from its first to its end, without what was given back later; empty for none. */
   reservation(id: number): Promise<readonly ReservationEntry[]>;
   money(filter: MoneyFilter): RowPages<MoneyEntry>;

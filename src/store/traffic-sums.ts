@@ -79,13 +79,22 @@ class BucketSums {
   }
 
   merge(others: Iterable<TrafficSum>): void {
-    for (const { kind, series, figures, ttft, duration } of others) {
-      const sum = this.of(kind, series);
-      addFigures(sum.figures, figures);
-      sum.ttft.merge(ttft);
-      sum.duration.merge(duration);
-    }
+    for (const sum of others) addBucket(this.of(sum.kind, sum.series), sum);
   }
+}
+
+/** A bucket that more is added to. */
+interface Adding extends Pick<TrafficBucket, 'ttft' | 'duration'> {
+  readonly figures: SumFigures;
+}
+
+export function addBucket(
+  to: Adding,
+  { figures, ttft, duration }: Pick<TrafficBucket, 'figures' | 'ttft' | 'duration'>,
+): void {
+  addFigures(to.figures, figures);
+  to.ttft.merge(ttft);
+  to.duration.merge(duration);
 }
 
 /** Written out, because looking up fields by name costs more. */

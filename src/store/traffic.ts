@@ -108,6 +108,8 @@ export interface TrafficProgress {
   readonly freshFrom: number | null;
   /** What is written before is still being counted, the newest first; null once all is. */
   readonly pastBefore: number | null;
+  /** When the last counted row was written; null where none is counted. */
+  readonly lastAt: number | null;
   /** The beginning of the first bucket, as short as it is kept; null where nothing is counted yet. */
   readonly firstAt: number | null;
 }

@@ -22,16 +22,22 @@ interface Report {
   }[];
 }
 
+/** A report without the moment at which it was made. */
+function sumsIn({ counted_until, ...report }: Report & { readonly counted_until: string }): Report {
+  expect(Date.now() - Date.parse(counted_until)).toBeLessThan(PATIENCE);
+  return report;
+}
+
 async function served(box: Signalbox, query: string): Promise<Report> {
   const response = await box.get(`/admin/usage${query}`);
   expect(response.status).toBe(200);
-  return (await response.json()) as Report;
+  return sumsIn((await response.json()) as Parameters<typeof sumsIn>[0]);
 }
 
 async function printed(box: Signalbox, ...args: string[]): Promise<Report> {
   const { out, err, code } = await box.run('ledger', 'usage', ...args, '--json');
   expect({ err, code }).toEqual({ err: '', code: 0 });
-  return JSON.parse(out) as Report;
+  return sumsIn(JSON.parse(out));
 }
 
 const GROUPINGS = [

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { QUARTER_MS } from '../../src/accounting/window.ts';
 import { idAt } from '../../src/core/id.ts';
-import { moneyEntries } from '../../src/ledger/export/export.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { entriesOf } from '../../src/operate/usage.ts';
 import type { Statement } from '../../src/store/sql/statement.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
@@ -51,7 +51,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 async function booked(store: SqlStore, keyId: string): Promise<Map<string, number>> {
   await store.flush();
   const sums = new Map<string, number>();
-  for await (const page of moneyEntries(sqliteJournal(store), { ...ALL, keyId })) {
+  for await (const page of entriesOf(sqliteJournal(store), { ...ALL, keyId })) {
     for (const { reservation, model, amount, kind } of page) {
       if (kind === 'overrun' || reservation === null) continue;
       const name = `${Math.floor(reservation / idSpan)}/${model}`;

@@ -41,8 +41,7 @@ import { readScores, resetScores } from '../../src/operate/scores.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
-import { rebuildTraffic } from '../../src/operate/traffic/rebuild.ts';
-import { trafficOf } from '../../src/operate/traffic/traffic.ts';
+import { rebuildTraffic, trafficOf } from '../../src/operate/traffic/traffic.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
@@ -159,10 +158,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
   runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
-  servedUsage: [
-    [...MONEY, ...MEMBERS],
-    (by) => servedUsage(by, { ledger: stub, usdPerCredit: '1', sight: FULL_SIGHT }, stub),
-  ],
+  servedUsage: [[...MONEY, ...MEMBERS], (by) => servedUsage(by, stub, FULL_SIGHT, stub)],
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
   storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],

@@ -5,8 +5,8 @@ import { iso } from '../../src/core/clock.ts';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { FULL_SIGHT, sightOf } from '../../src/operate/sight.ts';
-import { questionOf } from '../../src/operate/traffic/question.ts';
-import { trafficOf } from '../../src/operate/traffic/traffic.ts';
+import { type TrafficQuery, trafficOf } from '../../src/operate/traffic/traffic.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { openMemoryStore } from '../store/memory/driver.ts';
@@ -35,9 +35,7 @@ const KEYS: readonly TestKey[] = [
   { id: 'other', name: 'shared', team: 'blue', user: 'u4', asked: 8, of: 'blue', labels: { 'env=a': 'x' } },
 ];
 
-const ownId = (id: string) => id;
-
-async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
+async function tell(caller: Caller, query: TrafficQuery) {
   const store = openMemoryStore(() => NOON);
   const records = KEYS.flatMap(({ id, asked, of: team, user, labels }, key) =>
     Array.from({ length: asked }, (_, at) =>
@@ -57,10 +55,9 @@ async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
     },
     policy: () => ({ budgets: [], reportedRuns: null }),
   });
-  const nameOf = { key: (id: string) => infos.find((key) => key.id === id)?.name ?? null, team: ownId, user: ownId };
   const principal = { caller, actor: { kind: 'cli' as const, name: 'a', from: null } };
-  const sources = { store, sight, nameOf, now: NOON };
-  const body = await trafficOf(principal, sources, questionOf(query, NOON));
+  const sources = { store, sight, nameOf: () => null, now: NOON };
+  const body = await trafficOf(principal, sources, query);
   const lines = body.series.map(({ value, name, whole }) => [value, name, whole.requests] as const);
   return { total: body.total.whole.requests, lines: lines.sort(), other: body.other?.whole.requests ?? null };
 }
@@ -93,12 +90,27 @@ test('an operator is told of everything, by the team of the time, and the rest a
 
 test('the time of which nothing is known ends with the first request, to the minute', async () => {
   const store = openMemoryStore(() => NOON);
-  const sources = { store, sight: FULL_SIGHT, nameOf: { key: () => null, team: () => null, user: () => null } };
+  const sources = { store, sight: FULL_SIGHT, nameOf: () => null };
   const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
-  const firstAt = async () => (await trafficOf(principal, { ...sources, now: NOON }, questionOf({}, NOON))).firstAt;
+  const firstAt = async () => (await trafficOf(principal, { ...sources, now: NOON }, {})).firstAt;
   expect(await firstAt()).toBeNull();
   await store.commit([store.records.log.add(record(idAt(NOON - 3_599_000), NOON, { outcome }))]);
   expect(await firstAt()).toBe(Date.parse('2026-11-20T11:00:00.000Z'));
+});
+
+test('where the store cannot take what was just written, the answer is counted until the last row that it has', async () => {
+  const store = openMemoryStore(() => NOON);
+  const [time, principal] = [
+    NOON - 60_000,
+    { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } },
+  ];
+  await store.commit([store.records.log.add(record(idAt(time), time, { outcome }))]);
+  const until = async (flush: () => Promise<void>) => {
+    const sources = { store: { traffic: store.traffic, flush }, sight: FULL_SIGHT, nameOf: () => null, now: NOON };
+    return (await trafficOf(principal, sources, {})).countedUntil;
+  };
+  expect(await until(() => store.flush())).toBe(NOON);
+  expect(await until(() => Promise.reject(new StoreError('disk full')))).toBe(time);
 });
 
 test('users and labels are those of the time; what has a label of no value, or not the label, is one line where all others are told', async () => {
@@ -198,11 +210,11 @@ test(LAW, async () => {
   await store.commit(made.map((one) => store.records.log.add(one)));
   const sources = {
     ...{ store, sight: FULL_SIGHT, now: NOON },
-    nameOf: { key: () => null, team: () => null, user: () => null },
+    nameOf: () => null,
   };
-  const sumsOf = async (query: Parameters<typeof questionOf>[0]) => {
+  const sumsOf = async (query: TrafficQuery) => {
     const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
-    const { total, series, other } = await trafficOf(principal, sources, questionOf(query, NOON));
+    const { total, series, other } = await trafficOf(principal, sources, query);
     const timeless = <Line extends typeof total>({ buckets: _, whole, ...line }: Line) => {
       const { ttftMs, durationMs, tokensPerSecond, ...sums } = whole;
       return { ...line, sums };
@@ -235,12 +247,12 @@ test('months are the sums of their days, by calendar', async () => {
   await store.commit(made.map((one) => store.records.log.add(one)));
   const sources = {
     ...{ store, sight: FULL_SIGHT, now: NOON },
-    nameOf: { key: () => null, team: () => null, user: () => null },
+    nameOf: () => null,
   };
   const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
-  const told = async (more: Parameters<typeof questionOf>[0]) => {
-    const question = questionOf({ step: 'month', by: 'key', from: '2026-09-30', ...more }, NOON);
-    const { times, total, series } = await trafficOf(principal, sources, question);
+  const told = async (more: TrafficQuery) => {
+    const query = { step: 'month', by: 'key', from: '2026-09-30', ...more } as const;
+    const { times, total, series } = await trafficOf(principal, sources, query);
     return [times.map(iso), total.buckets.requests, series.map(({ value, buckets }) => [value, buckets.requests])];
   };
   expect(await told({})).toEqual([

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OPERATOR } from '../../src/core/caller.ts';
+import { GROUPINGS } from '../../src/operate/report/grouping.ts';
 import { sightOf } from '../../src/operate/sight.ts';
-import { GROUPINGS } from '../../src/operate/usage-sums.ts';
 import { tries } from '../deep/effort.ts';
 import { LOGIN, loginOf } from '../sign-in/stage.ts';
 import { answerOf } from '../support/answers.ts';
@@ -67,7 +67,7 @@ type Members = Readonly<Record<string, unknown>>;
 async function stateOf(): Promise<string> {
   const paths = ['/admin/keys', '/admin/trail', '/admin/ledger', '/admin/usage', '/admin/policy', '/admin/payments'];
   const texts = await Promise.all(paths.map(async (path) => (await box.get(path)).text()));
-  return texts.join('\n').replace(/"(last_used_at|forecast_[a-z]+)":[^,}]*/g, '');
+  return texts.join('\n').replace(/"(last_used_at|counted_until|forecast_[a-z]+)":[^,}]*/g, '');
 }
 
 function statusOf(operation: string, key: string): Promise<number> {

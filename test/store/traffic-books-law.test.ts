@@ -1,5 +1,7 @@
 import { test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
+import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { SqlTables } from '../../src/store/sql/statement.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
@@ -10,14 +12,24 @@ import { LAW, type Laid, lawOf } from './traffic-books-law.ts';
 
 const laidInSqlite: Laid = async (size) => {
   const folder = tempFolder();
-  await layStore(folder.file);
+  let { file } = folder;
+  await layStore(file);
+  const dead: OpenStore[] = [];
   return {
     async start(now) {
-      const store = await openStore(folder.file, { mode: 'serve' });
+      const store = await openStore(file, { mode: 'serve' });
       const traffic = sqliteTraffic(store as unknown as SqlTables, size);
-      return { store, traffic, books: await store.openBooks(now), close: () => store.close() };
+      const crash = async () => {
+        const next = `${folder.file}-${dead.push(store)}`;
+        for (const end of ['', '-wal']) copyFileSync(file + end, next + end);
+        file = next;
+      };
+      return { store, traffic, crash, books: await store.openBooks(now), close: () => store.close() };
     },
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+    async [Symbol.asyncDispose]() {
+      for (const store of dead) await store.close().catch(() => {});
+      folder[Symbol.dispose]();
+    },
   };
 };
 

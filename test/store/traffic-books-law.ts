@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import fc from 'fast-check';
 import { type Dimensions, labelsOf, type Tariff } from '../../src/accounting/entry.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
@@ -41,6 +42,7 @@ const KINDS = [
     'record',
   ] as const),
   ...(['count', 'count', 'recount', 'checkpoint', 'restart: charge', 'restart: release'] as const),
+  ...(['crash: charge', 'crash: release'] as const),
 ] as const;
 interface History {
   /** Few rows, so that one request is counted in several batches. */
@@ -108,6 +110,8 @@ interface Opened {
   readonly books: LedgerBooks;
   readonly traffic: TrafficTable;
   close(): Promise<void>;
+  /** Leaves the store to the next process as it is at this moment, amid whatever is running. */
+  crash(): Promise<void>;
 }
 /** Starts a process on a store, which the one before has left. */
 type Start = (now: () => number) => Promise<Opened>;
@@ -161,13 +165,20 @@ class Box {
     if (kind === 'hold') return this.#hold(amount);
     if (kind === 'deposit') await this.#books.apply([depositOf(`pay_${this.now}`, amount, 1)]);
     else if (kind === 'checkpoint') await this.#books.checkpoint();
-    else if (kind === 'count') await this.traffic.count(this.now);
+    else if (kind === 'count') await this.#count();
     else if (kind === 'recount') await this.traffic.recount();
     else if (kind === 'restart: charge' || kind === 'restart: release') await this.#restart(kind.slice(9));
+    else if (kind === 'crash: charge' || kind === 'crash: release') await this.#crash(kind.slice(7));
     else {
       const held = this.#requests.at(-1 - request);
       if (held) await this.#onRequest(held, kind, amount);
     }
+  }
+
+  /** However much is left to count, the audit finds nothing wrong in what is counted. */
+  async #count(): Promise<void> {
+    await this.traffic.count(this.now);
+    expect(await this.store.journal.wrongCells(this.now)).toEqual([]);
   }
 
   async #hold(amount: number): Promise<void> {
@@ -237,6 +248,21 @@ class Box {
     held.charged += given;
   }
 
+  /** Microcredits by all that both the books and the list tell. */
+  async usage(): Promise<{ readonly charged: Sums; readonly used: Sums }> {
+    const used: Sums = new Map();
+    const all = { keyId: null, from: 0, to: this.now + STEP_MS.day };
+    for (const { dimensions, model, provider, microcredits } of await this.#books.usage(all)) {
+      const { key, team = '', user = '', selector } = dimensions;
+      add(used, [key, team, user, selector, labelsOf(dimensions), model ?? '', provider ?? ''], microcredits);
+    }
+    const charged: Sums = new Map();
+    for (const { keyId, team, user, selector, labels, model, provider, amount } of this.#told) {
+      add(charged, [keyId, team, user, selector, labels, model, provider], amount);
+    }
+    return { charged: withoutNothing(charged), used: withoutNothing(used) };
+  }
+
   #tell(held: Held, amount: number, tariff: Tariff | null): void {
     const { key: keyId = '', team = '', user = '', selector = '' } = held.caller;
     held.charged += amount;
@@ -256,23 +282,45 @@ class Box {
     await this.#archive.commit([this.records.log.add(made)]);
   }
 
-  /** Ends the process, and resolves in the next one the holds that it left open. */
   async #restart(rule: string): Promise<void> {
     await this.close();
+    await this.#startAgain(rule);
+  }
+
+  /** Dies while it counts. */
+  async #crash(rule: string): Promise<void> {
+    await this.#books.written();
+    const counting = this.traffic.count(this.now).catch(() => false);
+    await this.#opened.crash();
+    await this.#startAgain(rule);
+    await counting;
+  }
+
+  /** Resolves the holds that the process before left open, as a ledger does when it begins. */
+  async #startAgain(rule: string): Promise<void> {
     await this.start();
     for (const { id } of await this.#books.orphans()) {
       const held = this.#requests.find((one) => one.id === id)!;
       const expire = { kind: 'expire', id, at: this.now, rule: rule === 'charge' ? 'charge' : 'release' } as const;
       await this.#close(held, expire, null);
     }
+    await this.#books.checkpoint();
   }
 }
+
+type Sums = Map<string, number>;
+
+function add(sums: Sums, of: readonly unknown[], amount: number): void {
+  sums.set(JSON.stringify(of), (sums.get(JSON.stringify(of)) ?? 0) + amount);
+}
+
+const withoutNothing = (sums: Sums): Sums => new Map([...sums].filter(([, amount]) => amount !== 0));
 
 /** A store that goes away with the scope. */
 export type Laid = (size: BatchSize) => Promise<{ readonly start: Start } & AsyncDisposable>;
 
-/** Whether the buckets are a count over records and journal, and over what the books have told. */
-async function holds(laid: Laid, { size, steps }: History): Promise<boolean> {
+/** Whether buckets and usage are what the books have told, and the buckets a count over records and journal. */
+async function holds(laid: Laid, { size, steps }: History): Promise<void> {
   await using database = await laid(size);
   const box = new Box(database.start);
   await box.start();
@@ -283,8 +331,10 @@ async function holds(laid: Laid, { size, steps }: History): Promise<boolean> {
     const told = await toldBuckets(box.traffic, box.now);
     const { records, journal, store } = box;
     const counted = [memoryTraffic({ records, journal }), memoryTraffic({ records, journal: store.journal })];
-    for (const count of counted) if (!Bun.deepEquals(told, await toldBuckets(count, box.now))) return false;
-    return true;
+    for (const count of counted) expect(told).toEqual(await toldBuckets(count, box.now));
+    const { charged, used } = await box.usage();
+    expect(used).toEqual(charged);
+    expect(await store.journal.wrongCells(box.now)).toEqual([]);
   } finally {
     await box.close();
   }
@@ -292,4 +342,4 @@ async function holds(laid: Laid, { size, steps }: History): Promise<boolean> {
 
 export const lawOf = (laid: Laid) => fc.asyncProperty(histories, (history) => holds(laid, history));
 export const LAW =
-  'buckets of traffic are what the books have told and what records say, by every dimension, over restarts';
+  'usage and buckets of traffic are what the books have told, and an audit finds them equal, by every dimension, over restarts and crashes';

@@ -1,12 +1,12 @@
 import { toCredits } from '../../core/credits.ts';
-import { UsageError } from '../../core/usage-error.ts';
-import { COLUMNS, exportedLines, type Line, moneyEntries, usdCell } from '../../ledger/export/export.ts';
+import { COLUMNS, exportedLines, type Line, usdCell } from '../../ledger/export/export.ts';
 import { type Writer, writeTable } from '../../operate/csv.ts';
-import { groupColumns, groupOf, type HolderNames, spanOf } from '../../operate/usage.ts';
-import { GROUPINGS, type Grouping, parseGrouping, type UsageGroup, UsageSums } from '../../operate/usage-sums.ts';
+import { groupingsIn } from '../../operate/report/grouping.ts';
+import { entriesOf, groupColumns, groupOf, type HolderNames, storedPages } from '../../operate/usage.ts';
+import { type UsageGroup, UsageSums } from '../../operate/usage-sums.ts';
 import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
-import { choiceOf, LIST, needed, pairsOf, parseFlags, TEXT } from '../arguments.ts';
-import { monthOf, periodOf } from './period.ts';
+import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
+import { inFlags, monthOf, periodOf } from './period.ts';
 
 /** The flags that choose entries of the books, and group them. */
 const ENTRY_FLAGS = {
@@ -19,30 +19,12 @@ export function parseExport(args: readonly string[], now: number) {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
   const { 'time-zone': timeZone = 'UTC', by } = flags;
   const format = choiceOf('--format', flags.format ?? 'csv', ['csv', 'json']);
-  const month = monthOf(flags, timeZone, now);
-  const { from, to } = month ? spanOf(month) : periodOf(flags.from, flags.to, timeZone);
+  const period = monthOf(flags, timeZone, now) ?? periodOf(flags.from, flags.to, timeZone);
   const labels = pairsOf(flags.label, 'A label');
-  const filter = { from, to, ...ownersOf(flags), model: flags.model ?? null, labels };
+  const { key: keyId = null, team = null, user = null, model = null } = flags;
+  const filter = { ...period, keyId, team, user, model, labels };
   // Without groupings there is a line for each entry.
-  return { filter, by: by === undefined ? null : groupingsOf(by), timeZone, format };
-}
-
-/** Whose entries: of a key, a team, a user. */
-const ownersOf = ({ key, team, user }: Readonly<Partial<Record<'key' | 'team' | 'user', string | undefined>>>) => ({
-  keyId: key ?? null,
-  team: team ?? null,
-  user: user ?? null,
-});
-
-/** Reads `--by`. Throws UsageError. */
-function groupingsOf(text: string): Grouping[] {
-  const groupings = text.split(',').map((part) => {
-    const name = part.trim();
-    return needed(parseGrouping(name), `--by takes ${GROUPINGS.join(', ')} and label:NAME, not "${name}".`);
-  });
-  const repeated = groupings.find((one, at) => groupings.indexOf(one) !== at);
-  if (repeated) throw new UsageError(`--by names ${repeated} twice.`);
-  return groupings;
+  return { filter, by: by === undefined ? null : inFlags(() => groupingsIn(by)), timeZone, format };
 }
 
 /** Writes page by page: an export may be larger than the memory. */
@@ -52,11 +34,10 @@ export async function writeExport(
   nameOf: HolderNames,
   write: Writer,
 ): Promise<void> {
-  const pages = moneyEntries(journal, filter);
   const unit = await journal.usdPerCredit();
   if (by) {
     const sums = new UsageSums(by, timeZone);
-    for await (const page of pages) for (const entry of page) sums.addEntry(entry);
+    for await (const page of storedPages(journal, filter)) for (const spending of page) sums.add(spending);
     const usd = usdCell(unit);
     const lines = sums.groups().map((group) => sumLine(groupOf(by, group.names, nameOf), group, usd));
     return writeTable([...groupColumns(by), ...SUM_COLUMNS], [lines], format, write);
@@ -67,10 +48,15 @@ export async function writeExport(
     team_name: nameOf('team', entry.team),
     user_name: nameOf('user', entry.user),
   });
-  return writeTable([...COLUMNS, 'team_name', 'user_name'], linesOf(pages, namedLineOf), format, write);
+  return writeTable(
+    [...COLUMNS, 'team_name', 'user_name'],
+    linesOf(entriesOf(journal, filter), namedLineOf),
+    format,
+    write,
+  );
 }
 
-async function* linesOf(pages: ReturnType<typeof moneyEntries>, lineOf: ReturnType<typeof exportedLines>) {
+async function* linesOf(pages: ReturnType<typeof entriesOf>, lineOf: ReturnType<typeof exportedLines>) {
   for await (const page of pages) yield page.map(lineOf);
 }
 

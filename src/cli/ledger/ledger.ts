@@ -68,7 +68,7 @@ function warnOf({ paths, settlements, charged, fault }: SpoolState, { warn }: Le
 async function audit(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
   const { json, idle } = parseFlags(args, { json: SWITCH, idle: SWITCH });
   return reading(command, async ({ journal }, { fault }) => {
-    const result = await auditLedger(journal, { idle });
+    const result = await auditLedger(journal, { idle, now: command.now() });
     const text = json ? auditJson(result, command.now()) : auditText(result, command.now());
     return { text, code: findingsOf(result) > 0 || fault !== null ? 2 : 0 };
   });

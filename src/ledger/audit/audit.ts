@@ -32,6 +32,7 @@ export type FindingKind =
   | 'wrong_spend'
   | 'wrong_balance'
   | 'wrong_checkpoint'
+  | 'wrong_traffic'
   | 'left_open'
   | 'damaged';
 

@@ -1,5 +1,6 @@
+import { iso } from '../../core/clock.ts';
 import { addOnPairs } from '../../core/price.ts';
-import type { JournalReader, PricedRow } from '../../store/journal-reader.ts';
+import type { JournalReader, PricedRow, WrongCell } from '../../store/journal-reader.ts';
 import { readAddOns, readPrice, sumOf } from '../export/price.ts';
 import { Audit, type AuditFinding, NO_CHECKPOINT } from './audit.ts';
 
@@ -12,10 +13,14 @@ export async function foldJournal(journal: JournalReader): Promise<Audit> {
 }
 
 /**
- * Audits a ledger page by page; it must not change meanwhile. Memory grows with the
+ * Audits a ledger page by page; it must not change while it runs. Memory grows with the
  * reservations (three numbers each), funds and sums of a quarter of an hour, not with the rows.
+ * @param options `idle`: whether no request is running, so that no reservation may be open; `now`: ms since 1970
  */
-export async function auditLedger(journal: JournalReader, { idle }: { idle: boolean }): Promise<Audit> {
+export async function auditLedger(
+  journal: JournalReader,
+  { idle, now = Date.now() }: { readonly idle: boolean; readonly now?: number },
+): Promise<Audit> {
   const checkpoint = await journal.checkpoint();
   const begun = checkpoint ? { ...checkpoint, open: checkpoint.open ?? [] } : NO_CHECKPOINT;
   const audit = new Audit(begun, journal.lagMs);
@@ -33,6 +38,9 @@ export async function auditLedger(journal: JournalReader, { idle }: { idle: bool
   }
   audit.compareBalances(await journal.balances());
   audit.finish();
+  for (const cell of await journal.wrongCells(now)) {
+    audit.report({ kind: 'wrong_traffic', seq: null, reservation: null, message: cellText(cell) });
+  }
   const { unpriced } = await auditPrices(journal, (finding) => audit.report(finding));
   audit.unpriced = unpriced;
   if (idle) {
@@ -41,6 +49,11 @@ export async function auditLedger(journal: JournalReader, { idle }: { idle: bool
     }
   }
   return audit;
+}
+
+function cellText({ step, kind, time, series, cell, journal }: WrongCell): string {
+  const which = series === null ? 'all series' : `series "${series.replace('\n', '=')}"`;
+  return `traffic by ${kind} of the ${step} ${iso(time)}, ${which}: the cells have ${cell} microcredits, the journal ${journal}`;
 }
 
 /**

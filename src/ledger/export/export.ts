@@ -4,29 +4,8 @@ import { parseDecimal } from '../../core/decimal.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import type { Price } from '../../core/price.ts';
 import { usdWriter } from '../../core/usd.ts';
-import type { BalanceKind, JournalReader, MoneyEntry, MoneyFilter } from '../../store/journal-reader.ts';
+import type { BalanceKind, MoneyEntry } from '../../store/journal-reader.ts';
 import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
-
-/** The entries to export. */
-interface ExportFilter extends MoneyFilter {
-  /** IDs; null for all. */
-  readonly team: string | null;
-  readonly user: string | null;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-/** Reads entries in the order in which they were made, page by page. */
-export async function* moneyEntries(
-  journal: Pick<JournalReader, 'money'>,
-  filter: ExportFilter,
-): AsyncGenerator<readonly MoneyEntry[]> {
-  const wanted = Object.entries(filter.labels);
-  const isWanted = ({ team, user, labels }: MoneyEntry) =>
-    (filter.team === null || team === filter.team) &&
-    (filter.user === null || user === filter.user) &&
-    wanted.every(([name, value]) => (labels[name] ?? '') === value);
-  for await (const page of journal.money(filter)) yield page.filter(isWanted);
-}
 
 const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
 

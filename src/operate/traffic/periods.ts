@@ -1,16 +1,11 @@
 import { windowAt } from '../../accounting/window.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { STEP_MS, TRAFFIC_STEPS, type TrafficStep } from '../../store/traffic.ts';
+import { refuse, type Stretch } from '../report/period.ts';
 
 /** The lengths of the buckets of an answer. Months are told by sums alone. */
 export const ANSWER_STEPS = [...TRAFFIC_STEPS, 'month'] as const;
 export type AnswerStep = (typeof ANSWER_STEPS)[number];
-
-/** A stretch of time, ms since 1970; `to` is exclusive. */
-interface Stretch {
-  readonly from: number;
-  readonly to: number;
-}
 
 /** The buckets that are told, and the kept ones that they are read from. */
 export interface TrafficPeriod extends Stretch {
@@ -54,7 +49,7 @@ function windowsOf({ from, to }: Stretch, kind: 'day' | 'month', timeZone: strin
   } while (end < to);
   if ([...times, end].some((time) => time % STEP_MS.hour !== 0)) {
     const message = `Days of ${timeZone} do not begin on a whole hour of UTC. Ask for hours, or for days of another zone.`;
-    throw new SignalboxError('invalid_value', message, { param: 'time_zone' });
+    refuse('time_zone', message);
   }
   return { times, end };
 }

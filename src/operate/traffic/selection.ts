@@ -1,5 +1,4 @@
 import type { Caller } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
 import {
   keyModelSeries,
   type TrafficDimension,
@@ -7,9 +6,10 @@ import {
   type TrafficKind,
   type TrafficTable,
 } from '../../store/traffic.ts';
+import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from '../report/grouping.ts';
+import { refuse } from '../report/period.ts';
 import type { Reach } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from './grouping.ts';
 
 /** Series that are read. */
 export interface SeriesChoice {
@@ -32,6 +32,9 @@ export interface TrafficSelection {
   shownAs(series: string): string;
 }
 
+/** A label with an empty value is as none: both are left when all other values are told. */
+export const isNone = ({ prefix = '' }: SeriesChoice, series: string): boolean => prefix !== '' && series === prefix;
+
 /** The series of every request. */
 const ALL: SeriesChoice = { kind: 'total', names: null };
 
@@ -49,8 +52,9 @@ export async function selectionOf(
   const shownAs = (series: string) => (by === 'key' ? sight.keyOf(series) : series.slice(prefix.length));
   const ids = await sight.idsWithin(reach);
   const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
-  if (sight.isNarrow && (by === 'user' || filter === 'user')) refuseUsers();
-  if (more.length > 0) refuseFilter(more[0]!, 'Traffic is filtered by one dimension at a time.');
+  if (sight.isNarrow && (by === 'user' || filter === 'user'))
+    refuse('by', 'A key with the scope `report` is shown no users.');
+  if (more.length > 0) refuse(more[0]!, 'Traffic is filtered by one dimension at a time.');
   const keys =
     filter === 'key' ? (await sight.idsOf(filters.key!)).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
   if (keys && (filter === undefined || filter === 'key')) {
@@ -69,7 +73,7 @@ export async function selectionOf(
   if (filter === 'model' && by === 'key') return keysOfModel(series, sight);
   const one = { kind: filter, names: [series] };
   if (by !== null && (kind !== filter || !series.startsWith(prefix))) {
-    refuseFilter(
+    refuse(
       filter,
       `Traffic by ${by} is not kept for each ${filter}; GET /admin/usage has charges by several dimensions.`,
     );
@@ -108,16 +112,5 @@ function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {
   return { total: own, lines: own, shownAs: (series) => series };
 }
 
-function refuseBeyond(): never {
-  const message = 'Of some keys alone, traffic is kept by key and by model, and of a team as a whole.';
-  throw new SignalboxError('invalid_value', message, { param: 'by' });
-}
-
-function refuseUsers(): never {
-  const message = 'A key with the scope `report` is shown no users.';
-  throw new SignalboxError('invalid_value', message, { param: 'by' });
-}
-
-function refuseFilter(param: TrafficDimension, message: string): never {
-  throw new SignalboxError('invalid_value', message, { param });
-}
+const refuseBeyond = (): never =>
+  refuse('by', 'Of some keys alone, traffic is kept by key and by model, and of a team as a whole.');

@@ -12,6 +12,7 @@ import type {
   SpendRow,
 } from '../journal-reader.ts';
 import { first, type SqlReader, type SqlValue, type Statement, sql } from './statement.ts';
+import { wrongCells } from './traffic/wrong-cells.ts';
 
 /** The parts of a journal whose statements SQLite and PostgreSQL share. In both, an overrun has the number behind its charge. */
 
@@ -167,5 +168,6 @@ export const sqlJournal = (db: SqlReader, own: OwnJournal, least: number): Journ
   payments: async () => pages<PaymentRow>(db, SELECT_PAYMENTS, [FIRST], ({ id }) => [id]),
   money: (filter) => moneyPages(db, filter),
   usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
+  wrongCells: (now) => wrongCells(db, now),
   ...own,
 });

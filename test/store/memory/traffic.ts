@@ -52,7 +52,7 @@ export const memoryTraffic = (sources: Sources): TrafficTable => ({
     const times = (await samplesOf(sources)).map(({ id }) => timeOfId(id));
     const earliest = times.length === 0 ? null : Math.min(...times);
     const firstAt = earliest && Math.floor(earliest / STEP_MS.minute) * STEP_MS.minute;
-    return { freshFrom: null, pastBefore: null, firstAt };
+    return { freshFrom: null, pastBefore: null, lastAt: times.length === 0 ? null : Math.max(...times), firstAt };
   },
   recount: async () => 0,
   prune: async () => {},

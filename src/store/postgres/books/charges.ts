@@ -1,7 +1,8 @@
-import { QUARTER_MS, quarterOf, type Window } from '../../../accounting/window.ts';
+import { quarterOf, type Window } from '../../../accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../books.ts';
+import { type UsageRow, usageIn, usageSearch } from '../../sql/usage.ts';
 import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
@@ -14,30 +15,6 @@ const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, 
 const SELECT_CHARGED = `SELECT f.charged + coalesce((SELECT sum(u.microcredits) FROM unfolded AS u), 0) AS charged FROM folded AS f`;
 const SELECT_SPENT = `SELECT coalesce(sum(s.microcredits), 0) AS spent FROM accounts AS a JOIN spending AS s ON s.account = a.id
     WHERE a.key_id = $1 AND s.quarter >= $2 AND s.quarter < $3`;
-
-/** Whose charges are read: of all, or by the accounts of owners, so that it costs what these used. */
-const OF_ALL = { tables: 'spending AS s', condition: '' };
-const OF_OWNERS = {
-  tables: 'accounts AS b JOIN spending AS s ON s.account = b.id',
-  condition: ` AND (b.key_id = ANY ($3::text[]) OR $3 IS NULL) AND (b.team_id = $4 OR $4 IS NULL) AND (b.user_id = $5 OR $5 IS NULL)`,
-};
-const OWNERS = 'a.key_id, a.labels, a.team_id, a.user_id';
-/** Runs are many times as many as keys. */
-const WITH_RUNS = { columns: ACCOUNT, groups: `${OWNERS}, a.selector, a.session, a.agent` };
-const PLAIN = {
-  columns: `a.key_id AS "keyId", a.labels, a.team_id AS team, a.user_id AS "user", '' AS selector, NULL AS session, NULL AS agent`,
-  groups: OWNERS,
-};
-/** First by account and tariff, which are numbers: sorting millions of rows by texts takes several times as long. */
-const selectUsage = ({ tables, condition }: typeof OF_ALL, { columns, groups }: typeof PLAIN) => `
-    SELECT ${columns}, t.model, t.provider, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input) AS input,
-      sum(s.output) AS output
-    FROM (
-      SELECT s.account, s.tariff, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input,
-          sum(s.output_tokens) AS output
-        FROM ${tables} WHERE s.quarter >= $1 AND s.quarter < $2${condition} GROUP BY s.account, s.tariff
-    ) AS s JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff
-    GROUP BY ${groups}, t.model, t.provider`;
 
 const SELECT_COUNTED = 'SELECT through FROM counted WHERE budget = $1';
 /** Of a budget that is not counted: no hold has drawn on it. The sums may have gone on beyond the place that was asked for. */
@@ -60,7 +37,6 @@ const COUNT_SINCE = `WITH since AS (
     UPDATE counted SET through = $2 WHERE budget = $3 AND through = $1 AND $2 - $1 > ${LOOKED_AT} AND NOT EXISTS (SELECT 1 FROM since)
   ) SELECT * FROM since`;
 
-type UsageRow = Omit<AccountRow, 'payer'> & Omit<EndpointCharges, 'dimensions'>;
 type UncountedRow = Omit<AccountRow, 'payer'> & {
   readonly quarter: number;
   readonly microcredits: Microcredits;
@@ -78,22 +54,13 @@ export async function spentIn(query: BooksQuery, keyId: string, { starts, ends }
   return (await query<{ spent: number }>(SELECT_SPENT, [keyId, quarterOf(starts), end]))[0]?.spent ?? 0;
 }
 
-/** The charges of a period. */
-export async function usageOf(
-  query: BooksQuery,
-  { keyId, keyIds = null, hasRuns = true, team = null, user = null, from, to }: UsageFilter,
-): Promise<EndpointCharges[]> {
-  const own = keyId === null ? keyIds : new Set([keyId].filter((id) => keyIds?.has(id) ?? true));
-  const keys = own && `{${[...own].map((id) => JSON.stringify(id)).join(',')}}`;
-  const span = [quarterOf(from), Math.min(quarterOf(to + QUARTER_MS - 1), QUARTERS_MAX)];
-  const form = hasRuns ? WITH_RUNS : PLAIN;
-  const isOfAll = keys === null && team === null && user === null;
-  const text = selectUsage(isOfAll ? OF_ALL : OF_OWNERS, form);
-  const rows = await query<UsageRow>(text, isOfAll ? span : [...span, keys, team, user]);
-  return rows.map(({ model, provider, charges, microcredits, input, output, ...account }) => ({
-    dimensions: dimensionsOf(account),
-    ...{ model, provider, charges, microcredits, input, output },
-  }));
+/** The charges of a period. Groups may repeat. */
+export async function usageOf(query: BooksQuery, filter: UsageFilter): Promise<EndpointCharges[]> {
+  const { text, first, end, owner } = usageSearch('spending', filter);
+  const words = text
+    .replaceAll(/\?(\d)/g, '$$$1')
+    .replace('SELECT value FROM json_each($3)', 'SELECT json_array_elements_text($3::json)');
+  return usageIn(filter, await query<UsageRow>(words, [first, Math.min(end, QUARTERS_MAX), ...owner]));
 }
 
 /** Charges of holds that did not draw on a budget, and that it has not counted. Where there are none, it writes that it is counted so far. */

@@ -8,7 +8,7 @@ import {
   type TrafficKind,
   type TrafficStep,
 } from '../../traffic.ts';
-import { addFigures, type SumFigures, type TrafficSum } from '../../traffic-sums.ts';
+import { addBucket, type TrafficSum } from '../../traffic-sums.ts';
 import { type SqlReader, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import type { CountingMeans, StoredBucket } from './means.ts';
 
@@ -56,41 +56,26 @@ export async function additionsTo(
 ): Promise<SqlWrite[]> {
   const all = [...sums];
   const series = await SeriesNumbers.of(db, all);
-  const rows = new Map<string, { place: Place; figures: SumFigures; ttft: TimeHistogram; duration: TimeHistogram }>();
+  const rows = new Map<string, { place: Place } & Pick<TrafficSum, 'figures' | 'ttft' | 'duration'>>();
   for (const sum of all) {
     const { step, time, kind, figures, ttft, duration } = sum;
     const place: Place = [widthOf(step), numberOfKind(kind), bucketOf(time, step), await series.numberOf(sum)];
     const name = place.join(' ');
     const row = rows.get(name);
     if (!row) rows.set(name, { place, figures: { ...figures }, ttft, duration });
-    else add(row, figures, ttft, duration);
+    else addBucket(row, sum);
   }
   const places = JSON.stringify([...rows.values()].map(({ place }) => place));
   for (const { width, kind, bucket, series, ttft, duration, ...figures } of await db.query<StoredBucket>(SELECT, [
     places,
   ])) {
     const row = rows.get([width, kind, bucket, series].join(' '))!;
-    add(row, figures, TimeHistogram.decode(ttft), TimeHistogram.decode(duration));
+    addBucket(row, { figures, ttft: TimeHistogram.decode(ttft), duration: TimeHistogram.decode(duration) });
   }
   const stored = [...rows.values()].map(({ place: [width, kind, bucket, series], figures, ttft, duration }) => ({
     ...{ width, kind, bucket, series, ...figures, ttft: ttft.encode(), duration: duration.encode() },
   }));
   return [...series.writes, ...put(stored)];
-}
-
-function add(
-  row: {
-    readonly figures: SumFigures;
-    readonly ttft: TimeHistogram;
-    readonly duration: TimeHistogram;
-  },
-  figures: TrafficFigures,
-  ttft: TimeHistogram,
-  duration: TimeHistogram,
-): void {
-  addFigures(row.figures, figures);
-  row.ttft.merge(ttft);
-  row.duration.merge(duration);
 }
 
 /** The numbers of series. Those that a day has first keep their names that day, up to SERIES_MAX; the rest of it is number 0. */

@@ -12,7 +12,7 @@ import {
   type TrafficStep,
   type TrafficTable,
 } from '../../traffic.ts';
-import { first, type SqlTables, sql, write } from '../statement.ts';
+import { first, type SqlReader, type SqlTables, sql, write } from '../statement.ts';
 import { BATCH_SIZE, isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
 import type { CountingMeans, FigureRow } from './means.ts';
@@ -49,15 +49,29 @@ const MODELS = sql(
   `SELECT name FROM traffic_series WHERE kind = ${numberOfKind('key_model')} AND name >= ?1 AND name < ?2`,
 );
 
-const FRESH = sql(`SELECT min(time) AS time FROM (
-    SELECT * FROM (SELECT time FROM records WHERE seq > (SELECT records_through FROM traffic_counting) ORDER BY seq LIMIT 1) AS r
-    UNION ALL SELECT * FROM (SELECT time FROM journal WHERE seq > (SELECT journal_through FROM traffic_counting) ORDER BY seq LIMIT 1) AS j) AS next`);
-const PAST_RECORD = `SELECT * FROM (SELECT time FROM records WHERE seq < (SELECT records_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1) AS r`;
-const PAST_OLD = `SELECT * FROM (SELECT time FROM decisions WHERE id < (SELECT old_before FROM traffic_counting) ORDER BY id DESC LIMIT 1)`;
-const PAST_ENTRY = `SELECT * FROM (SELECT time FROM journal WHERE seq < (SELECT journal_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1) AS j`;
-const PAST = sql(`SELECT max(time) AS time FROM (${PAST_RECORD} UNION ALL ${PAST_OLD} UNION ALL ${PAST_ENTRY})`, {
-  inPostgres: `SELECT max(time) AS time FROM (${PAST_RECORD} UNION ALL ${PAST_ENTRY}) AS past`,
-});
+/** The time of the next row of a table before or after a place. */
+const next = (table: string, where: string, order: string) =>
+  `SELECT * FROM (SELECT time FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT 1) AS ${table}_next`;
+const counted = (column: string) => `(SELECT ${column} FROM traffic_counting)`;
+const FRESH = [
+  next('records', `seq > ${counted('records_through')}`, 'seq'),
+  next('journal', `seq > ${counted('journal_through')}`, 'seq'),
+];
+const PAST = [
+  next('records', `seq < ${counted('records_before')}`, 'seq DESC'),
+  next('journal', `seq < ${counted('journal_before')}`, 'seq DESC'),
+];
+const PAST_OLD = next('decisions', `id < ${counted('old_before')}`, 'id DESC');
+const LAST = [
+  next('records', `seq = ${counted('records_through')}`, 'seq'),
+  next('journal', `seq = ${counted('journal_through')}`, 'seq'),
+];
+const timesOf = (
+  past: readonly string[],
+) => `SELECT (SELECT min(time) FROM (${FRESH.join(' UNION ALL ')}) AS fresh) AS freshFrom,
+    (SELECT max(time) FROM (${past.join(' UNION ALL ')}) AS past) AS past,
+    (SELECT max(time) FROM (${LAST.join(' UNION ALL ')}) AS last) AS lastAt`;
+const TIMES = sql(timesOf([...PAST, PAST_OLD]), { inPostgres: timesOf(PAST) });
 
 const FIRST = sql('SELECT min(bucket) AS bucket FROM traffic WHERE width = ?1 AND kind = ?2');
 const HAS_EARLIER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 LIMIT 1');
@@ -121,28 +135,25 @@ function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthM
 }
 
 async function progressOf(db: SqlTables) {
-  const [state, fresh, past, firstAt] = await Promise.all([
-    countingState(db),
-    first<{ time: number | null }>(db, FRESH),
-    first<{ time: number | null }>(db, PAST),
-    firstAtOf(db),
-  ]);
-  return {
-    freshFrom: fresh?.time ?? null,
-    pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : isPastLeft(state) ? (past?.time ?? null) : null,
-    firstAt,
-  };
+  type Times = Readonly<Record<'freshFrom' | 'past' | 'lastAt', number | null>>;
+  const [state, times, firstAt] = await Promise.all([countingState(db), first<Times>(db, TIMES), firstAtOf(db)]);
+  const { freshFrom = null, past = null, lastAt = null } = times ?? {};
+  const pastBefore = isPastLeft(state) ? past : null;
+  return { freshFrom, lastAt, firstAt, pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : pastBefore };
 }
+
+/** The number of the first bucket that is kept; null for none. */
+export const firstBucket = async (db: SqlReader, step: TrafficStep): Promise<number | null> =>
+  (await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total')))?.bucket ?? null;
 
 /** Of the first day, its first hour and minute where they are still kept. */
 async function firstAtOf(db: SqlTables): Promise<number | null> {
   let found: { readonly at: number; readonly ms: number } | null = null;
   const steps = TRAFFIC_STEPS.toReversed();
-  const of = (step: TrafficStep) => first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total'));
-  const firsts = await Promise.all(steps.map(of));
-  for (const [place, row] of firsts.entries()) {
+  const firsts = await Promise.all(steps.map((step) => firstBucket(db, step)));
+  for (const [place, bucket] of firsts.entries()) {
     const ms = STEP_MS[steps[place]!];
-    const at = row?.bucket == null ? null : row.bucket * ms;
+    const at = bucket === null ? null : bucket * ms;
     if (at !== null && (found === null || at < found.at + found.ms)) found = { at, ms };
   }
   return found?.at ?? null;

@@ -200,6 +200,7 @@ export const memoryJournal = (
     return onePage(all.toReversed());
   },
   balances: async () => [],
+  wrongCells: async () => [],
   reservation: async (id) =>
     journal.entries.filter(({ kind, reservation }) => reservation === id && kind !== 'correct').map(reservationEntry),
   money: (filter) => onePage(moneyOf(journal, filter)),

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { FundRef } from '../../../../src/accounting/fund.ts';
+import { timeOfId } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
 import { PostgresSnapshot } from '../../../../src/store/postgres/snapshot.ts';
+import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';
+import { TRAFFIC_KINDS } from '../../../../src/store/traffic.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
@@ -13,8 +16,11 @@ let box: Awaited<ReturnType<typeof emptyLedger>>;
 let opened: Awaited<ReturnType<typeof openBooksOn>>;
 let fund: FundRef;
 
+/** The last charge. */
+let last = 0;
 async function spend(cost: number): Promise<void> {
   const id = nextId();
+  last = timeOfId(id);
   await opened.books.apply([holdOf(id, [fund], 60)]);
   await opened.books.append([settleOf(id, cost)]);
 }
@@ -26,6 +32,7 @@ beforeAll(async () => {
   await opened.books.checkpoint();
   await opened.books.apply([holdOf(nextId(), [fund], 20)]);
   await spend(30);
+  while (await postgresTraffic(box.store).count(last));
 });
 afterAll(async () => {
   await opened.close();
@@ -33,7 +40,10 @@ afterAll(async () => {
 });
 
 async function kindsIn(snapshot: PostgresSnapshot): Promise<readonly string[]> {
-  const { findings } = await auditLedger(postgresRepositories(snapshot, null).journal, { idle: false });
+  const { findings } = await auditLedger(postgresRepositories(snapshot, null).journal, {
+    idle: false,
+    now: last,
+  });
   return findings.map(({ kind }) => kind);
 }
 const openSnapshot = () => PostgresSnapshot.open(addressOf(box.url));
@@ -61,6 +71,15 @@ const DAMAGES: Readonly<Record<string, readonly [change: string, back: string, k
     'folded SET charged = charged - 1',
     'wrong_checkpoint',
   ],
+  ...Object.fromEntries(
+    TRAFFIC_KINDS.flatMap((name, kind) =>
+      [1, 60, 1_440].map((width) => {
+        const some = `WHERE width = ${width} AND kind = ${kind}`;
+        const change = (by: string) => `traffic SET microcredits = microcredits ${by} ${some}`;
+        return [`a cell of traffic by ${name}, of ${width} minutes`, [change('+ 1'), change('- 1'), 'wrong_traffic']];
+      }),
+    ),
+  ),
   'a charge beyond its hold': [
     `journal SET amount = amount + 40 WHERE kind = 'settle'`,
     `journal SET amount = amount - 40 WHERE kind = 'settle'`,

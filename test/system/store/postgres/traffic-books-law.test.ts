@@ -11,6 +11,7 @@ import { LAW, type Laid, lawOf } from '../../../store/traffic-books-law.ts';
 const laidInPostgres: Laid = async (size) => {
   const { url, run } = await sharedLedger();
   let starts = 0;
+  const dead: (() => Promise<void>)[] = [];
   return {
     async start() {
       await run(`UPDATE instances SET epoch = ${++starts} WHERE slot = 1`);
@@ -22,9 +23,14 @@ const laidInPostgres: Laid = async (size) => {
         await handle.close();
       };
       const traffic = postgresTraffic(handle, { size, waitMs: 0 });
-      return { store: withRepositories(handle), books: opened.books, traffic, close };
+      const crash = async () => {
+        dead.push(close);
+      };
+      return { store: withRepositories(handle), books: opened.books, traffic, close, crash };
     },
-    [Symbol.asyncDispose]: async () => {},
+    async [Symbol.asyncDispose]() {
+      for (const close of dead) await close().catch(() => {});
+    },
   };
 };
 
