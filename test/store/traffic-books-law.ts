@@ -5,14 +5,11 @@ import { idAt } from '../../src/core/id.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { ExpireOp, HoldOp, LedgerBooks, PostOp, SettleOp } from '../../src/store/books.ts';
 import type { JournalReader, MoneyEntry } from '../../src/store/journal-reader.ts';
-import type { RecordTables } from '../../src/store/records.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
 import type { Store, Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { record } from '../records/support.ts';
-import { memoryRecords } from './memory/records.ts';
-import { MemoryStore } from './memory/store.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { depositOf, fundOf, holdOf } from './suites/books.ts';
 import { toldBuckets } from './traffic-support.ts';
@@ -116,9 +113,8 @@ type Start = (now: () => number) => Promise<Opened>;
 class Box {
   now = NOON;
   /** A copy of all records, and what the books have told in place of their journal. */
-  readonly records: RecordTables;
+  readonly records: DecisionRecord[] = [];
   readonly journal: Pick<JournalReader, 'money'>;
-  readonly #archive = new MemoryStore();
   readonly #told: MoneyEntry[] = [];
   readonly #requests: Held[] = [];
   readonly #fund = fundOf(3_000);
@@ -127,7 +123,6 @@ class Box {
 
   constructor(start: Start) {
     this.#start = start;
-    this.records = memoryRecords(this.#archive);
     const told = this.#told;
     this.journal = {
       async *money() {
@@ -253,7 +248,7 @@ class Box {
     held.isRecorded = true;
     const made = recordOf(held);
     await writing(this.store.records.log.add(made));
-    await this.#archive.commit([this.records.log.add(made)]);
+    this.records.push(made);
   }
 
   /** Ends the process, and resolves in the next one the holds that it left open. */
@@ -281,7 +276,8 @@ async function holds(laid: Laid, { size, steps }: History): Promise<boolean> {
     await box.store.flush();
     while (await box.traffic.count(box.now));
     const told = await toldBuckets(box.traffic, box.now);
-    const { records, journal, store } = box;
+    const { journal, store } = box;
+    const records = async () => box.records;
     const counted = [memoryTraffic({ records, journal }), memoryTraffic({ records, journal: store.journal })];
     for (const count of counted) if (!Bun.deepEquals(told, await toldBuckets(count, box.now))) return false;
     return true;
