@@ -57,10 +57,6 @@ export function holderBudgets(holders: Iterable<HolderBudgets>, lines: KeyLines 
 export const holdersOf = (keys: readonly KeyBudgets[]): HolderBudgets[] =>
   keys.map(({ keyId: id, budgets }) => ({ kind: 'key', id, budgets }));
 
-/** The budgets of keys alone. */
-export const keyBudgets = (keys: readonly KeyBudgets[], lines: KeyLines = NO_LINES): Budget[] =>
-  holderBudgets(holdersOf(keys), lines);
-
 function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget {
   const { window, timeZone, onExhausted } = from;
   const holderIn = holderFinder(kind, depth, lines);

@@ -11,9 +11,8 @@ import { isSameInstance } from '../../src/store/instance.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { SERVER } from '../../src/store/trail.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { memoryRepositories } from '../store/implementations.ts';
 import { loneInstance } from '../store/memory/instance.ts';
-import { MemoryStore } from '../store/memory/store.ts';
+import { storeInMemory } from '../store/memory/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { SimulatedHost } from '../support/simulated-host.ts';
 import { startReceiver } from './receiver.ts';
@@ -40,16 +39,11 @@ const POLICY: AlertPolicy = { webhooks: [OPS, SLACK], rules: [SHARE, DOWN] };
 const SPENT: Figures = { budgets: [budget(0.9)] };
 
 let time = START + DAY_MS;
-let store: ReturnType<typeof openMemory>;
+let store: ReturnType<typeof storeInMemory>;
 /** Instances that will not come back. */
 let gone: InstanceName[] = [];
 let lines: string[] = [];
 let opened: Alerts[] = [];
-
-const openMemory = () => {
-  const memory = new MemoryStore();
-  return Object.assign(memory, { alerts: memoryRepositories(memory).alerts });
-};
 
 interface Opened {
   readonly alerts: Alerts;
@@ -102,7 +96,7 @@ const begun = (...terms: Parameters<typeof open>): Opened => {
 
 beforeEach(() => {
   time = START + DAY_MS;
-  store = openMemory();
+  store = storeInMemory();
   [gone, lines, opened] = [[], [], []];
   receiver.received.length = 0;
   receiver.statuses.clear();
@@ -251,7 +245,7 @@ describe('a webhook', () => {
 
   test('without its variable, or that is not the policy’s any more, is shown with the reason', async () => {
     expect(await failing({ urlEnv: 'NOT_SET' })).toBe('the variable `NOT_SET` is not set');
-    store = openMemory();
+    store = storeInMemory();
     expect(await failing({ name: 'other' })).toBe('the policy has no webhook of this name any more');
   });
 

@@ -5,8 +5,8 @@
 import { LedgerHold } from '../../src/ledger/hold.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { LedgerNote } from '../../src/server/ledger-note.ts';
+import { GroupCommit } from '../../src/store/group-commit.ts';
 import type { SqlWrite } from '../../src/store/sql/statement.ts';
-import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
 import { crashPoint, watchCalls, watchStatements } from '../support/crash-point.ts';
 
@@ -54,7 +54,7 @@ function passCommit(when: 'before' | 'after', kinds: ReadonlySet<string>): void 
 
 function watchLedger(): void {
   const { commit } = GroupCommit.prototype;
-  GroupCommit.prototype.commit = function (this: GroupCommit, writes: readonly SqlWrite[]) {
+  GroupCommit.prototype.commit = function (this: GroupCommit<SqlWrite>, writes: readonly SqlWrite[]) {
     if (writes.some((write) => kindOf(write) === 'reserve')) {
       loaded = true;
       pass('reserve-asked-for');

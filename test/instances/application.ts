@@ -1,9 +1,9 @@
 import type { IdempotencyOptions } from '../../src/access/idempotency/idempotency.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
+import { keyBudgets } from '../ledger/support.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { openEdge, runtimeOf, variable } from '../support/edge.ts';
 

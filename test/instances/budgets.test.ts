@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { idAt } from '../../src/core/id.ts';
-import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
-import { budget, caller, line, NOON, terms } from '../ledger/support.ts';
+import { budget, caller, keyBudgets, line, NOON, terms } from '../ledger/support.ts';
 import { figuresOf, findingsIn, holdOn, ledgerOn, sharedBooks, spend, swap } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;

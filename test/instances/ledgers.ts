@@ -10,14 +10,13 @@ import { line, NOON, order, terms } from '../ledger/support.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { booksOf } from '../store/memory/books/handle.ts';
 import { memoryJournal } from '../store/memory/books/journal.ts';
-import { memoryPayments } from '../store/memory/payments.ts';
-import { MemoryStore } from '../store/memory/store.ts';
+import { storeInMemory } from '../store/memory/store.ts';
 
 /** Books in memory, which several ledgers share. */
 export function sharedBooks() {
-  const store = new MemoryStore();
+  const store = storeInMemory();
   const books = new MemoryBooks(store);
-  return { store, books, journal: memoryJournal(books.journal, memoryPayments(store), () => null) };
+  return { store, books, journal: memoryJournal(books.journal, store.payments, () => null) };
 }
 export type SharedBooks = ReturnType<typeof sharedBooks>;
 

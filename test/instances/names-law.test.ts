@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { tries } from '../deep/effort.ts';
-import { memoryRepositories } from '../store/implementations.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
-import { MemoryStore } from '../store/memory/store.ts';
+import { storeInMemory } from '../store/memory/store.ts';
 import { LAW, type Lay, overNames } from './names-law.ts';
 
 const inMemory: Lay = async () => {
-  const store = new MemoryStore();
-  const handle = { rows: Object.assign(store, memoryRepositories(store)), books: new MemoryBooks(store) };
-  return { handles: [handle, handle], [Symbol.asyncDispose]: async () => {} };
+  const rows = storeInMemory();
+  const handle = { rows, books: new MemoryBooks(rows) };
+  return { handles: [handle, handle], [Symbol.asyncDispose]: () => rows.close() };
 };
 
 overNames({

@@ -8,8 +8,7 @@ import { parseFiles } from '../../src/runtime/parse-files.ts';
 import { StoredRuntimes } from '../../src/runtime/stored-runtimes.ts';
 import { saveRevision } from '../../src/server/policy.ts';
 import { SMALL } from '../policy/support.ts';
-import { memoryRecords } from '../store/memory/records.ts';
-import { MemoryStore } from '../store/memory/store.ts';
+import { storeInMemory } from '../store/memory/store.ts';
 
 const tools: PolicyTools = {
   ...{ folder: '.', shipped, loader: createPluginLoader(), env: { get: () => undefined } },
@@ -24,8 +23,8 @@ async function candidateOf(text: string) {
 
 /** A store in which one instance has saved its policy, and how another finds revisions there. */
 async function shared(text: string) {
-  const store = new MemoryStore();
-  const records = openRecords({ store, tables: memoryRecords(store), now: () => 0 });
+  const store = storeInMemory();
+  const records = openRecords({ store, tables: store.records, now: () => 0 });
   const candidate = await candidateOf(text);
   await saveRevision(records, candidate);
   let reads = 0;

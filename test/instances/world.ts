@@ -1,8 +1,8 @@
 import type { BooksWatcher, LedgerBooks } from '../../src/store/books.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { type Instance, type InstanceName, isSameInstance } from '../../src/store/instance.ts';
+import { sqliteRepositories } from '../../src/store/sqlite/repositories.ts';
 import type { Write } from '../../src/store/store.ts';
-import { memoryRepositories } from '../store/implementations.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { memoryJournal } from '../store/memory/books/journal.ts';
 import { memoryLedger } from '../store/memory/books/ledger.ts';
@@ -40,7 +40,7 @@ const never = <T>(): Promise<T> => new Promise<T>(() => {});
 export class SharedWorld {
   readonly store = new CountingStore();
   readonly books = new SharedBooks(this.store);
-  readonly #repositories = memoryRepositories(this.store);
+  readonly #repositories = sqliteRepositories(this.store);
   readonly #live: InstanceName[] = [];
 
   /** A handle for another instance, which may die: then it neither reads nor writes any more. */

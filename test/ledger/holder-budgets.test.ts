@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';
-import { holderBudgets, keyBudgets } from '../../src/ledger/holder-budgets.ts';
+import { holderBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf, spent } from './model/spending.ts';
-import { budget, caller, held, order, refused, terms } from './support.ts';
+import { budget, caller, held, keyBudgets, order, refused, terms } from './support.ts';
 
 const month = (limit: number, over: Partial<KeyBudget> = {}): KeyBudget => ({
   limit,

@@ -4,7 +4,6 @@ import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
 import { idAt } from '../../src/core/id.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
-import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { OpenHolds } from '../../src/ledger/open-holds.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
@@ -13,7 +12,7 @@ import { flaky } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, reload, spent } from './model/spending.ts';
-import { budget, caller, held, line, NOON, order, refused, terms } from './support.ts';
+import { budget, caller, held, keyBudgets, line, NOON, order, refused, terms } from './support.ts';
 
 /** What stands in the page, without what it begins with. */
 function budgetFigures(figures: Readonly<Record<string, number>>, name: string): Record<string, number> {

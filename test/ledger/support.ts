@@ -1,11 +1,12 @@
 import type { EntryLine, Tariff } from '../../src/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
-import type { Caller } from '../../src/core/caller.ts';
+import type { Caller, KeyBudgets } from '../../src/core/caller.ts';
 import { type KeyLines, NO_LINES } from '../../src/core/holder.ts';
 import { idAt } from '../../src/core/id.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';
+import { holderBudgets, holdersOf } from '../../src/ledger/holder-budgets.ts';
 import { type Ledger, type LedgerTerms, openLedger } from '../../src/ledger/ledger.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -19,6 +20,10 @@ export interface Opened {
   readonly alarms: { readonly message: string; readonly details: Readonly<Record<string, unknown>> }[];
   readonly alerts: { readonly name: string; readonly subject: string; readonly fraction: number }[];
 }
+
+/** The budgets of keys alone. */
+export const keyBudgets = (keys: readonly KeyBudgets[], lines: KeyLines = NO_LINES): Budget[] =>
+  holderBudgets(holdersOf(keys), lines);
 
 /** A Friday noon, UTC. */
 export const NOON = Date.UTC(2026, 10, 20, 12);

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import type { StoreDriver } from '../../src/store/driver.ts';
 import { sqliteDriver } from '../../src/store/sqlite/open.ts';
 import { refusalOf } from './implementations.ts';
-import { MemoryDriver } from './memory/driver.ts';
 import { tempFolder } from './support.ts';
 
 const WALLET = `0x${'a1'.repeat(20)}`;
@@ -80,6 +79,3 @@ describe('in SQLite', () =>
     const folder = tempFolder();
     return { driver: sqliteDriver, url: folder.file, [Symbol.dispose]: () => folder[Symbol.dispose]() };
   }));
-
-describe('in memory', () =>
-  suite(() => ({ driver: new MemoryDriver(), url: 'memory:books', [Symbol.dispose]: () => {} })));

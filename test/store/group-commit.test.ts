@@ -1,6 +1,8 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { GroupCommit, type GroupedDatabase, type WriteUnit } from '../../src/store/group-commit.ts';
+import type { SpooledUnit } from '../../src/store/spool/spool.ts';
+import { SpooledAppends } from '../../src/store/spool/spooled-appends.ts';
 import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
-import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import { StoreError, type StoreErrorReason } from '../../src/store/store.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
@@ -8,61 +10,203 @@ import { note } from './support.ts';
 
 class DiskError extends Error {}
 
-/** Transactions that only remember; `fail` stands for a broken disk, a note with the text `bad` for a broken rule. */
-function harness() {
-  const state = {
-    transactions: [] as number[][],
-    /** Whether each was synced. */
-    synced: [] as boolean[],
-    errors: [] as string[],
-    fail: false,
-    get written(): number[] {
-      return this.transactions.flat();
-    },
-  };
-  const transactions = {
-    transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean) {
-      if (state.fail) throw new DiskError('disk full');
-      const writes = units.flatMap((unit) => unit.writes);
-      if (writes.some((write) => write.params[1] === 'bad')) throw new Error('constraint failed');
-      state.transactions.push(writes.map((write) => Number(write.params[0])));
-      state.synced.push(synced);
-    },
-    faultOf: (error: unknown): StoreErrorReason => (error instanceof DiskError ? 'full' : 'refused'),
-    onError: (error: StoreError) => state.errors.push(error.message),
-  };
-  const group = new GroupCommit(transactions, processTimers);
-  return { group, state };
+/** What the database of a test has done, and what it does next. */
+class Transactions {
+  readonly transactions: number[][] = [];
+  /** Whether each was synced. */
+  readonly synced: boolean[] = [];
+  readonly errors: string[] = [];
+  fail = false;
+
+  get written(): number[] {
+    return this.transactions.flat();
+  }
+
+  /** A note with the text `bad` breaks a rule. */
+  transact(units: readonly WriteUnit<SqlWrite>[], synced: boolean): void {
+    if (this.fail) throw new DiskError('disk full');
+    const writes = units.flatMap((unit) => unit.writes);
+    if (writes.some((write) => write.params[1] === 'bad')) throw new Error('constraint failed');
+    this.transactions.push(writes.map((write) => Number(write.params[0])));
+    this.synced.push(synced);
+  }
 }
 
-test('commits of one turn share one transaction', async () => {
-  const { group, state } = harness();
-  await Promise.all(Array.from({ length: 500 }, (_, i) => group.commit([note(i)])));
-  expect(state.written).toHaveLength(500);
-  expect(state.transactions.length).toBeLessThanOrEqual(3);
-});
-
-test('a thousand commits in many turns need far fewer transactions', async () => {
-  const { group, state } = harness();
-  const worker = async (from: number) => {
-    for (let i = 0; i < 20; i++) {
-      await group.commit([note(from + i)]);
-      group.append([note(100_000 + from + i)], false);
-    }
+/** Transactions that only remember, done in the turn in which they begin, as those of SQLite. */
+function harness() {
+  const state = new Transactions();
+  const appends = new SpooledAppends((error, isFirst) => void (isFirst && state.errors.push(error.message)));
+  const db: GroupedDatabase<SqlWrite> = {
+    pace: { unitsMax: Number.POSITIVE_INFINITY, spacingMs: 1, probeMs: 50, canSkipSync: true, failsFast: false },
+    transact: (units, synced) => state.transact(units, synced) as undefined,
+    faultOf: (error: unknown): StoreErrorReason => (error instanceof DiskError ? 'full' : 'refused'),
+    textOf: (error) => (error instanceof Error ? error.message : ''),
+    onError: (error) => state.errors.push(error.message),
+    keep: (units) => appends.keep(units),
+    written: (synced) => appends.written(synced),
   };
-  await Promise.all(Array.from({ length: 50 }, (_, w) => worker(w * 20)));
-  await group.flush();
-  expect(state.written).toHaveLength(2_000);
-  expect(state.transactions.length).toBeLessThan(60);
-});
+  return { group: new GroupCommit(db, processTimers), state, appends };
+}
 
-test('an append alone is written within a few milliseconds, without a commit to ride with', async () => {
-  const { group, state } = harness();
-  group.append([note(1)], false);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(state.written).toEqual([]);
-  await waitFor(() => state.written.length > 0);
-  expect(state.written).toEqual([1]);
+/** The same over a wire, as those of PostgreSQL: each takes some turns, and its answer may be lost. */
+class Remote extends GroupCommit<SqlWrite> {
+  readonly state: Transactions;
+  /** Settles transactions that were not answered; null while all are answered. */
+  unanswered: PromiseWithResolvers<boolean> | null = null;
+
+  constructor(unitsMax = 500) {
+    const state = new Transactions();
+    super(
+      {
+        pace: { unitsMax, spacingMs: 0, probeMs: 50, canSkipSync: false, failsFast: true },
+        transact: async (units, synced) => {
+          await new Promise((resolve) => void setImmediate(resolve));
+          if (this.unanswered && !(await this.unanswered.promise)) return false;
+          state.transact(units, synced);
+          return true;
+        },
+        faultOf: (error: unknown): StoreErrorReason => (error instanceof DiskError ? 'full' : 'refused'),
+        textOf: (error) => (error instanceof Error ? error.message : ''),
+        onError: (error) => state.errors.push(error.message),
+        keep: () => false,
+        written: () => {},
+      },
+      processTimers,
+    );
+    this.state = state;
+  }
+
+  giveUp(): void {
+    this.stopWaiting();
+  }
+}
+
+function remote(unitsMax?: number) {
+  const group = new Remote(unitsMax);
+  return { group, state: group.state };
+}
+
+describe.each([
+  ['in a turn', harness],
+  ['over a wire', remote],
+])('a database that writes %s', (_, open) => {
+  test('commits of one turn share one transaction', async () => {
+    const { group, state } = open();
+    await Promise.all(Array.from({ length: 500 }, (_, i) => group.commit([note(i)])));
+    expect(state.written).toHaveLength(500);
+    expect(state.transactions.length).toBeLessThanOrEqual(3);
+  });
+
+  test('a thousand commits in many turns need far fewer transactions', async () => {
+    const { group, state } = open();
+    const worker = async (from: number) => {
+      for (let i = 0; i < 20; i++) {
+        await group.commit([note(from + i)]);
+        group.append([note(100_000 + from + i)], false);
+      }
+    };
+    await Promise.all(Array.from({ length: 50 }, (_, w) => worker(w * 20)));
+    await group.flush();
+    expect(state.written).toHaveLength(2_000);
+    expect(state.transactions.length).toBeLessThan(60);
+  });
+
+  test('an append alone is written within a few milliseconds, without a commit to ride with', async () => {
+    const { group, state } = open();
+    group.append([note(1)], false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(state.written).toEqual([]);
+    await waitFor(() => state.written.length > 0);
+    expect(state.written).toEqual([1]);
+  });
+
+  test('a flush and the end of the store write what is deferred, each write for itself', async () => {
+    const { group, state } = open();
+    for (const write of [note(1), note(2, 'bad'), note(3)]) group.defer(write);
+    await group.flush();
+    expect(state.written).toEqual([1, 3]);
+    expect(state.errors).toHaveLength(1);
+    group.defer(note(4));
+    await group.close();
+    expect(state.written).toEqual([1, 3, 4]);
+    group.defer(note(5));
+    expect(state.errors.at(-1)).toContain('closed');
+  });
+
+  test('a failed disk is tried again without new writes, and is well once it takes one', async () => {
+    const { group, state } = open();
+    state.fail = true;
+    await expect(group.commit([note(1)])).rejects.toThrow('disk full');
+    expect(group.isFailing).toBe(true);
+    state.fail = false;
+    await waitFor(() => !group.isFailing);
+    expect(state.written).toEqual([]);
+  });
+
+  test('an append rides with the next commit, in the order in which both were given', async () => {
+    const { group, state } = open();
+    group.append([note(1)], false);
+    const commit = group.commit([note(2)]);
+    group.append([note(3)], false);
+    await commit;
+    expect(state.transactions).toEqual([[1, 2, 3]]);
+  });
+
+  test('a bad write is refused and its neighbours are written', async () => {
+    const { group, state } = open();
+    const results = await Promise.allSettled([
+      group.commit([note(1)]),
+      group.commit([note(2, 'bad')]),
+      group.commit([note(3)]),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: expect.any(StoreError) });
+    expect(state.written).toEqual([1, 3]);
+  });
+
+  test('a bad append is reported, dropped, and not tried again', async () => {
+    const { group, state } = open();
+    group.append([note(1, 'bad')], false);
+    group.append([note(2)], false);
+    await group.flush();
+    expect(state.written).toEqual([2]);
+    expect(state.errors).toEqual(['a write was refused: constraint failed']);
+    await group.flush();
+    expect(state.errors).toHaveLength(1);
+  });
+
+  test('of what may be lost, and of commits, so many are kept; what must not be lost is kept whatever waits', async () => {
+    const { group, state } = open();
+    state.fail = true;
+    for (let i = 0; i < 10_001; i++) group.append([note(i)], true);
+    expect(state.errors).toEqual(['10000 writes are waiting for the database']);
+    expect(group.commit([note(-1)])).rejects.toBeInstanceOf(StoreError);
+    group.append([note(20_000)], false);
+    state.fail = false;
+    await waitFor(() => state.written.length > 10_000);
+    expect(state.written).toHaveLength(10_001);
+    expect(state.written.at(-1)).toBe(20_000);
+  });
+
+  test('a flush and the end of the store wait for a commit that was asked for alone', async () => {
+    for (const end of ['flush', 'close'] as const) {
+      const { group, state } = open();
+      const commit = group.commit([note(1)]);
+      await group[end]();
+      expect(state.written).toEqual([1]);
+      expect(await commit).toBeUndefined();
+    }
+  });
+
+  test('a closed store refuses', async () => {
+    const { group, state } = open();
+    group.append([note(1)], false);
+    await group.close();
+    expect(state.written).toEqual([1]);
+    expect(group.commit([note(2)])).rejects.toThrow('closed');
+    group.append([note(3)], false);
+    expect(state.errors).toEqual(['the store is closed']);
+  });
 });
 
 test('an append that must be known written is so at once, and synced a few milliseconds later', async () => {
@@ -122,26 +266,13 @@ test('a sync that is due takes deferred writes along', async () => {
   await quietFor(80, 'another sync, for the deferred write', () => state.synced.length > 2);
 });
 
-test('a flush and the end of the store write what is deferred, each write for itself', async () => {
-  const { group, state } = harness();
-  for (const write of [note(1), note(2, 'bad'), note(3)]) group.defer(write);
-  await group.flush();
-  expect(state.written).toEqual([1, 3]);
-  expect(state.errors).toHaveLength(1);
-  group.defer(note(4));
-  await group.close();
-  expect(state.written).toEqual([1, 3, 4]);
-  group.defer(note(5));
-  expect(state.errors.at(-1)).toContain('closed');
-});
-
 test('deferred writes are dropped and reported when too much waits for a broken disk', async () => {
   const { group, state } = harness();
   state.fail = true;
   for (let i = 0; i < 10_000; i++) group.append([note(i)], false);
   for (let i = 0; i < 64; i++) group.defer(note(10_000 + i));
   expect(group.waiting).toBe(10_000);
-  expect(state.errors.filter((error) => error.includes('waiting for the disk'))).toHaveLength(64);
+  expect(state.errors.filter((error) => error.includes('waiting for the database'))).toHaveLength(64);
   state.fail = false;
   await group.written();
   expect(state.written).toHaveLength(10_000);
@@ -152,10 +283,10 @@ const lasting = (id: number): SqlWrite => write({ sql: '', spooledAs: 'lasting' 
 
 /** A spool that only remembers; `fail` stands for a disk that refuses it, too. */
 function withSpool() {
-  const { group, state } = harness();
+  const { group, state, appends } = harness();
   const spool = { units: [] as unknown[], cleared: 0, fail: false };
-  group.spool = {
-    add(units) {
+  appends.spool = {
+    add(units: readonly SpooledUnit[]) {
       if (spool.fail) throw new DiskError('spool full');
       spool.units.push(...units);
     },
@@ -163,7 +294,7 @@ function withSpool() {
       spool.cleared++;
     },
   };
-  return { group, state, spool };
+  return { group, state, appends, spool };
 }
 const inSpool = (id: number) => [{ name: 'lasting', params: [id] }];
 
@@ -194,58 +325,16 @@ test('the spool is emptied once all of it is written, and synced, not before', a
 });
 
 test('a write that the spool refuses, too, counts as written only once one of both takes it', async () => {
-  const { group, state, spool } = withSpool();
+  const { group, state, appends, spool } = withSpool();
   state.fail = true;
   spool.fail = true;
   group.append([lasting(1)], false);
   expect(await group.written()).toBe(false);
-  expect(group.unkept).toBe(1);
+  expect(appends.unkept).toBe(1);
   expect(state.errors).toEqual(['the database cannot be written: disk full', 'spool full']);
   spool.fail = false;
   expect(await group.written()).toBe(true);
-  expect([group.unkept, spool.units]).toEqual([0, [inSpool(1)]]);
-});
-
-test('a failed disk is tried again without new writes, and is well once it takes one', async () => {
-  const { group, state } = harness();
-  state.fail = true;
-  await expect(group.commit([note(1)])).rejects.toThrow('disk full');
-  expect(group.isFailing).toBe(true);
-  state.fail = false;
-  await waitFor(() => !group.isFailing);
-  expect(state.written).toEqual([]);
-});
-
-test('an append rides with the next commit, in the order in which both were given', async () => {
-  const { group, state } = harness();
-  group.append([note(1)], false);
-  const commit = group.commit([note(2)]);
-  group.append([note(3)], false);
-  await commit;
-  expect(state.transactions).toEqual([[1, 2, 3]]);
-});
-
-test('a bad write is refused and its neighbours are written', async () => {
-  const { group, state } = harness();
-  const results = await Promise.allSettled([
-    group.commit([note(1)]),
-    group.commit([note(2, 'bad')]),
-    group.commit([note(3)]),
-  ]);
-  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect(results[1]).toMatchObject({ reason: expect.any(StoreError) });
-  expect(state.written).toEqual([1, 3]);
-});
-
-test('a bad append is reported, dropped, and not tried again', async () => {
-  const { group, state } = harness();
-  group.append([note(1, 'bad')], false);
-  group.append([note(2)], false);
-  await group.flush();
-  expect(state.written).toEqual([2]);
-  expect(state.errors).toEqual(['a write was refused: constraint failed']);
-  await group.flush();
-  expect(state.errors).toHaveLength(1);
+  expect([appends.unkept, spool.units]).toEqual([0, [inSpool(1)]]);
 });
 
 test('while the disk fails commits reject and appends are kept, then written in order', async () => {
@@ -265,35 +354,101 @@ test('while the disk fails commits reject and appends are kept, then written in 
   expect(state.written).toEqual([1, 3, 4]);
 });
 
-test('of what may be lost, and of commits, so many are kept; what must not be lost is kept whatever waits', async () => {
-  const { group, state } = harness();
-  state.fail = true;
-  for (let i = 0; i < 10_001; i++) group.append([note(i)], true);
-  expect(state.errors).toEqual(['10000 writes are waiting for the disk']);
-  expect(group.commit([note(-1)])).rejects.toBeInstanceOf(StoreError);
-  group.append([note(20_000)], false);
-  state.fail = false;
-  await waitFor(() => state.written.length > 0);
-  expect(state.written).toHaveLength(10_001);
-  expect(state.written.at(-1)).toBe(20_000);
-});
+describe('a database over a wire', () => {
+  test('commits that come during a transaction share the next one, and appends among them', async () => {
+    const { group, state } = remote();
+    const first = group.commit([note(1)]);
+    await new Promise((resolve) => void setImmediate(resolve));
+    group.append([note(2)]);
+    await Promise.all([first, group.commit([note(3)]), group.commit([note(4)])]);
+    expect(state.transactions).toEqual([[1], [2, 3, 4]]);
+  });
 
-test('a flush and the end of the store wait for a commit that was asked for alone', async () => {
-  for (const end of ['flush', 'close'] as const) {
-    const { group, state } = harness();
-    const commit = group.commit([note(1)]);
-    await group[end]();
-    expect(state.written).toEqual([1]);
-    expect(await commit).toBeUndefined();
-  }
-});
+  test('more than a transaction takes are written in several, in their order', async () => {
+    const { group, state } = remote(2);
+    for (let i = 0; i < 5; i++) group.append([note(i)]);
+    expect(await group.written()).toBe(true);
+    expect(state.transactions).toEqual([[0, 1], [2, 3], [4]]);
+  });
 
-test('a closed store refuses', async () => {
-  const { group, state } = harness();
-  group.append([note(1)], false);
-  await group.close();
-  expect(state.written).toEqual([1]);
-  expect(group.commit([note(2)])).rejects.toThrow('closed');
-  group.append([note(3)], false);
-  expect(state.errors).toEqual(['the store is closed']);
+  test('while it fails commits are refused in the turn that makes them, and appends are written in order once it is back', async () => {
+    const { group, state } = remote();
+    state.fail = true;
+    group.append([note(1)]);
+    expect(await group.written()).toBe(false);
+    group.append([note(2)]);
+    let refusal: unknown = null;
+    void group.commit([note(3)]).catch((error) => {
+      refusal = error;
+    });
+    await Promise.resolve().then(() => {});
+    expect(refusal).toBeInstanceOf(StoreError);
+    expect(group.waiting).toBe(2);
+    state.fail = false;
+    await waitFor(() => !group.isFailing);
+    await group.flush();
+    expect(state.written).toEqual([1, 2]);
+    expect(state.errors).toEqual(['the database cannot be written: disk full']);
+  });
+
+  test('a failure refuses the commits that came during the transaction, too', async () => {
+    const { group, state } = remote();
+    state.fail = true;
+    const both = [group.commit([note(1)])];
+    await new Promise((resolve) => void setImmediate(resolve));
+    both.push(group.commit([note(2)]));
+    const ends = await Promise.allSettled(both);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(state.transactions).toEqual([]);
+  });
+
+  test.each([true, false])(
+    'while the outcome of a transaction is unknown its callers wait; each write happens once, whether it has happened (%p) or not',
+    async (hasHappened) => {
+      const { group, state } = remote();
+      group.unanswered = Promise.withResolvers();
+      group.append([note(1)]);
+      const commit = group.commit([note(2)]);
+      await quietFor(20, 'an answer', () => state.transactions.length > 0);
+      const { resolve } = group.unanswered;
+      if (!hasHappened) group.unanswered = null;
+      resolve(hasHappened);
+      await commit;
+      await group.flush();
+      expect(state.written).toEqual([1, 2]);
+    },
+  );
+
+  test('callers that have waited long enough for an outcome get the error unknown, and only the appends of the transaction are repeated', async () => {
+    const { group, state } = remote();
+    group.unanswered = Promise.withResolvers();
+    group.append([note(1)]);
+    const doubtful = group.commit([note(2)]);
+    await quietFor(20, 'an answer', () => state.transactions.length > 0);
+    const later = group.commit([note(3)]);
+    group.append([note(4)]);
+    group.giveUp();
+    expect(await doubtful.catch(({ reason }) => reason)).toBe('unknown');
+    expect(await later.catch(({ reason }) => reason)).toBe('broken');
+    expect(group.isFailing).toBe(true);
+    const { resolve } = group.unanswered;
+    group.unanswered = null;
+    resolve(false);
+    await waitFor(() => !group.isFailing);
+    await group.flush();
+    expect(state.written).toEqual([1, 4]);
+  });
+
+  test('a bad unit of many is refused alone, though the callers of others stop waiting', async () => {
+    const { group, state } = remote();
+    const ends = [group.commit([note(1)]), group.commit([note(2, 'bad')]), group.commit([note(3)])];
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => void setImmediate(resolve));
+    group.giveUp();
+    group.append([note(4)]);
+    await Promise.allSettled(ends);
+    await waitFor(() => !group.isFailing);
+    await group.flush();
+    expect(state.written).toContain(4);
+    expect(state.written).not.toContain(2);
+  });
 });

@@ -9,23 +9,7 @@ import { turnsClock } from './hostile/clock.ts';
 import { SLOW } from './hostile/faults.ts';
 import { either } from './hostile/through.ts';
 import { World } from './hostile/world.ts';
-import { memoryIdempotency, memoryKeys } from './memory/access.ts';
-import { memoryAlerts } from './memory/alerts.ts';
-import { memoryBrokenDeclarations } from './memory/endpoints.ts';
-import { memoryInstanceReports } from './memory/instance-reports.ts';
-import { memoryLearning } from './memory/learning.ts';
-import { memoryLogins } from './memory/logins.ts';
-import {
-  memoryBlocklist,
-  memoryGasNonces,
-  memoryPayments,
-  memoryPendingSettlements,
-  memoryQuoteSecret,
-} from './memory/payments.ts';
-import { memoryPushedPolicies } from './memory/pushed-policies.ts';
-import { memoryRecords } from './memory/records.ts';
-import { MemoryStore } from './memory/store.ts';
-import { memorySubjects } from './memory/subjects.ts';
+import { storeInMemory } from './memory/store.ts';
 import { tempFolder } from './support.ts';
 
 /** The ledger, and traffic that is counted from it, have suites of their own. */
@@ -34,26 +18,10 @@ type TestedRepositories = Omit<Repositories, 'ledger' | 'journal' | 'traffic'>;
 export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> &
   TestedRepositories & { readonly news: News } & AsyncDisposable;
 
-export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
-  ...memoryKeys(store),
-  alerts: memoryAlerts(store),
-  idempotency: memoryIdempotency(store),
-  instanceReports: memoryInstanceReports(store),
-  pushedPolicies: memoryPushedPolicies(store),
-  payments: memoryPayments(store),
-  blocklist: memoryBlocklist(store),
-  pendingSettlements: memoryPendingSettlements(store),
-  gasNonces: memoryGasNonces(store),
-  quoteSecret: memoryQuoteSecret(store),
-  records: memoryRecords(store),
-  learning: memoryLearning(store),
-  brokenDeclarations: memoryBrokenDeclarations(store),
-  logins: memoryLogins(store),
-  subjects: memorySubjects(store),
-});
-
-export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {
-  return Object.assign(store, memoryRepositories(store), { [Symbol.asyncDispose]: () => store.close() });
+/** By the repositories of SQLite; see `MemoryStore`. */
+export async function openInMemory(): Promise<TestedStore> {
+  const store = storeInMemory();
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }
 
 export async function openInSqlite(): Promise<TestedStore> {
@@ -96,10 +64,9 @@ export async function openHostile(handles: number): Promise<TestedStore> {
   return Object.assign(store, { close, [Symbol.asyncDispose]: close });
 }
 
-/** Runs a case suite over every implementation. */
+/** Runs a case suite over every way to a store. */
 export function overEach(suite: (open: () => Promise<TestedStore>) => void): void {
   describe('in SQLite', () => suite(openInSqlite));
-  describe('in memory', () => suite(() => openInMemory()));
   if (isDeep) describe('on the hostile store', () => suite(() => openHostile(1)));
   describe('on the hostile store, two instances', () => suite(() => openHostile(2)));
 }

@@ -1,11 +1,10 @@
 import { describe } from 'bun:test';
 import { openStore } from '../../src/store/open.ts';
 import { layStore } from '../support/empty-store.ts';
-import { memoryRepositories } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
 import { memoryJournal } from './memory/books/journal.ts';
 import { memoryLedger } from './memory/books/ledger.ts';
-import { MemoryStore } from './memory/store.ts';
+import { storeInMemory } from './memory/store.ts';
 import { NOON } from './suites/books.ts';
 import { LEDGER_CASES, type LedgerUnderTest } from './suites/ledger.ts';
 import { tempFolder, testCases } from './support.ts';
@@ -25,12 +24,11 @@ async function ledgerInSqlite(): Promise<LedgerUnderTest> {
 }
 
 async function ledgerInMemory(): Promise<LedgerUnderTest> {
-  const store = new MemoryStore();
+  const store = storeInMemory();
   const books = new MemoryBooks(store);
-  const { payments } = memoryRepositories(store);
   return {
     ...{ store, books, ledger: memoryLedger(store, books) },
-    journal: memoryJournal(books.journal, payments, () => books.state().usdPerCredit),
+    journal: memoryJournal(books.journal, store.payments, () => books.state().usdPerCredit),
     [Symbol.asyncDispose]: () => store.close(),
   };
 }

@@ -6,14 +6,11 @@ import { idAt } from '../../src/core/id.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { ExpireOp, HoldOp, LedgerBooks, PostOp, SettleOp } from '../../src/store/books.ts';
 import type { JournalReader, MoneyEntry } from '../../src/store/journal-reader.ts';
-import type { RecordTables } from '../../src/store/records.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
 import type { Store, Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { record } from '../records/support.ts';
-import { memoryRecords } from './memory/records.ts';
-import { MemoryStore } from './memory/store.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { depositOf, fundOf, holdOf } from './suites/books.ts';
 import { toldBuckets } from './traffic-support.ts';
@@ -120,9 +117,8 @@ type Start = (now: () => number) => Promise<Opened>;
 class Box {
   now = NOON;
   /** A copy of all records, and what the books have told in place of their journal. */
-  readonly records: RecordTables;
+  readonly records: DecisionRecord[] = [];
   readonly journal: Pick<JournalReader, 'money'>;
-  readonly #archive = new MemoryStore();
   readonly #told: MoneyEntry[] = [];
   readonly #requests: Held[] = [];
   readonly #fund = fundOf(3_000);
@@ -131,7 +127,6 @@ class Box {
 
   constructor(start: Start) {
     this.#start = start;
-    this.records = memoryRecords(this.#archive);
     const told = this.#told;
     this.journal = {
       async *money() {
@@ -279,7 +274,7 @@ class Box {
     held.isRecorded = true;
     const made = recordOf(held);
     await writing(this.store.records.log.add(made));
-    await this.#archive.commit([this.records.log.add(made)]);
+    this.records.push(made);
   }
 
   async #restart(rule: string): Promise<void> {
@@ -329,7 +324,8 @@ async function holds(laid: Laid, { size, steps }: History): Promise<void> {
     await box.store.flush();
     while (await box.traffic.count(box.now));
     const told = await toldBuckets(box.traffic, box.now);
-    const { records, journal, store } = box;
+    const { journal, store } = box;
+    const records = async () => box.records;
     const counted = [memoryTraffic({ records, journal }), memoryTraffic({ records, journal: store.journal })];
     for (const count of counted) expect(told).toEqual(await toldBuckets(count, box.now));
     const { charged, used } = await box.usage();

@@ -8,8 +8,6 @@ import type { RecordLog } from '../../src/store/records.ts';
 import { type SqlWrite, sql, write } from '../../src/store/sql/statement.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { record } from '../records/support.ts';
-import { memoryRecords } from './memory/records.ts';
-import { MemoryStore } from './memory/store.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { toldBuckets } from './traffic-support.ts';
 
@@ -160,8 +158,7 @@ export interface TrafficStage {
 /** A stage, with all that was ever written there. */
 class Box {
   readonly #stage: TrafficStage;
-  readonly #archived = new MemoryStore();
-  readonly everything = memoryRecords(this.#archived);
+  readonly everything: DecisionRecord[] = [];
   readonly told: MoneyEntry[] = [];
   readonly #recorded = new Set<number>();
   #prunedBelow = 0;
@@ -200,7 +197,7 @@ class Box {
     this.#recorded.add(request);
     const made = recordOf(request);
     await this.#stage.write(this.#stage.log.add(made) as SqlWrite, amount);
-    await this.#archived.commit([this.everything.log.add(made)]);
+    this.everything.push(made);
   }
 
   async settle(): Promise<void> {
@@ -224,7 +221,7 @@ export async function countsRightly({ first, pruned, second }: History, stage: T
   if (pruned !== null) await box.prune(pruned);
   for (const step of second) await box.take(step);
   await box.settle();
-  const { everything: records, told } = box;
+  const { everything, told } = box;
   const journal = {
     async *money() {
       yield told;
@@ -232,6 +229,6 @@ export async function countsRightly({ first, pruned, second }: History, stage: T
   };
   return Bun.deepEquals(
     await toldBuckets(stage.counters[0], NOON),
-    await toldBuckets(memoryTraffic({ records, journal }), NOON),
+    await toldBuckets(memoryTraffic({ records: async () => everything, journal }), NOON),
   );
 }

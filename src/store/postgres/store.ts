@@ -1,6 +1,6 @@
 import type { Timers } from '../../core/timers.ts';
 import { processTimers } from '../../telemetry/process-timers.ts';
-import type { StoreActivity } from '../activity.ts';
+import { GroupCommit } from '../group-commit.ts';
 import type { SqlTables, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { Deferral, Store, StoreError } from '../store.ts';
 import { addressOf, placeOf } from './address.ts';
@@ -53,31 +53,37 @@ export function handleOf(options: PostgresOptions): PostgresStore {
 }
 
 /** One handle of a database. */
-export class PostgresStore implements Store, Deferral, SqlTables {
+export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Deferral, SqlTables {
   /** Opens one more connection, such as that for messages. */
   readonly open: () => Promise<Connection>;
   /** Stated by each commit; null for a command, which is no instance. */
   fence: LeaseCheck | null = null;
   /** Null where it has none. */
   books: { readonly unkept: number } | null = null;
-  readonly #dialect = new PostgresDialect();
+  /** Of the whole process: its handle counts. */
+  failedConnections = 0;
+  readonly #dialect: PostgresDialect;
   readonly #readers: PostgresReaders;
   readonly #writer: PostgresWriter;
 
   constructor(open: () => Promise<Connection>, options: PostgresOptions) {
     const { onError = () => {}, timers = processTimers, doubtMs } = options;
+    const dialect = new PostgresDialect();
+    const writer = new PostgresWriter({
+      ...{ dialect, onError, timers, doubtMs },
+      open: () => this.open(),
+      fence: () => this.fence,
+      onDoubt: () => this.stopWaiting(),
+    });
+    super(writer, timers);
+    this.#dialect = dialect;
+    this.#writer = writer;
     this.open = () =>
       open().catch((cause: unknown) => {
-        this.#writer.failedConnections++;
+        this.failedConnections++;
         throw cause;
       });
     this.#readers = new PostgresReaders(this.open, READERS);
-    const fence = () => this.fence;
-    this.#writer = new PostgresWriter({ open: this.open, dialect: this.#dialect, fence, onError, timers, doubtMs });
-  }
-
-  get activity(): StoreActivity {
-    return this.#writer;
   }
 
   /** Records and the like may be lost with the process: settlements are the books' alone. */
@@ -106,30 +112,11 @@ export class PostgresStore implements Store, Deferral, SqlTables {
     return new DecidingDatabase((text, values) => this.#readers.read(text, values), open, this.#dialect);
   }
 
-  commit(writes: readonly SqlWrite[]): Promise<void> {
-    return this.#writer.commit(writes);
-  }
-
-  append(writes: readonly SqlWrite[], droppable?: boolean): void {
-    this.#writer.append(writes, droppable);
-  }
-
-  defer(write: SqlWrite): void {
-    this.#writer.defer(write);
-  }
-
-  written(): Promise<boolean> {
-    return this.#writer.written();
-  }
-
-  flush(): Promise<void> {
-    return this.#writer.flush();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     try {
-      await this.#writer.close();
+      await super.close();
     } finally {
+      await this.#writer.close();
       await this.#readers.close();
     }
   }

@@ -1,22 +1,35 @@
 import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../core/thrown.ts';
 import type { Timers } from '../../core/timers.ts';
 import { processTimers } from '../../telemetry/process-timers.ts';
-import type { StoreActivity } from '../activity.ts';
+import { GroupCommit, type GroupPace, type WriteUnit } from '../group-commit.ts';
 import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
 import type { Spool, SpooledUnit } from '../spool/spool.ts';
+import { SpooledAppends } from '../spool/spooled-appends.ts';
 import type { SqlParam, SqlRow, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { StoreError } from '../store.ts';
 import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
 import { FENCE_TABLE, Fence } from './fence.ts';
-import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
 import { runScript } from './script.ts';
 import type { Migrations, SqlStore } from './statement.ts';
+
+/**
+ * A sync costs as much as several requests, so commits that come densely wait for each other. Nothing else happens during a
+ * transaction: it may take all, and a disk that fails is seldom tried for its own sake.
+ */
+const PACE: GroupPace = {
+  unitsMax: Number.POSITIVE_INFINITY,
+  spacingMs: 1,
+  probeMs: 1_000,
+  canSkipSync: true,
+  failsFast: false,
+};
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -80,8 +93,9 @@ export type WatchedStore = SqlStore &
 export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
 
 /** One handle of a database. State: writes. */
-class SqliteStore extends GroupCommit implements SqlStore {
+class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   readonly #db: Database;
+  readonly #appends: SpooledAppends;
   #spool: Spool | null = null;
   /** By their text. */
   readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
@@ -95,15 +109,29 @@ class SqliteStore extends GroupCommit implements SqlStore {
   readonly fence: Fence | null;
 
   constructor(db: Database, { onError = () => {}, timers = processTimers }: SqliteOptions, fence: Fence | null) {
-    super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError }, timers);
+    const appends = new SpooledAppends((error, isFirst) => {
+      this.errors++;
+      if (isFirst) onError(error);
+    });
+    super(
+      {
+        pace: PACE,
+        transact: (units, synced) => this.#transact(units, synced),
+        ...{ faultOf, textOf: messageOf, onError },
+        keep: (units) => appends.keep(units),
+        written: (synced) => appends.written(synced),
+      },
+      timers,
+    );
     this.#db = db;
+    this.#appends = appends;
     this.fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
   }
 
-  get activity(): StoreActivity {
-    return this;
+  get unkept(): number {
+    return this.#appends.unkept;
   }
 
   makeRoom(reservations: number): void {
@@ -112,12 +140,12 @@ class SqliteStore extends GroupCommit implements SqlStore {
 
   /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
   spoolAs(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void {
-    this.encode = encode;
+    this.#appends.encode = encode;
   }
 
   useSpool(spool: Spool): void {
     this.#spool = spool;
-    this.spool = spool;
+    this.#appends.spool = spool;
   }
 
   /** Writes at once: it outlives this process when this returns, and the machine with the next commit. Throws what the database throws. */
@@ -154,7 +182,7 @@ class SqliteStore extends GroupCommit implements SqlStore {
     return prepared;
   }
 
-  #transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean): void {
+  #transact(units: readonly WriteUnit<SqlWrite>[], synced: boolean): undefined {
     // An earlier rollback may have failed. Its transaction would make every later one fail.
     if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     this.#syncCommits(synced);

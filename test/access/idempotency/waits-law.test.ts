@@ -9,9 +9,8 @@ import type { Timer, Timers } from '../../../src/core/timers.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';
-import { memoryRepositories } from '../../store/implementations.ts';
 import { loneInstance } from '../../store/memory/instance.ts';
-import { MemoryStore } from '../../store/memory/store.ts';
+import { storeInMemory } from '../../store/memory/store.ts';
 
 /** Repeats under two names, at two servers on one store. Times are in ms. */
 interface Repeat {
@@ -115,8 +114,7 @@ class Play {
 
   constructor(scheduler: fc.Scheduler, { options = (given) => given }: Mutant) {
     this.#scheduler = scheduler;
-    const store = new MemoryStore();
-    const rows = Object.assign(store, memoryRepositories(store));
+    const rows = storeInMemory();
     this.#servers = [0, 1].map((slot) => {
       const instance = { ...loneInstance(() => this.#clock.now, { slot, epoch: 1 }), lives: async () => true };
       return new Idempotency(

@@ -2,12 +2,11 @@ import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import { Idempotency } from '../../../src/access/idempotency/idempotency.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
-import { memoryRepositories } from '../../store/implementations.ts';
 import { loneInstance } from '../../store/memory/instance.ts';
-import { MemoryStore } from '../../store/memory/store.ts';
+import { storeInMemory } from '../../store/memory/store.ts';
 
 test('the end of a run without an answer costs one read of the store, however many repeats wait', async () => {
-  const store = Object.assign(new MemoryStore(), memoryRepositories(new MemoryStore()));
+  const store = storeInMemory();
   let reads = 0;
   const find = store.idempotency.find.bind(store.idempotency);
   store.idempotency.find = (name) => {

@@ -1,52 +1,84 @@
+import { Database, type Statement as Prepared } from 'bun:sqlite';
+import { messageOf } from '../../../src/core/thrown.ts';
 import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../../../src/store/news.ts';
+import { raiseOf, SELECT_NUMBERS } from '../../../src/store/sql/news.ts';
+import type { SqlParam, SqlRow, SqlTables, SqlValue, SqlWrite, Statement } from '../../../src/store/sql/statement.ts';
+import { faultOf, unreadable } from '../../../src/store/sqlite/fault.ts';
+import { FENCE_TABLE } from '../../../src/store/sqlite/fence.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { NEWS_TABLE } from '../../../src/store/sqlite/news.ts';
+import { ALL_TABLES } from '../../../src/store/sqlite/open.ts';
+import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
+import { runScript } from '../../../src/store/sqlite/script.ts';
 import { type Deferral, type Store, StoreError, type Write } from '../../../src/store/store.ts';
 
-/** A change of tables in memory. */
+/** A change of books or leaders in memory, in a commit with writes of repositories. */
 interface MemoryWrite extends Write {
   readonly apply: () => void;
 }
 
 const isOwn = (write: Write): write is MemoryWrite => 'apply' in write;
+const isSql = (write: Write): write is SqlWrite => 'statement' in write;
 
-/** Rows by their key, in no order that readers may rely on. Changed by writes alone. */
-export class MemoryTable<Key extends string | number, Row> {
-  readonly #rows = new Map<Key, Row>();
-  readonly #store: MemoryStore;
+/** A database in memory with the tables of SQLite. Stores use it one after the other: laying the tables takes longer than most tests. */
+class Tables {
+  static readonly #free: Tables[] = [];
+  static #laid: Uint8Array | null = null;
+  readonly #db: Database;
+  readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
 
-  constructor(store: MemoryStore) {
-    this.#store = store;
+  private constructor(laid: Uint8Array) {
+    this.#db = Database.deserialize(laid, { strict: true });
+    this.#db.run('PRAGMA foreign_keys = ON');
   }
 
-  get(key: Key): Row | undefined {
-    return this.#rows.get(key);
+  static take(): Tables {
+    const free = Tables.#free.pop();
+    if (free) return free;
+    Tables.#laid ??= layTables();
+    return new Tables(Tables.#laid);
   }
 
-  rows(): Row[] {
-    return [...this.#rows.values()];
+  giveBack(): void {
+    this.#db.run('ROLLBACK');
+    Tables.#free.push(this);
   }
 
-  put(key: Key, row: Row): void {
-    this.#keep(key);
-    this.#rows.set(key, row);
+  /** All that a store writes is undone when it gives the tables back. */
+  begin(): void {
+    this.#db.run('BEGIN');
   }
 
-  delete(key: Key): void {
-    this.#keep(key);
-    this.#rows.delete(key);
+  run(text: string): void {
+    this.prepare(text).run();
   }
 
-  #keep(key: Key): void {
-    const isThere = this.#rows.has(key);
-    const before = this.#rows.get(key);
-    this.#store.undoBy(() => {
-      if (isThere) this.#rows.set(key, before!);
-      else this.#rows.delete(key);
-    });
+  prepare(text: string): Prepared<unknown, SqlParam[]> {
+    let prepared = this.#prepared.get(text);
+    if (!prepared) {
+      prepared = this.#db.prepare<unknown, SqlParam[]>(text);
+      this.#prepared.set(text, prepared);
+    }
+    return prepared;
   }
 }
 
-/** A store without a disk: a second implementation of the interface, for tests. */
-export class MemoryStore implements Store, Deferral {
+function layTables(): Uint8Array {
+  const db = new Database(':memory:', { strict: true });
+  // Most tables have a few rows.
+  db.run('PRAGMA page_size = 512');
+  // The triggers of the others need the news.
+  migrate(db, [...new Set([NEWS_TABLE, ...ALL_TABLES, FENCE_TABLE])]);
+  const laid = db.serialize();
+  db.close();
+  return laid;
+}
+
+/**
+ * A store in memory, for tests: its repositories are those of SQLite. Each commit is done in the turn in which it is made, and takes
+ * changes of books and leaders in memory, too.
+ */
+export class MemoryStore implements Store, Deferral, SqlTables {
   readonly activity = { commits: { counts: new Float64Array(15), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
   readonly unkept = 0;
   /** Errors of appends that were refused. */
@@ -57,24 +89,18 @@ export class MemoryStore implements Store, Deferral {
   /** Called with the numbers after each commit that has raised some. */
   readonly newsHeard = new Set<(numbers: NewsNumbers) => void>();
   readonly #desk = new NewsDesk();
-  #numbers: NewsNumbers = {
-    keys: 0,
-    wallets: 0,
-    funds: 0,
-    budgets: 0,
-    policy: 0,
-    endpoints: 0,
-    learning: 0,
-    people: 0,
-    logins: 0,
-    instances: 0,
-  };
+  /** Null once it is closed. */
+  #tables: Tables | null = Tables.take();
+  #numbers: NewsNumbers;
   #undo: (() => void)[] = [];
-  #isClosed = false;
+  /** Whether the commit in progress has written to the tables. */
+  #hasWritten = false;
 
   constructor() {
+    this.#open.begin();
+    this.#numbers = this.#readNumbers();
     this.news = {
-      raise: (subject) => this.write(() => this.raised(subject)),
+      raise: raiseOf,
       on: (subject, listener) => this.#desk.on(subject, listener),
       look: () => this.#desk.tell(this.#numbers),
       ageOf: () => 0,
@@ -88,14 +114,9 @@ export class MemoryStore implements Store, Deferral {
     return this.#numbers;
   }
 
-  /** The number of a subject within the commit that is under way, which raises it. */
-  raised(subject: NewsSubject): number {
-    const before = this.#numbers;
-    this.#numbers = { ...before, [subject]: before[subject] + 1 };
-    this.undoBy(() => {
-      this.#numbers = before;
-    });
-    return this.#numbers[subject];
+  /** Raises a subject within the commit in progress. */
+  raised(subject: NewsSubject): void {
+    this.#write(raiseOf(subject));
   }
 
   write(apply: () => void): MemoryWrite {
@@ -106,8 +127,17 @@ export class MemoryStore implements Store, Deferral {
     this.#undo.push(undo);
   }
 
+  async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
+    // There is no log that could be emptied.
+    if (statement.sql.startsWith('PRAGMA wal_checkpoint')) return [];
+    try {
+      return this.#open.prepare(statement.sql).all(...params) as Row[];
+    } catch (error) {
+      throw unreadable(error);
+    }
+  }
+
   async commit(writes: readonly Write[]): Promise<void> {
-    if (this.#isClosed) throw new StoreError('the store is closed', { reason: 'closed' });
     if (this.fault) throw this.fault;
     this.#apply(writes);
   }
@@ -132,37 +162,80 @@ export class MemoryStore implements Store, Deferral {
   async flush(): Promise<void> {}
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#tables?.giveBack();
+    this.#tables = null;
   }
 
   makeRoom(): void {}
 
-  #apply(writes: readonly Write[]): void {
-    this.#undo = [];
-    const before = this.#numbers;
-    try {
-      for (const write of writes) {
-        if (!isOwn(write)) throw new Error('a write of another store');
-        write.apply();
-      }
-    } catch (error) {
-      this.rollBack(this.#undo);
-      throw error;
-    }
-    if (this.#numbers !== before) for (const heard of this.newsHeard) heard(this.#numbers);
+  get #open(): Tables {
+    if (!this.#tables) throw new StoreError('the store is closed', { reason: 'closed' });
+    return this.#tables;
   }
 
-  rollBack(undo: readonly (() => void)[]): void {
-    for (const step of undo.toReversed()) step();
+  #apply(writes: readonly Write[]): void {
+    const tables = this.#open;
+    this.#undo = [];
+    this.#hasWritten = false;
+    try {
+      for (const write of writes) {
+        if (isOwn(write)) write.apply();
+        else if (isSql(write)) this.#write(write);
+        else throw new Error('a write of another store');
+      }
+      if (this.#hasWritten) tables.run('RELEASE a_commit');
+    } catch (error) {
+      for (const step of this.#undo.toReversed()) step();
+      if (this.#hasWritten) {
+        tables.run('ROLLBACK TO a_commit');
+        tables.run('RELEASE a_commit');
+      }
+      throw error;
+    }
+    if (this.#hasWritten) this.#tellNews();
   }
+
+  #write({ statement, params, follow }: SqlWrite): void {
+    const tables = this.#open;
+    if (!this.#hasWritten) tables.run('SAVEPOINT a_commit');
+    this.#hasWritten = true;
+    let count = 0;
+    try {
+      const prepared = tables.prepare(statement.sql);
+      if (follow) {
+        const rows = prepared.all(...params) as SqlRow[];
+        count = rows.length;
+        if (count > 0) runScript(follow(rows), (step) => tables.prepare(step.statement.sql));
+      } else count = prepared.run(...params).changes;
+    } catch (cause) {
+      throw new StoreError(`a write was refused: ${messageOf(cause)}`, { reason: faultOf(cause), cause });
+    }
+    if (count === 0 && statement.mustChange) unmet();
+  }
+
+  #readNumbers(): NewsNumbers {
+    return this.#open.prepare(SELECT_NUMBERS.sql).get() as NewsNumbers;
+  }
+
+  #tellNews(): void {
+    const numbers = this.#readNumbers();
+    if (Bun.deepEquals(numbers, this.#numbers)) return;
+    this.#numbers = numbers;
+    for (const heard of this.newsHeard) heard(numbers);
+  }
+}
+
+/** A store in memory with its repositories. It is given back by `close`. */
+export function storeInMemory() {
+  const store = new MemoryStore();
+  const repositories = sqliteRepositories(store);
+  const { all } = repositories.instanceReports;
+  // There is no lease: every instance that has reported is taken to run.
+  const present = async () => (await all()).map(({ slot, epoch }) => ({ slot, epoch, renewed: null }));
+  return Object.assign(store, repositories, { instanceReports: { ...repositories.instanceReports, present } });
 }
 
 /** Fails the commit of a conditional write. */
 export const unmet = (): never => {
   throw new StoreError('its condition is not met', { reason: 'unmet' });
-};
-
-/** Fails the commit of a write that breaks a rule of its table. */
-export const refuse = (rule: string): never => {
-  throw new StoreError(`a write was refused: ${rule}`, { reason: 'refused' });
 };

@@ -16,7 +16,8 @@ import {
 } from '../../../src/store/traffic.ts';
 
 interface Sources {
-  readonly records: { readonly log: Pick<RecordLog, 'list' | 'find'> };
+  /** All records that ever were. */
+  records(): Promise<readonly DecisionRecord[]>;
   readonly journal: Pick<JournalReader, 'money'>;
 }
 
@@ -86,20 +87,26 @@ const namesOf = ({ series, labels }: Sample, kind: TrafficKind): readonly string
   kind === 'label' ? Object.entries(labels).map(([name, value]) => labelSeries(name, value)) : [series[kind]];
 
 async function samplesOf({ records, journal }: Sources): Promise<Sample[]> {
-  const known = new Map<number, DecisionRecord>();
-  for (let after: number | null | undefined; after !== null; ) {
-    const { entries, next } = await records.log.list({ limit: 1_000, ...(after !== undefined && { after }) });
-    for (const { id } of entries) {
-      const record = await records.log.find(id);
-      if (record) known.set(id, record);
-    }
-    after = next;
-  }
+  const known = new Map((await records()).map((record) => [record.id, record]));
   const samples = [...known.values()].flatMap(requestSamples);
   for await (const page of journal.money({ from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null })) {
     for (const entry of page) samples.push(...moneySamples(entry, known));
   }
   return samples;
+}
+
+/** The records that a log has, newest first. */
+export async function recordsIn(log: Pick<RecordLog, 'list' | 'find'>): Promise<readonly DecisionRecord[]> {
+  const found: DecisionRecord[] = [];
+  for (let after: number | null | undefined; after !== null; ) {
+    const { entries, next } = await log.list({ limit: 1_000, ...(after !== undefined && { after }) });
+    for (const { id } of entries) {
+      const record = await log.find(id);
+      if (record) found.push(record);
+    }
+    after = next;
+  }
+  return found;
 }
 
 const seriesOf = (place: Omit<Sample['series'], 'total' | 'key_model'>): Sample['series'] => ({
