@@ -1,5 +1,5 @@
 import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { FAILURE_KINDS } from '../contract/parts.ts';
+import { FAILURE_KINDS } from '../core/failure-kinds.ts';
 
 /**
  * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):

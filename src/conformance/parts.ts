@@ -1,4 +1,5 @@
-import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
+import type { StreamPart } from '../contract/parts.ts';
+import { FAILURE_KINDS } from '../core/failure-kinds.ts';
 import { isObject, parseJson } from '../core/object.ts';
 import { isPlausible } from '../core/usage.ts';
 import { shortJson } from './law.ts';

@@ -1,5 +1,5 @@
-import { isOfProvider } from '../contract/parts.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
+import { isOfProvider } from '../core/failure-kinds.ts';
 import { timeOfId } from '../core/id.ts';
 import { TimeHistogram } from '../core/time-histogram.ts';
 import {

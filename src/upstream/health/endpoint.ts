@@ -1,6 +1,7 @@
-import { isOfProvider, type ProviderFailure } from '../../contract/parts.ts';
+import type { ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
 import type { Microcredits } from '../../core/credits.ts';
+import { isOfProvider } from '../../core/failure-kinds.ts';
 import { HEALTH, type HealthState } from '../../core/readings.ts';
 import type { DeclaredLatency } from '../../core/snapshot.ts';
 import type { EndpointName } from '../../store/endpoints.ts';
