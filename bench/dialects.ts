@@ -1,11 +1,11 @@
 import { cpus } from 'node:os';
 import { shipped } from '../plugins/index.ts';
-import type { ChatMessage, ChatRequest } from '../src/api/chat-request.ts';
 import type { Frame, HttpCall, ProviderCall, WireAdapter } from '../src/contract/provider.ts';
-import { createRegistry } from '../src/plugin-host/registry.ts';
+import type { ChatMessage, ChatRequest } from '../src/core/api/chat-request.ts';
+import { readChatRequest } from '../src/dialects/openai-chat/reader.ts';
+import { createRegistry } from '../src/host/plugins/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
-import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
-import { frameParser } from '../src/upstream/frames.ts';
+import { frameParser } from '../src/providers/frames.ts';
 import { DIALECTS } from '../test/support/dialects/index.ts';
 import type { Behaviour } from '../test/support/fake-upstream.ts';
 import { median, table } from './stats.ts';

@@ -1,7 +1,7 @@
 import { shipped } from '../plugins/index.ts';
-import { createRegistry } from '../src/plugin-host/registry.ts';
+import { createRegistry } from '../src/host/plugins/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
-import { buildRuntime, type Runtime } from '../src/runtime/runtime.ts';
+import { buildRuntime, type Runtime } from '../src/policy/runtime/runtime.ts';
 
 /** Twelve models of different figures behind one upstream: the size of a usual catalog. */
 export function benchPolicy(upstream: string, adapter = 'openai-compatible'): string {

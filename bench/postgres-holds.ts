@@ -1,13 +1,13 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FundRef } from '../src/accounting/fund.ts';
+import type { FundRef } from '../src/core/accounting/fund.ts';
 import { idAt } from '../src/core/id.ts';
+import { processTimers } from '../src/host/telemetry/process-timers.ts';
 import type { LedgerBooks, LedgerOp } from '../src/store/books.ts';
 import { openPostgresBooks } from '../src/store/postgres/books/books.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';
 import { sqlIdempotency } from '../src/store/sql/idempotency.ts';
-import { processTimers } from '../src/telemetry/process-timers.ts';
 import { fundOf, holdOf, settleOf } from '../test/store/suites/books.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { layTables } from '../test/support/shared-postgres.ts';

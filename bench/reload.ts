@@ -2,15 +2,15 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../plugins/index.ts';
-import { rehearse } from '../src/operate/policy/rehearse.ts';
-import { createPluginLoader } from '../src/plugin-host/load.ts';
-import { buildCandidate, isRejected, type PolicyTools } from '../src/runtime/candidate.ts';
-import { parseFiles } from '../src/runtime/parse-files.ts';
-import { createParser } from '../src/runtime/parser.ts';
-import { Reloader } from '../src/runtime/reload.ts';
-import { readBundle } from '../src/runtime/source.ts';
-import { watchPolicies } from '../src/runtime/watch.ts';
-import { processTimers } from '../src/telemetry/process-timers.ts';
+import { rehearse } from '../src/admin/use-cases/policy/rehearse.ts';
+import { createPluginLoader } from '../src/host/plugins/load.ts';
+import { processTimers } from '../src/host/telemetry/process-timers.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../src/policy/runtime/parse-files.ts';
+import { createParser } from '../src/policy/runtime/parser.ts';
+import { Reloader } from '../src/policy/runtime/reload.ts';
+import { readBundle } from '../src/policy/runtime/source.ts';
+import { watchPolicies } from '../src/policy/runtime/watch.ts';
 import { largePolicy } from './large-policy.ts';
 import { fixed, median, table } from './stats.ts';
 

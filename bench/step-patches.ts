@@ -15,7 +15,7 @@ export interface Cut {
 
 const APP = 'src/http/app.ts';
 const EDGE = 'src/http/surface-routes.ts';
-const PIPELINE = 'src/request/pipeline.ts';
+const PIPELINE = 'src/gateway/request/pipeline.ts';
 
 const after = (file: string, find: string, more: string): Patch => ({ file, find, replace: `${find}\n${more}` });
 const before = (file: string, find: string, more: string): Patch => ({ file, find, replace: `${more}\n${find}` });
@@ -82,7 +82,7 @@ export const CUTS: readonly Cut[] = [
     name: 'profiled',
     patches: stopAt(
       after(
-        'src/request/decide.ts',
+        'src/gateway/request/decide.ts',
         '  let reading = readRequest(gateway, undecided, fit, false);',
         '  return { isStopped: true };',
       ),
@@ -119,14 +119,14 @@ export const CUTS: readonly Cut[] = [
   {
     kind: 'without',
     name: 'the record',
-    patches: [insteadOf('src/request/decision-record.ts', '  records.add(', '  false && records.add(')],
+    patches: [insteadOf('src/gateway/request/decision-record.ts', '  records.add(', '  false && records.add(')],
   },
   {
     kind: 'without',
     name: 'log line and metrics',
     patches: [
       insteadOf(
-        'src/request/observe/observer.ts',
+        'src/gateway/request/observe/observer.ts',
         'if (this.#ended.push(request) === 1) setImmediate(this.#reportEnded);',
         '',
       ),
@@ -152,9 +152,9 @@ export const CUTS: readonly Cut[] = [
     kind: 'without',
     name: 'the provider’s connection',
     patches: [
-      before('src/upstream/http1/connection-pool.ts', '/** The URL of a path below a base. */', IN_PROCESS),
+      before('src/providers/http1/connection-pool.ts', '/** The URL of a path below a base. */', IN_PROCESS),
       after(
-        'src/upstream/http1/connection-pool.ts',
+        'src/providers/http1/connection-pool.ts',
         '  post(path: string, request: Post): PendingReply {',
         '    request.onConnected(); return replyAtOnce();',
       ),

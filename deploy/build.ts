@@ -24,13 +24,13 @@ type Target = keyof typeof TARGETS;
 /** The program, and the workers that it starts by their files' names: all of them lie flat in the one folder that it holds. */
 const ENTRIES = [
   'src/main.ts',
-  'src/runtime/parse-worker.ts',
+  'src/policy/runtime/parse-worker.ts',
   'src/server/audit-worker.ts',
-  'src/tokenizer/count-worker.ts',
-  'src/cli/plugin/trial-worker.ts',
+  'src/providers/tokenizer/count-worker.ts',
+  'src/tools/plugin/trial-worker.ts',
 ];
 /** Folders that it reads at run time; each is there by its last name. */
-const FOLDERS = ['policies', 'src/cli/plugin/templates', 'dist/console'];
+const FOLDERS = ['policies', 'src/tools/plugin/templates', 'dist/console'];
 
 /** Bun's own flags, as the first line of main.ts has them; what is an environment variable there, main.ts sets. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];

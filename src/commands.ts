@@ -1,13 +1,13 @@
+import type { DataArguments, PolicyArguments, parseCommand } from './admin/cli/options.ts';
+import type { PolicyCommand } from './admin/cli/policy/command.ts';
+import type { CommandOutput, CommandResult } from './admin/cli/result.ts';
 import type { Operation } from './admin/kit/operation.ts';
-import type { DataArguments, PolicyArguments, parseCommand } from './cli/options.ts';
-import type { PolicyCommand } from './cli/policy/command.ts';
-import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { visibleLines } from './core/visible.ts';
+import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { requireStore } from './store/open.ts';
-import { scrub } from './telemetry/secrets.ts';
 
 /** Every command but `serve`. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
 export type CommandLine = Exclude<ReturnType<typeof parseCommand>, { name: 'serve' }>;
@@ -87,12 +87,12 @@ async function atRunningServer(
   if (args.includes(OFFLINE) || folderFlags.includes('--policies')) return null;
   const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
   if (!operation) return null;
-  const { atServer, socketOf } = await import('./cli/at-server.ts');
+  const { atServer, socketOf } = await import('./admin/cli/at-server.ts');
   const socket = await socketOf(data);
   if (socket === null) return null;
   const [{ runOperation }, { commandActor }] = await Promise.all([
-    import('./cli/operations.ts'),
-    import('./cli/user.ts'),
+    import('./admin/cli/operations.ts'),
+    import('./admin/cli/user.ts'),
   ]);
   return runOperation(
     operation,
@@ -118,48 +118,51 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
     case 'version':
       return `${version}\n`;
     case 'health':
-      return (await import('./cli/health.ts')).runHealth(command.args, command.port);
+      return (await import('./admin/cli/health.ts')).runHealth(command.args, command.port);
     case 'policy':
       host.mindPlugins();
-      return (await import('./cli/policy/policy.ts')).runPolicy(
+      return (await import('./admin/cli/policy/policy.ts')).runPolicy(
         command.args.filter((word) => word !== OFFLINE),
         await policyCommand(command, host),
       );
     case 'plugin':
-      return (await import('./cli/plugin/plugin.ts')).runPlugin(command.args, { shipped: await shipped(), terminal });
+      return (await import('./tools/plugin/plugin.ts')).runPlugin(command.args, { shipped: await shipped(), terminal });
     case 'import': {
-      const { runImport } = await import('./cli/import/import.ts');
+      const { runImport } = await import('./tools/import/import.ts');
       return runImport(command.args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shipped(), now });
     }
     case 'catalog':
       host.mindPlugins();
-      return (await import('./cli/catalog/catalog.ts')).runCatalog(command.args, await policyCommand(command, host));
+      return (await import('./admin/cli/catalog/catalog.ts')).runCatalog(
+        command.args,
+        await policyCommand(command, host),
+      );
     case 'learn':
       await existing(command);
       host.mindDefects();
-      return (await import('./cli/learn.ts')).runLearn(command.args, { ...host, ...command });
+      return (await import('./admin/cli/learn.ts')).runLearn(command.args, { ...host, ...command });
     case 'decisions': {
       const file = await existing(command);
-      return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file, now);
+      return (await import('./admin/cli/decisions/decisions.ts')).runDecisions(command.args, file, now);
     }
     case 'instances': {
       const file = await existing(command);
       const [{ isStoreLocked, readStore }, { runInstances }] = await Promise.all([
         import('./store/open.ts'),
-        import('./cli/instances.ts'),
+        import('./admin/cli/instances.ts'),
       ]);
       using reader = await readStore(file, ['instances']);
       return await runInstances(command.args, reader, await isStoreLocked(file));
     }
     case 'alerts':
       host.mindDefects();
-      return (await import('./cli/alerts.ts')).runAlerts(command.args, {
+      return (await import('./admin/cli/alerts.ts')).runAlerts(command.args, {
         now,
         ...(await policyCommand(command, host)),
       });
     case 'restart': {
       const [{ runRestart }, { restartAt }] = await Promise.all([
-        import('./cli/restart.ts'),
+        import('./admin/cli/restart.ts'),
         import('./server/processes/control.ts'),
       ]);
       return runRestart(command.args, { restart: () => restartAt(command.data), write: host.write });
@@ -167,7 +170,7 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
     case 'ledger':
       return ledger(command, host);
     case 'db':
-      return (await import('./cli/database.ts')).runDatabase(command.args, {
+      return (await import('./admin/cli/database.ts')).runDatabase(command.args, {
         ...{ url: command.database, data: command.data, program: version },
       });
     case 'traffic':
@@ -191,7 +194,7 @@ async function policyCommand(
 ): Promise<PolicyCommand> {
   const [{ judgeTools }, { SecretFiles }] = await Promise.all([
     import('./server/policy.ts'),
-    import('./runtime/secret-files.ts'),
+    import('./policy/runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
   const [{ ledger, teams }, keys] = await Promise.all([stateOnDisk(database), keysOnDisk(database)]);
@@ -206,7 +209,7 @@ async function policyCommand(
 async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
   const file = await existing(place);
   const [{ runLedger }, { faultIn }] = await Promise.all([
-    import('./cli/ledger/ledger.ts'),
+    import('./admin/cli/ledger/ledger.ts'),
     import('./server/ledger-note.ts'),
   ]);
   // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
@@ -222,7 +225,7 @@ async function traffic({ args, ...place }: DataArguments, { now }: CommandHost):
     import('./store/open.ts'),
     import('./access/keys.ts'),
     import('./access/people.ts'),
-    import('./cli/traffic.ts'),
+    import('./admin/cli/traffic.ts'),
   ]);
   const store = await openStore(file, { mode: 'beside', rooms: ['access', 'ledger', 'people', 'records', 'traffic'] });
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
@@ -239,7 +242,7 @@ async function trail({ args, ...place }: DataArguments, { now, write }: CommandH
   const file = await existing(place);
   const [{ openStore }, { runTrail }, { notedHeads }] = await Promise.all([
     import('./store/open.ts'),
-    import('./cli/trail.ts'),
+    import('./admin/cli/trail.ts'),
     import('./server/trail-head.ts'),
   ]);
   const store = await openStore(file, { mode: 'beside', rooms: ['access'] });
@@ -252,12 +255,12 @@ async function trail({ args, ...place }: DataArguments, { now, write }: CommandH
 
 /** The commands that a running server follows. */
 const CHANGING = {
-  keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
-  logins: async () => (await import('./cli/logins.ts')).runLogins,
-  subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
-  teams: async () => (await import('./cli/people.ts')).runTeams,
-  users: async () => (await import('./cli/people.ts')).runUsers,
-  wallets: async () => (await import('./cli/wallets.ts')).runWallets,
+  keys: async () => (await import('./admin/cli/keys/keys.ts')).runKeys,
+  logins: async () => (await import('./admin/cli/logins.ts')).runLogins,
+  subjects: async () => (await import('./admin/cli/subjects.ts')).runSubjects,
+  teams: async () => (await import('./admin/cli/people.ts')).runTeams,
+  users: async () => (await import('./admin/cli/people.ts')).runUsers,
+  wallets: async () => (await import('./admin/cli/wallets.ts')).runWallets,
 };
 
 async function changing(
@@ -273,7 +276,7 @@ async function changing(
       import('./access/people.ts'),
       import('./payments/blocklist.ts'),
       import('./server/trail-note.ts'),
-      import('./operate/served.ts'),
+      import('./admin/use-cases/served.ts'),
       CHANGING[name](),
     ]);
   // They read the ledger, too: a newer version is refused before anything is written.

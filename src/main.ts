@@ -1,19 +1,19 @@
 #!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 BUN_JSC_heapGrowthFunctionThresholdInMB=1000000 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
-import './cli/command-name.ts';
+import './admin/cli/command-name.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { parseCommand } from './cli/options.ts';
+import { parseCommand } from './admin/cli/options.ts';
+import type { ServeOptions } from './admin/use-cases/serve-options.ts';
 import { type CommandHost, complaint, runCommand } from './commands.ts';
 import { steady } from './core/clock.ts';
 import { messageOf } from './core/thrown.ts';
-import type { ServeOptions } from './operate/serve-options.ts';
-import { pluginIn } from './plugin-host/owners.ts';
+import { pluginIn } from './host/plugins/owners.ts';
+import { processTimers } from './host/telemetry/process-timers.ts';
+import { openSink } from './host/telemetry/sink.ts';
+import { stackOf } from './host/telemetry/thrown.ts';
 import type { Host } from './server/host.ts';
 import { type ParentChannel, parentOver } from './server/processes/child.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
 import { withCommit } from './server/version.ts';
-import { processTimers } from './telemetry/process-timers.ts';
-import { openSink } from './telemetry/sink.ts';
-import { stackOf } from './telemetry/thrown.ts';
 
 /** The process around `serve` and the commands. */
 
@@ -131,7 +131,7 @@ const hostOf = async (isChild = false): Promise<Host> => ({
 async function serve(options: ServeOptions): Promise<void> {
   const [server, { SURFACES }, host] = await Promise.all([
     import('./server/serve.ts'),
-    import('./surface/surfaces.ts'),
+    import('./dialects/surfaces.ts'),
     hostOf(options.process !== null),
   ]);
   return server.serve(options, host, SURFACES);

@@ -4,44 +4,48 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { PURE } from './support/pure-rooms.ts';
 import { temporaryFolder } from './support/signalbox.ts';
 
-/** The rules of imports between the rooms of `src`. What a file may not do alone is in `biome.json`. */
+/** The rules of imports between the modules of `src`. What a file may not do alone is in `biome.json`. */
 const ROOT = join(import.meta.dir, '..');
 
-/** Rooms that only `main.ts` brings together. */
+/** Modules that only `main.ts` brings together. */
 const APART = [
-  ['server', 'cli'],
-  ['cli', 'server'],
+  ['server', 'admin/cli'],
+  ['server', 'tools'],
+  ['http', 'admin/cli'],
 ] as const;
 
-/** A room is a folder of `src`. It may import itself and every room of an earlier layer, but for those that are APART. */
+/**
+ * Each folder of `src` in the order of imports; a folder of a module that is not named counts as the module. A folder may import itself
+ * and every folder of an earlier layer, but for those that are APART.
+ */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
-  ['contract', 'accounting'],
-  ['api', 'outbound', 'telemetry'],
+  ['contract', 'core/accounting'],
+  ['core/api', 'host'],
   ['store'],
-  [
-    ...['alerts', 'policy', 'routing', 'tokenizer', 'ledger', 'access'],
-    ...['upstream', 'records', 'plugin-host', 'importers'],
-  ],
-  ['runtime', 'payments'],
-  ['prompt'],
-  ['money'],
-  ['exchange'],
-  ['request'],
-  ['surface'],
-  ['operate', 'conformance'],
+  ['admin/alerts', 'policy', 'routing', 'ledger', 'access', 'providers', 'gateway/records', 'host/plugins'],
+  ['policy/runtime', 'payments'],
+  ['gateway/prompt'],
+  ['gateway/money'],
+  ['payments/funding', 'gateway/exchange'],
+  ['gateway/request'],
+  ['dialects'],
+  ['admin/use-cases'],
   ['admin'],
-  ['http', 'cli'],
-  ['server'],
+  ['admin/cli', 'http'],
+  ['server', 'tools'],
   // In a browser; of the others it has only types (test/console/rules.test.ts).
   ['console'],
 ];
 
-/** The files beside the rooms: they start the program, and no room knows them. */
+/** The files beside the modules: they start the program, and no module knows them. */
 const PROGRAM = ['src/commands.ts', 'src/main.ts'];
 
-const roomOf = (path: string): string => path.split('/')[1] ?? '';
-const layerOf = (path: string): number => LAYERS.findIndex((layer) => layer.includes(roomOf(path)));
+const FOLDERS = LAYERS.flat().sort((a, b) => b.length - a.length);
+/** The folder of LAYERS that a file is in; empty for none. */
+const folderOf = (path: string): string => FOLDERS.find((one) => path.startsWith(`src/${one}/`)) ?? '';
+const layerOf = (path: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(path)));
+const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 
 /** An import of one file by another, both by their paths from the root; or of a package, by its name. */
 interface Import {
@@ -60,25 +64,25 @@ const isOfStore = (path: string): boolean => /^src\/store\/\w+\//.test(path);
 
 const RULES: readonly Rule[] = [
   {
-    name: 'a room imports only itself and rooms of earlier layers',
+    name: 'a folder imports only itself and folders of earlier layers',
     from: (path) => path.startsWith('src/') && !PROGRAM.includes(path),
     to: (path, from) =>
       path.includes('/') &&
       (!path.startsWith('src/') ||
         PROGRAM.includes(path) ||
-        APART.some(([one, other]) => one === roomOf(from) && other === roomOf(path)) ||
-        (roomOf(path) !== roomOf(from) && layerOf(path) >= layerOf(from))),
+        APART.some((pair) => pair.some((one, at) => one === folderOf(from) && pair[1 - at] === folderOf(path))) ||
+        (folderOf(path) !== folderOf(from) && layerOf(path) >= layerOf(from))),
   },
   {
-    name: 'before the surfaces only the policy, whose cases are requests, knows the form of requests',
+    name: 'before the dialects only the policy, whose cases are requests, knows the form of requests',
     from: (path) =>
-      path.startsWith('src/') && layerOf(path) < layerOf('src/surface/') && !/^src\/(?:policy|api)\//.test(path),
-    to: (path) => path.startsWith('src/api/'),
+      path.startsWith('src/') && layerOf(path) < layerOf('src/dialects/') && !/^src\/(?:policy|core\/api)\//.test(path),
+    to: (path) => path.startsWith('src/core/api/'),
   },
   {
-    name: 'of the rooms of a request and http, only the folders x402 know payments',
-    from: (path) => /^src\/(?:prompt|money|exchange|request|http)\/(?!x402\/)/.test(path),
-    to: (path) => /^src\/(?:payments|money\/x402)\//.test(path),
+    name: 'the gateway does not know payments, and of http only the folder x402 does',
+    from: (path) => /^src\/(?:gateway|http)\/(?!x402\/)/.test(path),
+    to: (path) => path.startsWith('src/payments/'),
   },
   {
     name: 'only the store knows its implementations',
@@ -92,13 +96,13 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'only what starts a store opens one',
-    from: (path) => layerOf(path) < layerOf('src/operate/') && !PROGRAM.includes(path),
+    from: (path) => layerOf(path) < layerOf('src/admin/use-cases/') && !PROGRAM.includes(path),
     to: (path) => path === 'src/store/open.ts',
   },
   {
-    name: 'no dialect imports from the folder of another; they share by `api/`',
-    from: (path) => /^src\/surface\/(?!openai-chat\/)[^/]+\//.test(path),
-    to: (path, from) => /^src\/surface\/[^/]+\//.test(path) && path.split('/')[2] !== from.split('/')[2],
+    name: 'no dialect imports from the folder of another; they share `core/api/`',
+    from: (path) => /^src\/dialects\/(?!openai-chat\/)[^/]+\//.test(path),
+    to: (path, from) => /^src\/dialects\/[^/]+\//.test(path) && path.split('/')[2] !== from.split('/')[2],
   },
   {
     name: 'plugins import each other and `signalbox/plugin`, nothing else',
@@ -138,7 +142,7 @@ const sourcesIn = (folder: string): Source[] =>
 const sources = ['src', 'plugins'].flatMap(sourcesIn);
 
 describe('imports', () => {
-  test('every folder of src is a room of a layer', () => {
+  test('every file of src is in a folder of a layer', () => {
     const homeless = sources.filter(({ path }) => path.startsWith('src/') && layerOf(path) < 0);
     expect(homeless.map(({ path }) => path).sort()).toEqual(PROGRAM);
   });
@@ -153,14 +157,17 @@ describe('imports', () => {
   test.each([
     ['src/core/a.ts', '../routing/b.ts'],
     ['src/core/a.ts', '../main.ts'],
-    ['src/server/a.ts', '../cli/b.ts'],
+    ['src/server/a.ts', '../admin/cli/b.ts'],
+    ['src/admin/cli/a.ts', '../../server/b.ts'],
+    ['src/policy/a.ts', './runtime/b.ts'],
     ['src/http/a.ts', '../../test/b.ts'],
-    ['src/request/a.ts', '../api/b.ts'],
-    ['src/money/a.ts', './x402/b.ts'],
+    ['src/gateway/request/a.ts', '../../core/api/b.ts'],
+    ['src/gateway/money/a.ts', '../../payments/b.ts'],
+    ['src/http/a.ts', '../payments/b.ts'],
     ['src/ledger/a.ts', '../store/sqlite/b.ts'],
     ['src/store/a.ts', './postgres/b.ts'],
     ['src/ledger/a.ts', '../store/open.ts'],
-    ['src/surface/openai-responses/a.ts', '../openai-chat/b.ts'],
+    ['src/dialects/openai-responses/a.ts', '../openai-chat/b.ts'],
     ['plugins/providers/a.ts', '../../src/core/b.ts'],
     ['plugins/providers/a.ts', 'node:fs'],
   ])('%s may not import %s, in any form', (from, target) => {
@@ -175,19 +182,35 @@ describe('imports', () => {
     for (const form of forms) expect([form, importsIn(from, `${form}\n`).flatMap(forbidden)]).not.toEqual([form, []]);
   });
 
-  test('make no circle', () => {
-    const importsOf = new Map(sources.map(({ path, imports }) => [path, imports.map(({ to }) => to)]));
+  const inCircles = (nameOf: (path: string) => string): readonly string[] => {
+    const importsOf = new Map<string, Set<string>>();
+    for (const { path, imports } of sources) {
+      const from = nameOf(path);
+      const names = importsOf.get(from) ?? new Set();
+      importsOf.set(from, names);
+      for (const name of imports.map(({ to }) => nameOf(to))) if (name !== from) names.add(name);
+    }
     const reached = (start: string): ReadonlySet<string> => {
       const found = new Set<string>();
       const open = [...(importsOf.get(start) ?? [])];
-      for (let file = open.pop(); file !== undefined; file = open.pop()) {
-        if (found.has(file)) continue;
-        found.add(file);
-        open.push(...(importsOf.get(file) ?? []));
+      for (let one = open.pop(); one !== undefined; one = open.pop()) {
+        if (found.has(one)) continue;
+        found.add(one);
+        open.push(...(importsOf.get(one) ?? []));
       }
       return found;
     };
-    expect([...importsOf.keys()].filter((file) => reached(file).has(file))).toEqual([]);
+    return [...importsOf.keys()].filter((one) => reached(one).has(one));
+  };
+
+  test('make no circle of files', () => {
+    expect(inCircles((path) => path)).toEqual([]);
+  });
+
+  test('make no circle of modules', () => {
+    expect(inCircles((path) => (path.startsWith('src/') && !PROGRAM.includes(path) ? moduleOf(path) : path))).toEqual(
+      [],
+    );
   });
 });
 
@@ -212,7 +235,7 @@ test('each exported value is imported by another file', () => {
   );
   const idle = sources
     // Each view of the console takes what it needs from a set of parts.
-    .filter(({ path }) => path !== 'src/main.ts' && !whole.has(path) && roomOf(path) !== 'console')
+    .filter(({ path }) => path !== 'src/main.ts' && !whole.has(path) && moduleOf(path) !== 'console')
     .flatMap(({ path, text }) => [...text.matchAll(VALUE)].map(([, name]) => `${path} ${name}`))
     .filter((one) => !used.has(one));
   expect(idle).toEqual([]);
@@ -262,7 +285,7 @@ describe('Biome', () => {
     const right = {
       'src/core/pure.ts': "// Date.now()\nexport const one = [new Date(1), 'Math.random()', Date.UTC(1)];\n",
       'src/store/sqlite/one.ts': "export const one = import('bun:sqlite');\n",
-      'src/upstream/timer.ts': 'export const one = setTimeout(String, 1);\n',
+      'src/providers/timer.ts': 'export const one = setTimeout(String, 1);\n',
     };
     expect(reported({ ...wrong, ...right })).toEqual(Object.keys(wrong).sort());
   });

@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Price } from '../../src/core/price.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { readPrice } from '../../src/ledger/export/price.ts';
 import { storeUrlOf } from '../../src/store/open.ts';
 import { sql } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from '../../test/support/signalbox.ts';
 import { DAY_MS, DAYS, MODELS, SELECTORS, type WorldKey } from './world.ts';
 

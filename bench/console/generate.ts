@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Window, windowAt } from '../../src/accounting/window.ts';
+import { type Window, windowAt } from '../../src/core/accounting/window.ts';
 import { idText } from '../../src/core/id.ts';
 import { runsOutAt } from '../../src/ledger/forecast.ts';
 import { storeUrlOf } from '../../src/store/open.ts';

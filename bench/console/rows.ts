@@ -1,5 +1,5 @@
 import { Database, type Statement as Prepared, type SQLQueryBindings } from 'bun:sqlite';
-import { quarterOf } from '../../src/accounting/window.ts';
+import { quarterOf } from '../../src/core/accounting/window.ts';
 import type { Microcredits } from '../../src/core/credits.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { SqlReader, SqlWrite, Statement } from '../../src/store/sql/statement.ts';

@@ -1,4 +1,4 @@
-import { type Window, windowAt } from '../../src/accounting/window.ts';
+import { type Window, windowAt } from '../../src/core/accounting/window.ts';
 import type { WindowKind } from '../../src/core/budget.ts';
 import type { Random } from './random.ts';
 

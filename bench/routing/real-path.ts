@@ -1,13 +1,13 @@
 import { shipped } from '../../plugins/index.ts';
-import type { ChatRequest } from '../../src/api/chat-request.ts';
+import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { Facts } from '../../src/core/facts.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { QuestionLengths } from '../../src/gateway/prompt/question-lengths.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { QuestionLengths } from '../../src/prompt/question-lengths.ts';
+import { buildRuntime, type Runtime, strategyOf } from '../../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { questionLengthOf } from '../../src/routing/question-length.ts';
-import { buildRuntime, type Runtime, strategyOf } from '../../src/runtime/runtime.ts';
 import { chatFacts, routeFacts } from '../../test/support/chat-body.ts';
 import { chatRequest } from '../../test/support/model-request.ts';
 import { WEIGHTS } from './policy.ts';

@@ -1,10 +1,10 @@
 import type { Caller, KeyBudgets } from '../core/caller.ts';
 import type { Timer, Timers } from '../core/timers.ts';
+import { processTimers } from '../host/telemetry/process-timers.ts';
 import type { KeyInfo, KeyName, KeyOwner, KeyRow } from '../store/keys.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
-import { processTimers } from '../telemetry/process-timers.ts';
 import { bearerOf, hashOf, isKeyId, parseKey } from './key.ts';
 import {
   type Authentication,

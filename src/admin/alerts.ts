@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import { alertId, alertText } from '../alerts/message.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/alert-policy.ts';
 import { parseId } from '../core/id.ts';
-import { pageOf } from '../operate/pages.ts';
-import { snakeKeys } from '../operate/snake-keys.ts';
 import { TRIGGERS } from '../policy/schema-alerts.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
 import { inBatches } from '../store/batches.ts';
+import { alertId, alertText } from './alerts/message.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
+import { pageOf } from './use-cases/pages.ts';
+import { snakeKeys } from './use-cases/snake-keys.ts';
 
 /** The services that operations on alerts use. */
 export interface AlertServices {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../api/parts.ts';
+import * as field from '../core/api/parts.ts';
 import { REJECTIONS } from '../core/decision.ts';
 import { LEARNING_MODES } from '../core/estimate.ts';
 import { LENGTH_SOURCES } from '../core/expected-length.ts';

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { CHILD_LIFE, LINE_LIMITS } from '../access/line.ts';
 import { CHILD_LABEL, SCOPES } from '../core/caller.ts';
-import { type ChildKeys, childKeys, makeChildKey, revokeChildKey } from '../operate/child-keys.ts';
 import { ApiKey, grantIn, issuedKey, keyInput, NewApiKey, scope, shownKey } from './key-fields.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
+import { type ChildKeys, childKeys, makeChildKey, revokeChildKey } from './use-cases/child-keys.ts';
 
 const operation = operationsOn<{ readonly keys: ChildKeys }>();
 const NEEDS = 'It needs the scope `delegate`.';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../api/parts.ts';
+import * as field from '../core/api/parts.ts';
 import { CAPABILITY_NAMES } from '../core/capability.ts';
 import { DIFFICULTIES } from '../core/facts.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';

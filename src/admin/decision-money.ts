@@ -1,5 +1,5 @@
-import { BILL_ITEMS } from '../accounting/bill.ts';
-import * as parts from '../api/parts.ts';
+import { BILL_ITEMS } from '../core/accounting/bill.ts';
+import * as parts from '../core/api/parts.ts';
 import { HOLD_ENTRIES } from '../store/journal-reader.ts';
 import * as f from './kit/fields.ts';
 

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { ERROR_CODES } from '../api/error-schema.ts';
-import * as field from '../api/parts.ts';
-import { Platform } from '../api/platform.ts';
-import { Usage } from '../surface/openai-chat/completion-schema.ts';
+import { ERROR_CODES } from '../core/api/error-schema.ts';
+import * as field from '../core/api/parts.ts';
+import { Platform } from '../core/api/platform.ts';
+import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
 import { ofKey } from './decision-list.ts';

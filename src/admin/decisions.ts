@@ -3,21 +3,21 @@ import type { Caller } from '../core/caller.ts';
 import { RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
-import { readContent } from '../operate/content.ts';
-import { decisionBody } from '../operate/decision-body.ts';
-import { decisionMoney, type MoneySources } from '../operate/decision-money.ts';
-import { listDecisions } from '../operate/decisions.ts';
-import { explainDecision } from '../operate/explain-decision.ts';
-import type { Principal } from '../operate/principal.ts';
-import { repeatDecision } from '../operate/repeat-decision.ts';
-import type { Sight } from '../operate/sight.ts';
-import type { Gateway } from '../request/gateway.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RecordEntry, RecordLog } from '../store/records.ts';
 import { Decision, DecisionRepeat } from './decision.ts';
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
+import { readContent } from './use-cases/content.ts';
+import { decisionBody } from './use-cases/decision-body.ts';
+import { decisionMoney, type MoneySources } from './use-cases/decision-money.ts';
+import { listDecisions } from './use-cases/decisions.ts';
+import { explainDecision } from './use-cases/explain-decision.ts';
+import type { Principal } from './use-cases/principal.ts';
+import { repeatDecision } from './use-cases/repeat-decision.ts';
+import type { Sight } from './use-cases/sight.ts';
 
 /** The services that lists of decisions use. */
 export interface DecisionReader {

@@ -5,19 +5,6 @@ import type { People } from '../access/people.ts';
 import { PeopleError } from '../access/people-terms.ts';
 import { OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
 import { isOperator } from '../core/caller.ts';
-import { changeKey, notThere, suspendKey } from '../operate/key-change.ts';
-import { isSearch, pageOfKeys } from '../operate/key-pages.ts';
-import {
-  createKey,
-  findKey,
-  type GrantStore,
-  grantToKey,
-  type KeyAdmin,
-  revokeKey,
-  rotateKey,
-} from '../operate/keys.ts';
-import { isReached, membershipOf, membershipPatch, type Reaching, userIdIn } from '../operate/people.ts';
-import { holderOf, type Places } from '../operate/places.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { User } from '../store/people.ts';
 import {
@@ -38,6 +25,19 @@ import {
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
+import { changeKey, notThere, suspendKey } from './use-cases/key-change.ts';
+import { isSearch, pageOfKeys } from './use-cases/key-pages.ts';
+import {
+  createKey,
+  findKey,
+  type GrantStore,
+  grantToKey,
+  type KeyAdmin,
+  revokeKey,
+  rotateKey,
+} from './use-cases/keys.ts';
+import { isReached, membershipOf, membershipPatch, type Reaching, userIdIn } from './use-cases/people.ts';
+import { holderOf, type Places } from './use-cases/places.ts';
 
 /** The services that operations on keys use. */
 export interface KeyServices {

@@ -1,4 +1,4 @@
-import * as parts from '../api/parts.ts';
+import * as parts from '../core/api/parts.ts';
 import type { LearningTables, ScoreMean, SourceSums } from '../store/learning.ts';
 import { OUTCOME_SOURCES } from '../store/learning.ts';
 import * as f from './kit/fields.ts';

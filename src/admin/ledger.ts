@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../api/parts.ts';
-import { lastAudit, runAudit, type ServerAudits } from '../operate/ledger/audit.ts';
-import { FUNDS_MAX, pageOfFunds } from '../operate/ledger/fund-pages.ts';
-import { fundStatus, type LedgerOverview, overviewNamed } from '../operate/ledger/status.ts';
-import type { Principal } from '../operate/principal.ts';
+import * as parts from '../core/api/parts.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
+import { lastAudit, runAudit, type ServerAudits } from './use-cases/ledger/audit.ts';
+import { FUNDS_MAX, pageOfFunds } from './use-cases/ledger/fund-pages.ts';
+import { fundStatus, type LedgerOverview, overviewNamed } from './use-cases/ledger/status.ts';
+import type { Principal } from './use-cases/principal.ts';
 
 /** The services that operations on the ledger use. */
 export interface LedgerServices {

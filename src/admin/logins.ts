@@ -1,3 +1,5 @@
+import * as f from './kit/fields.ts';
+import { notFound, operationsOn } from './kit/operation.ts';
 import {
   endLogin,
   LOGINS_LIMIT,
@@ -6,9 +8,7 @@ import {
   listLogins,
   loginOf,
   meOf,
-} from '../operate/logins.ts';
-import * as f from './kit/fields.ts';
-import { notFound, operationsOn } from './kit/operation.ts';
+} from './use-cases/logins.ts';
 
 /** The services that operations on logins use. */
 export interface LoginServices {

@@ -1,6 +1,5 @@
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
 import { idText, parseId } from '../core/id.ts';
-import { findPayment, listPayments, type ReconcilingSource, reconcilePayment } from '../operate/payments.ts';
 import {
   PAYMENT_PURPOSES,
   PAYMENT_STATES,
@@ -9,6 +8,7 @@ import {
 } from '../store/payments.ts';
 import * as f from './kit/fields.ts';
 import { notFound, operationsOn } from './kit/operation.ts';
+import { findPayment, listPayments, type ReconcilingSource, reconcilePayment } from './use-cases/payments.ts';
 
 /** The services that operations on payments use. */
 export interface PaymentServices extends ReconcilingSource {

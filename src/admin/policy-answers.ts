@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { PolicyDiagnostic } from '../api/diagnostic.ts';
-import * as parts from '../api/parts.ts';
+import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
+import * as parts from '../core/api/parts.ts';
 import * as f from './kit/fields.ts';
 import { fileName, guarded, PolicyChange, PolicyReload } from './policy-shapes.ts';
 

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../api/parts.ts';
-import { type ExplanationDesk, explainServed } from '../operate/policy/served-explain.ts';
+import * as field from '../core/api/parts.ts';
 import * as f from './kit/fields.ts';
 import { DECISION_ERRORS, operationsOn } from './kit/operation.ts';
 import { PolicyExplanation } from './policy-explanation.ts';
 import { SIDE } from './policy-shapes.ts';
+import { type ExplanationDesk, explainServed } from './use-cases/policy/served-explain.ts';
 
 /** Bytes of the largest body that is explained: an explanation reads a prompt many times. */
 const EXPLAINED_BYTES_MAX = 262_144;

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../api/parts.ts';
+import * as field from '../core/api/parts.ts';
 import { CERTIFICATE } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
 

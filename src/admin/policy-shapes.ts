@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { PolicyDiagnostic } from '../api/diagnostic.ts';
-import * as parts from '../api/parts.ts';
-import type { KeyChange } from '../runtime/diff.ts';
+import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
+import * as parts from '../core/api/parts.ts';
+import type { KeyChange } from '../policy/runtime/diff.ts';
 import * as f from './kit/fields.ts';
 
 /** The shapes that several operations on policies share. */

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { PolicyDiagnostic } from '../api/diagnostic.ts';
-import * as field from '../api/parts.ts';
+import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
+import * as field from '../core/api/parts.ts';
 import * as f from './kit/fields.ts';
 import { fileName, guarded, PolicyChange } from './policy-shapes.ts';
 

@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../api/parts.ts';
-import { sentBundle } from '../operate/policy/bundles.ts';
-import { checkPolicy } from '../operate/policy/check.ts';
-import { atDesk, filesOnDisk, type PolicyDesk, sourceOf } from '../operate/policy/desk.ts';
-import { buildSide, differenceBody, differenceOf } from '../operate/policy/diff.ts';
-import { testPolicy } from '../operate/policy/test.ts';
+import * as field from '../core/api/parts.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import { BUNDLE, SIDE } from './policy-shapes.ts';
 import { PolicyCheck, PolicyDifference, PolicyTest } from './policy-tool-answers.ts';
+import { sentBundle } from './use-cases/policy/bundles.ts';
+import { checkPolicy } from './use-cases/policy/check.ts';
+import { atDesk, filesOnDisk, type PolicyDesk, sourceOf } from './use-cases/policy/desk.ts';
+import { buildSide, differenceBody, differenceOf } from './use-cases/policy/diff.ts';
+import { testPolicy } from './use-cases/policy/test.ts';
 
 /** The services that policy tools use. A command checks a policy folder and returns the same shapes. */
 export interface ToolServices {

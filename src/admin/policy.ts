@@ -1,5 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import { filesOnDisk, revisionBundle, storedRevision } from '../operate/policy/desk.ts';
+import { policySchema } from '../policy/json-schema.ts';
+import * as f from './kit/fields.ts';
+import { operationsOn, TextAnswer } from './kit/operation.ts';
+import * as answers from './policy-answers.ts';
+import { CHANGES, FILES, PolicyReload } from './policy-shapes.ts';
+import { filesOnDisk, revisionBundle, storedRevision } from './use-cases/policy/desk.ts';
 import {
   HISTORY_LIMIT,
   HISTORY_LIMIT_MAX,
@@ -7,9 +12,9 @@ import {
   listPushes,
   listRevisions,
   type PushReader,
-} from '../operate/policy/history.ts';
-import type { ExplanationDesk } from '../operate/policy/served-explain.ts';
-import { type PolicyAdmin, reloadPolicy } from '../operate/policy/serving.ts';
+} from './use-cases/policy/history.ts';
+import type { ExplanationDesk } from './use-cases/policy/served-explain.ts';
+import { type PolicyAdmin, reloadPolicy } from './use-cases/policy/serving.ts';
 import {
   policyPatch,
   pushPolicy,
@@ -18,12 +23,7 @@ import {
   type WrittenPolicy,
   writableBy,
   writePolicyFiles,
-} from '../operate/policy/write.ts';
-import { policySchema } from '../policy/json-schema.ts';
-import * as f from './kit/fields.ts';
-import { operationsOn, TextAnswer } from './kit/operation.ts';
-import * as answers from './policy-answers.ts';
-import { CHANGES, FILES, PolicyReload } from './policy-shapes.ts';
+} from './use-cases/policy/write.ts';
 
 /** The services that operations on a server’s policy use. */
 export interface PolicyServices {

@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../api/parts.ts';
+import * as parts from '../core/api/parts.ts';
 import { HEALTH } from '../core/readings.ts';
-import type { ClusterStatus as Cluster } from '../operate/cluster.ts';
-import { endpointStatus } from '../operate/endpoints.ts';
-import type { InstanceStatus as Instance } from '../operate/instance.ts';
-import type { Principal } from '../operate/principal.ts';
+import type { Health } from '../providers/health/health.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { NEWS_SUBJECTS } from '../store/news.ts';
-import type { Health } from '../upstream/health/health.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
+import type { ClusterStatus as Cluster } from './use-cases/cluster.ts';
+import { endpointStatus } from './use-cases/endpoints.ts';
+import type { InstanceStatus as Instance } from './use-cases/instance.ts';
+import type { Principal } from './use-cases/principal.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>
   f.orNull(

@@ -1,4 +1,7 @@
 import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
+import * as f from './kit/fields.ts';
+import { type Call, notFound, operationsOn } from './kit/operation.ts';
+import * as terms from './terms.ts';
 import {
   blockSubject,
   findSubject,
@@ -8,10 +11,7 @@ import {
   type SubjectSource,
   type SubjectState,
   unblockSubject,
-} from '../operate/subjects.ts';
-import * as f from './kit/fields.ts';
-import { type Call, notFound, operationsOn } from './kit/operation.ts';
-import * as terms from './terms.ts';
+} from './use-cases/subjects.ts';
 
 /** The services that operations on subjects of tokens use. */
 export interface SubjectServices {

@@ -4,12 +4,12 @@ import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import type { BudgetHolder } from '../core/holder.ts';
 import { NO_TERMS } from '../core/people.ts';
 import type { SourcePlace } from '../core/source-place.ts';
-import { pageOfList } from '../operate/pages.ts';
-import { foundTeam, type PeopleDesk, unrevokedKeys } from '../operate/people.ts';
 import { TEAM_ORIGINS, type Team as TeamRow } from '../store/people.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
+import { pageOfList } from './use-cases/pages.ts';
+import { foundTeam, type PeopleDesk, unrevokedKeys } from './use-cases/people.ts';
 
 /** The services that operations on teams and users use. */
 export interface PeopleServices extends PeopleDesk {

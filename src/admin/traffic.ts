@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../api/parts.ts';
-import { TRAFFIC_GROUPINGS } from '../operate/report/grouping.ts';
-import { ANSWER_STEPS } from '../operate/traffic/periods.ts';
-import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficOf } from '../operate/traffic/traffic.ts';
+import * as parts from '../core/api/parts.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
+import { TRAFFIC_GROUPINGS } from './use-cases/report/grouping.ts';
+import { ANSWER_STEPS } from './use-cases/traffic/periods.ts';
+import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficOf } from './use-cases/traffic/traffic.ts';
 
 /** What a report of traffic is made with. */
 export type TrafficServices = ReportServices & Pick<TrafficSources, 'store'>;

@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../api/parts.ts';
+import * as parts from '../core/api/parts.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { isEmpty } from '../core/object.ts';
-import { holderOf, type Places } from '../operate/places.ts';
-import { eraseWords, listTrail, verifyTrail } from '../operate/trail.ts';
 import type { Store } from '../store/store.ts';
 import { TRAIL_ACTIONS, TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailHead, type TrailTable } from '../store/trail.ts';
 import * as f from './kit/fields.ts';
 import { notFound, type Operation, operationsOn } from './kit/operation.ts';
+import { holderOf, type Places } from './use-cases/places.ts';
+import { eraseWords, listTrail, verifyTrail } from './use-cases/trail.ts';
 
 /** The services that operations on the trail use. */
 export interface TrailReader {

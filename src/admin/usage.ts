@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import { FUNDS_MAX, type FundUse } from '../operate/ledger/fund-pages.ts';
-import { fundStatus } from '../operate/ledger/status.ts';
-import type { Principal } from '../operate/principal.ts';
-import { GROUPINGS, type Grouping, groupingsIn } from '../operate/report/grouping.ts';
-import { periodOf, type UsagePeriod } from '../operate/report/period.ts';
-import type { Sight } from '../operate/sight.ts';
-import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from '../operate/usage.ts';
 import * as f from './kit/fields.ts';
 import { type OperationHost, operationsOn, TextAnswer } from './kit/operation.ts';
 import { FundStatus } from './ledger.ts';
+import { FUNDS_MAX, type FundUse } from './use-cases/ledger/fund-pages.ts';
+import { fundStatus } from './use-cases/ledger/status.ts';
+import type { Principal } from './use-cases/principal.ts';
+import { GROUPINGS, type Grouping, groupingsIn } from './use-cases/report/grouping.ts';
+import { periodOf, type UsagePeriod } from './use-cases/report/period.ts';
+import type { Sight } from './use-cases/sight.ts';
+import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from './use-cases/usage.ts';
 
 /** What reports of usage and traffic are made with. */
 export interface ReportServices {

@@ -1,6 +1,11 @@
 import type { People } from '../access/people.ts';
 import type { UserDraft } from '../access/people-body.ts';
 import { INHERITED, NO_TERMS, USER_ROLES } from '../core/people.ts';
+import type { User as UserRow } from '../store/people.ts';
+import * as f from './kit/fields.ts';
+import { type Call, operationsOn } from './kit/operation.ts';
+import { type PeopleServices, pageInput, pageOf, Removal, SHOWN } from './teams.ts';
+import * as terms from './terms.ts';
 import {
   checkGrant,
   checkKeysOf,
@@ -11,12 +16,7 @@ import {
   membershipOf,
   type Reaching,
   removeUser,
-} from '../operate/people.ts';
-import type { User as UserRow } from '../store/people.ts';
-import * as f from './kit/fields.ts';
-import { type Call, operationsOn } from './kit/operation.ts';
-import { type PeopleServices, pageInput, pageOf, Removal, SHOWN } from './teams.ts';
-import * as terms from './terms.ts';
+} from './use-cases/people.ts';
 
 const operation = operationsOn<PeopleServices>();
 const LEAD =

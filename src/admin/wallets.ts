@@ -1,5 +1,9 @@
 import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/holder-address.ts';
+import * as f from './kit/fields.ts';
+import { type Call, notFound, operationsOn } from './kit/operation.ts';
+import { Payment, shownPayment, walletAddress } from './payments.ts';
+import * as terms from './terms.ts';
 import {
   blockWallet,
   creditWallet,
@@ -9,11 +13,7 @@ import {
   type WalletMoney,
   type WalletSource,
   walletOf,
-} from '../operate/wallets.ts';
-import * as f from './kit/fields.ts';
-import { type Call, notFound, operationsOn } from './kit/operation.ts';
-import { Payment, shownPayment, walletAddress } from './payments.ts';
-import * as terms from './terms.ts';
+} from './use-cases/wallets.ts';
 
 /** The services that operations on wallets use. */
 export interface WalletServices {

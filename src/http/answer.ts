@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
-import type { AnswerSource } from '../exchange/answer-source.ts';
-import { droppedText } from '../money/extras.ts';
-import type { EventForm, Surface } from '../surface/surface.ts';
+import type { EventForm, Surface } from '../dialects/surface.ts';
+import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
+import { droppedText } from '../gateway/money/extras.ts';
 import { DROPPED_HEADER, type StreamPolicy, streamResponse, textsResponse } from './stream.ts';
 
 /** The longest that an answer is written while others wait, ms. A batch of parts is not interrupted. */

@@ -1,7 +1,7 @@
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { FundingSource } from '../money/funding.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { FundingSource } from '../gateway/money/funding.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
 import { tooLarge } from './body-reading.ts';
 import { BODY_BYTES_MAX, type RouteRule } from './routes.ts';
 

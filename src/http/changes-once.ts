@@ -5,7 +5,7 @@ import { NameTaken } from '../access/idempotency/run.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { cookieIn, LOGIN_COOKIE } from './console/cookies.ts';
 import { credentialsIn } from './credentials.ts';

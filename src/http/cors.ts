@@ -2,7 +2,7 @@ import type { HTTPHeaders } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { webOriginOf } from '../core/web-origin.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { RouteEntry } from './routes.ts';
 import { printable } from './unknown-path.ts';
 

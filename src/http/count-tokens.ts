@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import { countTokens } from '../request/count-tokens.ts';
-import { CountRequest, PromptTokens, readCount } from '../surface/anthropic-messages/count.ts';
-import { errorBody } from '../surface/anthropic-messages/error.ts';
-import { MessagesError } from '../surface/anthropic-messages/error-schema.ts';
+import { CountRequest, PromptTokens, readCount } from '../dialects/anthropic-messages/count.ts';
+import { errorBody } from '../dialects/anthropic-messages/error.ts';
+import { MessagesError } from '../dialects/anthropic-messages/error-schema.ts';
+import { countTokens } from '../gateway/request/count-tokens.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 

@@ -1,5 +1,5 @@
-import { errorBody } from '../api/error.ts';
-import type { Surface } from '../surface/surface.ts';
+import { errorBody } from '../core/api/error.ts';
+import type { Surface } from '../dialects/surface.ts';
 import { pathOf, type RouteEntry } from './routes.ts';
 
 /** What an answer outside a surface takes from a dialect. */

@@ -1,8 +1,8 @@
 import type { Gate } from '../access/limits/gate.ts';
 import { ERROR_CODES } from '../core/errors.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import { counter, gauge, histogram, OTHER } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
+import { counter, gauge, histogram, OTHER } from '../host/telemetry/counts.ts';
+import type { Family } from '../host/telemetry/families.ts';
 
 /** The methods with series of their own: a method is the caller's own word. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,9 +1,9 @@
 import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/object.ts';
+import type { Surface } from '../dialects/surface.ts';
+import { hasSecret, scrub, scrubAll } from '../host/telemetry/secrets.ts';
 import { awayError } from '../store/unwritten.ts';
-import type { Surface } from '../surface/surface.ts';
-import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 
 /** SDKs of OpenAI and Anthropic ignore a longer wait and repeat the request at once. */
 const HEEDED_WAIT_MS = 60_000;

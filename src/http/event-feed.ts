@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FeedEvent } from '../operate/events.ts';
+import type { FeedEvent } from '../admin/use-cases/events.ts';
 
 /** Events that are kept for those who come back. */
 const KEPT_MAX = 500;

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
-import { always, decisionId, modelId, named, share, text, textOrNull, word } from '../api/parts.ts';
+import { always, decisionId, modelId, named, share, text, textOrNull, word } from '../core/api/parts.ts';
 import { FeedbackRequest } from '../core/feedback.ts';
-import { type FeedbackGateway, giveFeedback } from '../request/feedback.ts';
+import { type FeedbackGateway, giveFeedback } from '../gateway/request/feedback.ts';
 import { bodyIn } from './body.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';

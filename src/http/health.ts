@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
-import type { PolicyAdmin } from '../operate/policy/serving.ts';
-import type { Gateway } from '../request/gateway.ts';
+import type { PolicyAdmin } from '../admin/use-cases/policy/serving.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Instance } from '../store/instance.ts';
 import { routeDocs } from './docs/route-docs.ts';

@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
+import { pageOfList } from '../admin/use-cases/pages.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
-import { pageOfList } from '../operate/pages.ts';
 import { type ModelLists, mayUse } from '../routing/model-name.ts';
 import { isWildcard, modelDetails, writesText } from './model-details.ts';
 import type { ModelList, Model as ModelSchema } from './schemas/models.ts';

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia, type HTTPHeaders, t } from 'elysia';
-import { ErrorBody } from '../api/error-schema.ts';
+import { ErrorBody } from '../core/api/error-schema.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { MessagesError } from '../dialects/anthropic-messages/error-schema.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
-import { MessagesError } from '../surface/anthropic-messages/error-schema.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
 import { NOT_EMPTY, queryLimit, queryText } from './query.ts';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorBody } from '../api/error.ts';
+import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../admin/use-cases/operator-socket.ts';
+import { errorBody } from '../core/api/error.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { orElse } from '../core/thrown.ts';
-import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../operate/operator-socket.ts';
 import type { Actor } from '../store/trail.ts';
 import { pathOf } from './routes.ts';
 

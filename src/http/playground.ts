@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
-import * as field from '../api/parts.ts';
-import { senderAs } from '../operate/playground.ts';
+import { senderAs } from '../admin/use-cases/playground.ts';
+import * as field from '../core/api/parts.ts';
 import { bodyIn } from './body.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { RouteRequest } from '../api/route-query.ts';
-import { recommend } from '../request/recommend.ts';
-import { MessagesRequest } from '../surface/anthropic-messages/request.ts';
-import { ResponsesRequest } from '../surface/openai-responses/request.ts';
-import { readRouteBody } from '../surface/route-body.ts';
+import { RouteRequest } from '../core/api/route-query.ts';
+import { MessagesRequest } from '../dialects/anthropic-messages/request.ts';
+import { ResponsesRequest } from '../dialects/openai-responses/request.ts';
+import { readRouteBody } from '../dialects/route-body.ts';
+import { recommend } from '../gateway/request/recommend.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
 import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { textResponse } from './response.ts';

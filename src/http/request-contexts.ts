@@ -1,5 +1,5 @@
-import type { Observer } from '../request/observe/observer.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { Observer } from '../gateway/request/observe/observer.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
 import { needsKey, pathOf, type RouteEntry } from './routes.ts';
 
 /** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */

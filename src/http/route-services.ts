@@ -1,10 +1,10 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
+import type { Principal } from '../admin/use-cases/principal.ts';
+import type { Sight } from '../admin/use-cases/sight.ts';
 import type { Caller } from '../core/caller.ts';
-import type { Principal } from '../operate/principal.ts';
-import type { Sight } from '../operate/sight.ts';
-import type { Gateway } from '../request/gateway.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Peers } from './address.ts';
 import type { Sockets } from './sockets.ts';
 

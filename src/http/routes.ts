@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { ACTION_NAMES } from '../admin/use-cases/roles.ts';
 import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
-import { ACTION_NAMES } from '../operate/roles.ts';
 
 /** Scopes of requests of models, `open` for no key, and the actions of the table of roles. */
 const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;

@@ -1,9 +1,9 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import type { AnswerSource } from '../exchange/answer-source.ts';
-import { droppedText } from '../money/extras.ts';
-import type { EventForm, EventWriter } from '../surface/surface.ts';
+import type { EventForm, EventWriter } from '../dialects/surface.ts';
+import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
+import { droppedText } from '../gateway/money/extras.ts';
 import { withoutSecrets } from './errors.ts';
 import { takeHeaders } from './response.ts';
 import { sliceEnd } from './slices.ts';

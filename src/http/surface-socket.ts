@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { SocketDialogue, Surface } from '../surface/surface.ts';
+import type { SocketDialogue, Surface } from '../dialects/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';
 import type { SocketPlace } from './sockets.ts';

@@ -1,7 +1,7 @@
+import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Caller } from '../core/caller.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
-import type { Principal } from '../operate/principal.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
 
 /**
  * The principal of a request. The trail names its key, user or subject, the login, the ID of the request and the caller's address.

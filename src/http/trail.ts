@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import { TRAIL_PERIOD } from '../admin/trail.ts';
+import { holderOf, Places } from '../admin/use-cases/places.ts';
+import { exportedTrail } from '../admin/use-cases/trail.ts';
 import { parseMoment } from '../core/clock.ts';
-import { holderOf, Places } from '../operate/places.ts';
-import { exportedTrail } from '../operate/trail.ts';
 import type { TrailTable } from '../store/trail.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { exportResponse } from './export-response.ts';

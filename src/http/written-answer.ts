@@ -1,7 +1,7 @@
 import { FRAME_MARK, type WrittenAnswer } from '../access/idempotency/answer.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { objectOf } from '../core/object.ts';
-import { DONE } from '../surface/openai-chat/chunks.ts';
+import { DONE } from '../dialects/openai-chat/chunks.ts';
 import { type StreamPolicy, type TextSource, textsBody } from './stream.ts';
 
 /** Characters of a stream that are sent at once, about. */

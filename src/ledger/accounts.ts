@@ -1,4 +1,4 @@
-import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
+import { type Dimensions, LABEL, labelsOf } from '../core/accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
 import { type Caller, CHILD_LABEL } from '../core/caller.ts';
 import type { KeyLines } from '../core/holder.ts';

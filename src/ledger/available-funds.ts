@@ -1,4 +1,4 @@
-import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../accounting/fund.ts';
+import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../core/accounting/fund.ts';
 import type { ExhaustedAction } from '../core/budget.ts';
 import type { HolderKind } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';

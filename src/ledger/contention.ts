@@ -1,4 +1,4 @@
-import { type FundBlock, type FundRef, type FundStanding, fundName } from '../accounting/fund.ts';
+import { type FundBlock, type FundRef, type FundStanding, fundName } from '../core/accounting/fund.ts';
 import { Spread } from '../core/spread.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Waits } from './sample.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { QUARTER_MS, windowAt } from '../accounting/window.ts';
+import { QUARTER_MS, windowAt } from '../core/accounting/window.ts';
 import type { EntryOwner } from '../core/budget.ts';
 import type { KeyLines } from '../core/holder.ts';
 import type { CountOp, LedgerBooks, UncountedCharges } from '../store/books.ts';

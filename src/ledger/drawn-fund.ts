@@ -1,5 +1,5 @@
-import { budgetKey, type FundRef, type FundTitle } from '../accounting/fund.ts';
-import type { Window } from '../accounting/window.ts';
+import { budgetKey, type FundRef, type FundTitle } from '../core/accounting/fund.ts';
+import type { Window } from '../core/accounting/window.ts';
 import type { Budget, ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 

@@ -1,4 +1,4 @@
-import { type FundStanding, fit, isBlocked } from '../accounting/fund.ts';
+import { type FundStanding, fit, isBlocked } from '../core/accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { HoldRequest } from './hold-request.ts';

@@ -1,4 +1,4 @@
-import { type Window, windowAt } from '../accounting/window.ts';
+import { type Window, windowAt } from '../core/accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { holds, subjectIn } from '../core/condition.ts';

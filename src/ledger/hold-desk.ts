@@ -1,5 +1,5 @@
-import { checkDeposit } from '../accounting/entry.ts';
-import { type FundBlock, fit, isBlocked } from '../accounting/fund.ts';
+import { checkDeposit } from '../core/accounting/entry.ts';
+import { type FundBlock, fit, isBlocked } from '../core/accounting/fund.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';

@@ -17,7 +17,7 @@ export interface HoldRequest {
   readonly caller: Caller;
   /** The `model` of the request. */
   readonly selector: string;
-  /** Its session, as `prompt/sessions.ts` names it; absent for none. */
+  /** Its session, as `gateway/prompt/sessions.ts` names it; absent for none. */
   readonly session?: string;
   /** The agent of that session; absent for none. */
   readonly agent?: string;

@@ -1,6 +1,6 @@
-import type { Deposit, EntryLine, Settlement } from '../accounting/entry.ts';
-import { type FundBlock, type FundTitle, fit, isBlocked } from '../accounting/fund.ts';
-import { type HeldSum, isCost, leftOf, openHeldSum, post, raise, settle } from '../accounting/held-sum.ts';
+import type { Deposit, EntryLine, Settlement } from '../core/accounting/entry.ts';
+import { type FundBlock, type FundTitle, fit, isBlocked } from '../core/accounting/fund.ts';
+import { type HeldSum, isCost, leftOf, openHeldSum, post, raise, settle } from '../core/accounting/held-sum.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';

@@ -1,4 +1,4 @@
-import { type Window, windowAt } from '../accounting/window.ts';
+import { type Window, windowAt } from '../core/accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
 import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';

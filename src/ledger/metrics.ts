@@ -1,6 +1,6 @@
 import { toCredits } from '../core/credits.ts';
-import { gauge, gaugeBy, oncePerTurn, spread, totalBy } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
+import { gauge, gaugeBy, oncePerTurn, spread, totalBy } from '../host/telemetry/counts.ts';
+import type { Family } from '../host/telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
 import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';

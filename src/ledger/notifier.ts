@@ -1,4 +1,4 @@
-import type { FundStanding } from '../accounting/fund.ts';
+import type { FundStanding } from '../core/accounting/fund.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { BudgetWindows } from './funds.ts';

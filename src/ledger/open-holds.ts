@@ -1,4 +1,4 @@
-import { type FundRef, type FundTitle, fundName } from '../accounting/fund.ts';
+import { type FundRef, type FundTitle, fundName } from '../core/accounting/fund.ts';
 import { timeOfId } from '../core/id.ts';
 
 /** The open requests that hold money of one fund. */

@@ -1,4 +1,4 @@
-import { OTHER } from '../telemetry/counts.ts';
+import { OTHER } from '../host/telemetry/counts.ts';
 import type { FundShortage } from './available-funds.ts';
 import { BUDGETS_MAX, type BudgetSample } from './sample.ts';
 

@@ -1,9 +1,9 @@
-import type { FundStanding } from '../accounting/fund.ts';
+import type { FundStanding } from '../core/accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
+import { OTHER } from '../host/telemetry/counts.ts';
 import type { LedgerBooks } from '../store/books.ts';
-import { OTHER } from '../telemetry/counts.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
 

@@ -1,5 +1,5 @@
-import type { FundStanding } from '../accounting/fund.ts';
-import { windowAt } from '../accounting/window.ts';
+import type { FundStanding } from '../core/accounting/fund.ts';
+import { windowAt } from '../core/accounting/window.ts';
 import type { Budget, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 

@@ -1,7 +1,7 @@
 import { MICROCREDITS } from '../core/credits.ts';
+import { counter } from '../host/telemetry/counts.ts';
+import type { Family } from '../host/telemetry/families.ts';
 import { PAYMENT_PURPOSES, type Payment, type PaymentPurpose } from '../store/payments.ts';
-import { counter } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
 
 /** Counts of quotes and of captured and failed payments since the process started. State: payment counts. */
 export class PaymentCounts {

@@ -1,5 +1,5 @@
-import { gaugeBy } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
+import { gaugeBy } from '../host/telemetry/counts.ts';
+import type { Family } from '../host/telemetry/families.ts';
 import type { Payments } from './service.ts';
 
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {

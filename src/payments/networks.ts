@@ -1,7 +1,7 @@
 import type { PaymentNetwork } from '../core/payment-policy.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timer, Timers } from '../core/timers.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import {
   FacilitatorUnavailable,
   type NetworkClients,

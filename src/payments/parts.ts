@@ -1,9 +1,9 @@
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Instance } from '../store/instance.ts';
 import type { Lead } from '../store/leaders.ts';
-import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
 import type { Networks } from './networks.ts';

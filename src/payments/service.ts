@@ -1,14 +1,14 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import { processTimers } from '../host/telemetry/process-timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ALONE, type Lead } from '../store/leaders.ts';
 import type { News } from '../store/news.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
-import { processTimers } from '../telemetry/process-timers.ts';
 import { loadBlocklist } from './blocklist.ts';
 import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';

@@ -1,10 +1,10 @@
 import { idText } from '../core/id.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Instance } from '../store/instance.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
 
 interface SweepParts {
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'payments'>;

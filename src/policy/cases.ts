@@ -31,7 +31,7 @@ interface Names {
   keys(): Iterable<string>;
 }
 
-/** Checks the cases of the policy, and that every name in them exists. `operate/policy/rehearse.ts` runs them. */
+/** Checks the cases of the policy, and that every name in them exists. `admin/use-cases/policy/rehearse.ts` runs them. */
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;

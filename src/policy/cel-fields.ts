@@ -1,6 +1,6 @@
-import { KNOWN_FIELDS } from '../api/chat-request.ts';
-import { RouteQuery } from '../api/route-query.ts';
-import { RouteConstraints } from '../api/routing-fields.ts';
+import { KNOWN_FIELDS } from '../core/api/chat-request.ts';
+import { RouteQuery } from '../core/api/route-query.ts';
+import { RouteConstraints } from '../core/api/routing-fields.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { RouteChat, RouteQuery } from '../api/route-query.ts';
+import { RouteChat, RouteQuery } from '../core/api/route-query.ts';
 import { withoutNull } from '../core/nullable.ts';
 import { USER_ROLES } from '../core/people.ts';
 import { closed, closedOrEmpty, excludes, oneOf, optional, string } from './schema-parts.ts';

@@ -1,5 +1,4 @@
-import type { FundStanding } from '../accounting/fund.ts';
-import { Alerts } from '../alerts/alerts.ts';
+import { Alerts } from '../admin/alerts/alerts.ts';
 import {
   type AlertReadings,
   type BudgetWindowReading,
@@ -8,17 +7,18 @@ import {
   type PolicyRefusal,
   type ProviderWatches,
   watchProviders,
-} from '../alerts/readings.ts';
+} from '../admin/alerts/readings.ts';
+import { alertEvent } from '../admin/use-cases/events.ts';
+import type { FundStanding } from '../core/accounting/fund.ts';
 import { lazy } from '../core/lazy.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
+import type { RequestReporter } from '../gateway/request/observe/observer.ts';
+import type { Family } from '../host/telemetry/families.ts';
 import { forecastOf } from '../ledger/forecast.ts';
-import { alertEvent } from '../operate/events.ts';
-import type { Gateway } from '../request/gateway.ts';
-import type { RequestReporter } from '../request/observe/observer.ts';
-import type { PolicyStatus } from '../runtime/status.ts';
+import type { PolicyStatus } from '../policy/runtime/status.ts';
+import type { Health } from '../providers/health/health.ts';
 import type { AlertMessage } from '../store/alerts.ts';
 import type { Leadership } from '../store/leaders.ts';
-import type { Family } from '../telemetry/families.ts';
-import type { Health } from '../upstream/health/health.ts';
 import { firstError } from './events.ts';
 import type { GatewayResources } from './gateway.ts';
 import type { InstanceReporter } from './instance-report.ts';

@@ -1,7 +1,7 @@
 import { commandName } from '../core/command-name.ts';
 import { plural } from '../core/text.ts';
-import { type ServingProvider, servingText } from '../runtime/candidate.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import { type ServingProvider, servingText } from '../policy/runtime/candidate.ts';
 import type { FirstKey } from './first-key.ts';
 import type { Terminal } from './host.ts';
 

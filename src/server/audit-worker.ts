@@ -1,7 +1,7 @@
+import { type AuditReport, auditBody } from '../admin/use-cases/ledger/audit.ts';
+import { type BooksFiles, openSpools, readLedger } from '../admin/use-cases/ledger/reading.ts';
 import { messageOf } from '../core/thrown.ts';
 import { auditLedger } from '../ledger/audit/run.ts';
-import { type AuditReport, auditBody } from '../operate/ledger/audit.ts';
-import { type BooksFiles, openSpools, readLedger } from '../operate/ledger/reading.ts';
 
 /** Rows of each list of a report at most. */
 const ROWS_MAX = 1_000;

@@ -1,9 +1,9 @@
+import type { AuditReport, AuditResult, ServerAudits } from '../admin/use-cases/ledger/audit.ts';
+import type { BooksFiles } from '../admin/use-cases/ledger/reading.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
-import type { AuditReport, AuditResult, ServerAudits } from '../operate/ledger/audit.ts';
-import type { BooksFiles } from '../operate/ledger/reading.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { AuditReply } from './audit-worker.ts';
 
 /** The longest time of an audit, ms. */

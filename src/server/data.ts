@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { processFolder, type ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
 import type { TeamNames } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { processFolder, type ServeOptions } from '../operate/serve-options.ts';
-import type { PolicyTools } from '../runtime/candidate.ts';
+import type { PolicyTools } from '../policy/runtime/candidate.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import { teamNamesOf } from '../store/people.ts';
 import type { PushedPolicy } from '../store/pushed-policies.ts';

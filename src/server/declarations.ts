@@ -1,9 +1,9 @@
 import { toCredits } from '../core/credits.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import type { Declarations } from '../providers/health/declarations.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { BrokenDeclaration } from '../store/endpoints.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Declarations } from '../upstream/health/declarations.ts';
 
 /**
  * Restores the declarations that endpoints have broken, keeps them in the store, follows those that another instance finds or

@@ -1,8 +1,8 @@
-import { pluginIn } from '../plugin-host/owners.ts';
-import { counter } from '../telemetry/counts.ts';
-import { type LineLimit, lineLimit } from '../telemetry/line-limit.ts';
-import type { Log } from '../telemetry/log.ts';
-import { stackOf } from '../telemetry/thrown.ts';
+import { pluginIn } from '../host/plugins/owners.ts';
+import { counter } from '../host/telemetry/counts.ts';
+import { type LineLimit, lineLimit } from '../host/telemetry/line-limit.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import { stackOf } from '../host/telemetry/thrown.ts';
 import type { Host } from './host.ts';
 
 /** Lines a minute of each plugin, and of exceptions; all rejections are counted. */

@@ -1,15 +1,15 @@
-import type { FundStanding } from '../accounting/fund.ts';
+import type { FundStanding } from '../core/accounting/fund.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { OrphansClosed } from '../ledger/orphans.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import { servingProviders, servingText } from '../runtime/candidate.ts';
-import { summary } from '../runtime/diff.ts';
-import type { ReloadAttempt } from '../runtime/status.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { HealthChange } from '../upstream/health/types.ts';
+import { servingProviders, servingText } from '../policy/runtime/candidate.ts';
+import { summary } from '../policy/runtime/diff.ts';
+import type { ReloadAttempt } from '../policy/runtime/status.ts';
+import type { HealthChange } from '../providers/health/types.ts';
 
 /** The log's lines on the server's life, apart from requests. */
 

@@ -5,9 +5,9 @@ import type { Keys } from '../access/keys.ts';
 import { FULL_SCOPES } from '../core/caller.ts';
 import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
-import type { Log } from '../telemetry/log.ts';
 
 /** The first key, until an operator has it: each start finds it again. */
 export interface FirstKey {

@@ -1,8 +1,8 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { Timers } from '../core/timers.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import type { Sink } from '../host/telemetry/sink.ts';
 import type { OpenStore, SpoolNotes } from '../store/driver.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Sink } from '../telemetry/sink.ts';
 import type { DataPlace } from './data.ts';
 import type { Parent } from './processes/child.ts';
 

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
-import type { PolicySplit } from '../alerts/readings.ts';
+import type { PolicySplit } from '../admin/alerts/readings.ts';
 import type { Timer, Timers } from '../core/timers.ts';
-import type { PolicyStatus } from '../runtime/status.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { OpenStore } from '../store/driver.ts';
 import {
   type InstanceReport,
@@ -10,7 +11,6 @@ import {
   type PolicyOrigin,
   revisionsIn,
 } from '../store/instance-reports.ts';
-import type { Log } from '../telemetry/log.ts';
 import { firstError } from './events.ts';
 
 /** The interval at which an instance looks for the others, and writes its own report where it has changed, ms. */

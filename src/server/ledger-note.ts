@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore, SpoolNotes, SpoolSettlements } from '../store/driver.ts';
 import { isShared, placeOfStore, readSpool, readStore, storeExists } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
-import type { Log } from '../telemetry/log.ts';
 import { type DataPlace, spoolOf } from './data.ts';
 import { keepDoing } from './keep-doing.ts';
 import {

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import type { AnyElysia } from 'elysia';
+import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
 import { boundUnsentBytes } from './listening-sockets.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import { ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
 import { lazy } from '../core/lazy.ts';
-import { openLibc } from '../upstream/http1/socket-calls.ts';
+import { openLibc } from '../providers/http1/socket-calls.ts';
 
 /** Linux's numbers. */
 const [SOL_SOCKET, SO_ATTACH_FILTER, SO_ACCEPTCONN, IPPROTO_TCP, TCP_NOTSENT_LOWAT] = [1, 26, 30, 6, 25] as const;

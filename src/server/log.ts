@@ -1,5 +1,5 @@
-import type { ServeOptions } from '../operate/serve-options.ts';
-import { createLog, logFamilies, styleOf } from '../telemetry/log.ts';
+import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
+import { createLog, logFamilies, styleOf } from '../host/telemetry/log.ts';
 import type { Host } from './host.ts';
 
 /** Time for the last lines to be read, ms. */

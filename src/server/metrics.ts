@@ -1,17 +1,17 @@
+import { scoreFamilies } from '../gateway/records/scores.ts';
+import type { Family } from '../host/telemetry/families.ts';
+import { metricsPage } from '../host/telemetry/page.ts';
+import { watchProcess } from '../host/telemetry/process.ts';
 import type { AppOptions } from '../http/app.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
-import { scoreFamilies } from '../records/scores.ts';
-import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
+import { type PolicyFigures, policyFamilies, taskFamilies } from '../policy/runtime/metrics.ts';
+import type { Health } from '../providers/health/health.ts';
+import { endpointFamilies } from '../providers/health/metrics.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Leadership } from '../store/leaders.ts';
 import { clusterFamilies, instanceFamilies, leaderFamilies, storeFamilies } from '../store/metrics.ts';
-import type { Family } from '../telemetry/families.ts';
-import { metricsPage } from '../telemetry/page.ts';
-import { watchProcess } from '../telemetry/process.ts';
-import type { Health } from '../upstream/health/health.ts';
-import { endpointFamilies } from '../upstream/health/metrics.ts';
 import type { InstanceReporter } from './instance-report.ts';
 
 /** The sources of the page of metrics. */

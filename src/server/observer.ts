@@ -1,15 +1,15 @@
+import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { createIds } from '../core/id.ts';
+import type { Surface } from '../dialects/surface.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
+import { createChatMetrics } from '../gateway/request/observe/chat-metrics.ts';
+import { logForeignFields } from '../gateway/request/observe/foreign-fields.ts';
+import { logRequests } from '../gateway/request/observe/log-line.ts';
+import { Observer, type RequestReporter } from '../gateway/request/observe/observer.ts';
+import type { Family } from '../host/telemetry/families.ts';
+import type { Tracer } from '../host/telemetry/tracing/start.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
-import type { Gateway } from '../request/gateway.ts';
-import { createChatMetrics } from '../request/observe/chat-metrics.ts';
-import { logForeignFields } from '../request/observe/foreign-fields.ts';
-import { logRequests } from '../request/observe/log-line.ts';
-import { Observer, type RequestReporter } from '../request/observe/observer.ts';
 import type { Instance } from '../store/instance.ts';
-import type { Surface } from '../surface/surface.ts';
-import type { Family } from '../telemetry/families.ts';
-import type { Tracer } from '../telemetry/tracing/start.ts';
 
 /**
  * Numbers requests for the log, traces and answers. No table has these numbers, so none is ever refused: a probe of a server that

@@ -1,10 +1,10 @@
-import { folderHome, type PolicyHome } from '../operate/policy/home.ts';
-import { storeHome } from '../operate/policy/push.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
-import { buildCandidate, type PolicyCandidate } from '../runtime/candidate.ts';
-import { createParser } from '../runtime/parser.ts';
+import { folderHome, type PolicyHome } from '../admin/use-cases/policy/home.ts';
+import { storeHome } from '../admin/use-cases/policy/push.ts';
+import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import { buildCandidate, type PolicyCandidate } from '../policy/runtime/candidate.ts';
+import { createParser } from '../policy/runtime/parser.ts';
 import type { OpenStore } from '../store/driver.ts';
-import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 import { InstanceReporter } from './instance-report.ts';
 import { keepReloading, type ReloadServices, type ServerPolicyTools } from './policy.ts';

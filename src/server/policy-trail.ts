@@ -1,5 +1,5 @@
-import type { PolicyCandidate } from '../runtime/candidate.ts';
-import type { ReloadAttempt } from '../runtime/status.ts';
+import type { PolicyCandidate } from '../policy/runtime/candidate.ts';
+import type { ReloadAttempt } from '../policy/runtime/status.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { type Actor, SERVER } from '../store/trail.ts';
 

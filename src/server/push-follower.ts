@@ -1,10 +1,10 @@
 import type { Timer, Timers } from '../core/timers.ts';
-import { isRejected, type PolicyCandidate, type RejectedPolicy } from '../runtime/candidate.ts';
-import { pushedBundle } from '../runtime/pushed.ts';
-import type { Reloader } from '../runtime/reload.ts';
-import type { PolicyBundle } from '../runtime/source.ts';
+import type { Log } from '../host/telemetry/log.ts';
+import { isRejected, type PolicyCandidate, type RejectedPolicy } from '../policy/runtime/candidate.ts';
+import { pushedBundle } from '../policy/runtime/pushed.ts';
+import type { Reloader } from '../policy/runtime/reload.ts';
+import type { PolicyBundle } from '../policy/runtime/source.ts';
 import type { OpenStore } from '../store/driver.ts';
-import type { Log } from '../telemetry/log.ts';
 import { firstError } from './events.ts';
 import type { InstanceReporter, PushJudgement } from './instance-report.ts';
 

@@ -1,13 +1,13 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
-import type { Alerts } from '../alerts/alerts.ts';
+import type { Alerts } from '../admin/alerts/alerts.ts';
+import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { pause, type Timers, within } from '../core/timers.ts';
+import { drain } from '../gateway/request/drain.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
+import type { Tracer } from '../host/telemetry/tracing/start.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
-import { drain } from '../request/drain.ts';
-import type { Gateway } from '../request/gateway.ts';
 import type { StoreLock } from '../store/driver.ts';
 import { isShared } from '../store/open.ts';
-import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { GatewayResources } from './gateway.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { passOverConnections } from './listening-sockets.ts';

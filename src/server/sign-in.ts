@@ -2,10 +2,10 @@ import type { Keys } from '../access/keys.ts';
 import { openLogins } from '../access/logins.ts';
 import type { People } from '../access/people.ts';
 import { SignIn } from '../access/sign-in/sign-in.ts';
-import type { LoginDesk } from '../operate/logins.ts';
-import type { Gateway } from '../request/gateway.ts';
+import type { LoginDesk } from '../admin/use-cases/logins.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore } from '../store/driver.ts';
-import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
 interface SignInResources {

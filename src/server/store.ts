@@ -1,9 +1,9 @@
 import { toCredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';
 import { openStore, settlementsIn } from '../store/open.ts';
 import { SpoolError } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
 import { type DataPlace, spoolOf } from './data.ts';
 import { namesOf } from './events.ts';
 import type { Host } from './host.ts';

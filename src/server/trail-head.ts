@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { headLine } from '../admin/use-cases/trail.ts';
+import { headsIn, linksOf, TrailCheck } from '../admin/use-cases/trail-check.ts';
 import type { Timers } from '../core/timers.ts';
-import { headLine } from '../operate/trail.ts';
-import { headsIn, linksOf, TrailCheck } from '../operate/trail-check.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
 import type { TrailHead } from '../store/trail.ts';
-import type { Log } from '../telemetry/log.ts';
 import { keepDoing } from './keep-doing.ts';
 
 /** Interval at which the head of the trail is noted, ms. */

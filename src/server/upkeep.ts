@@ -2,11 +2,11 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { DAY_MS, iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Threads } from '../prompt/threads.ts';
-import type { Records } from '../records/records.ts';
-import type { Scores } from '../records/scores.ts';
+import type { Threads } from '../gateway/prompt/threads.ts';
+import type { Records } from '../gateway/records/records.ts';
+import type { Scores } from '../gateway/records/scores.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore } from '../store/driver.ts';
-import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
 /** Days that ended logins are kept. */

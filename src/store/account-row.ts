@@ -1,4 +1,4 @@
-import { type Dimensions, LABEL } from '../accounting/entry.ts';
+import { type Dimensions, LABEL } from '../core/accounting/entry.ts';
 
 /** A spender, as the tables of a store have it; entries name it by number. */
 export interface AccountRow {

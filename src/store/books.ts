@@ -1,6 +1,6 @@
-import type { Deposit, Dimensions, EntryLine } from '../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../accounting/fund.ts';
-import type { Window } from '../accounting/window.ts';
+import type { Deposit, Dimensions, EntryLine } from '../core/accounting/entry.ts';
+import type { FundRef, FundStanding } from '../core/accounting/fund.ts';
+import type { Window } from '../core/accounting/window.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { StatedLimit } from '../core/rate-limit.ts';

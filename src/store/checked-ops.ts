@@ -1,4 +1,4 @@
-import { checkHeldSum, isCost } from '../accounting/held-sum.ts';
+import { checkHeldSum, isCost } from '../core/accounting/held-sum.ts';
 import type { HoldOp, LedgerOp } from './books.ts';
 
 /** Returns the number of holds among operations. Throws RangeError for those that are a mistake of the program. */

@@ -1,4 +1,4 @@
-import type { FundTitle } from '../accounting/fund.ts';
+import type { FundTitle } from '../core/accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Cursor } from './cursor.ts';
 import type { StoredBalance } from './ledger-table.ts';

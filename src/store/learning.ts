@@ -93,7 +93,7 @@ export interface ResetTable {
   add(model: string | null, at: number): Write;
 }
 
-/** The lengths of questions, as bytes; see `prompt/question-lengths-part.ts`. */
+/** The lengths of questions, as bytes; see `gateway/prompt/question-lengths-part.ts`. */
 export interface LengthsTable {
   /** @returns null before the first `put` */
   find(): Promise<Uint8Array | null>;

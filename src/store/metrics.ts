@@ -1,5 +1,5 @@
-import { gauge, gaugeBy, spread, total } from '../telemetry/counts.ts';
-import type { Family } from '../telemetry/families.ts';
+import { gauge, gaugeBy, spread, total } from '../host/telemetry/counts.ts';
+import type { Family } from '../host/telemetry/families.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import type { OpenStore } from './driver.ts';
 import { type LiveInstance, revisionsIn } from './instance-reports.ts';

@@ -1,5 +1,5 @@
 import { hash as digest, randomBytes } from 'node:crypto';
-import { scrubAll } from '../telemetry/secrets.ts';
+import { scrubAll } from '../host/telemetry/secrets.ts';
 import {
   type Actor,
   requestOf,

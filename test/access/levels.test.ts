@@ -3,8 +3,8 @@ import { Levels, type LevelTerms, Lines, type PeopleTerms } from '../../src/acce
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
+import { shortageErrorOf } from '../../src/gateway/money/shortage.ts';
 import type { FundShortage } from '../../src/ledger/available-funds.ts';
-import { shortageErrorOf } from '../../src/money/shortage.ts';
 import { listedFor, mayUse } from '../../src/routing/model-name.ts';
 import { caller } from '../ledger/support.ts';
 import { loadText, SMALL, snapshotOf } from '../policy/support.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { CachedTokenCounts, type ProviderWatches, watchProviders } from '../../src/alerts/readings.ts';
+import { CachedTokenCounts, type ProviderWatches, watchProviders } from '../../src/admin/alerts/readings.ts';
 import type { HealthState } from '../../src/core/readings.ts';
 
 type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, number>>];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { CACHED_INPUT_MIN, GATHER_MS, QUIET_MS } from '../../src/alerts/rules.ts';
+import { CACHED_INPUT_MIN, GATHER_MS, QUIET_MS } from '../../src/admin/alerts/rules.ts';
 import { budget, DAY_MS, END, House, key, provider, rule, START } from './support.ts';
 
 const NOON = START + 12 * 3_600_000;

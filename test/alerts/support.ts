@@ -1,5 +1,10 @@
-import type { AlertReadings, BudgetWindowReading, ExpiringKey, ProviderReading } from '../../src/alerts/readings.ts';
-import { type AlertJudgement, type AlertMemory, dueAlerts } from '../../src/alerts/rules.ts';
+import type {
+  AlertReadings,
+  BudgetWindowReading,
+  ExpiringKey,
+  ProviderReading,
+} from '../../src/admin/alerts/readings.ts';
+import { type AlertJudgement, type AlertMemory, dueAlerts } from '../../src/admin/alerts/rules.ts';
 import type { AlertRule, AlertTrigger } from '../../src/core/alert-policy.ts';
 import type { AlertMark } from '../../src/store/alerts.ts';
 

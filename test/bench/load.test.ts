@@ -6,7 +6,7 @@ import { cpuMeter } from '../../bench/process.ts';
 import { lowerQuartile, table } from '../../bench/stats.ts';
 import { bytesOf, httpBytes, WORKLOADS } from '../../bench/workload.ts';
 import { shipped } from '../../plugins/index.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { startOwnServer } from '../support/own-server.ts';
 

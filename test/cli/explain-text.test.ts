@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { certificateText } from '../../src/cli/policy/explain-text.ts';
-import { paragraphs } from '../../src/cli/terminal.ts';
+import { certificateText } from '../../src/admin/cli/policy/explain-text.ts';
+import { paragraphs } from '../../src/admin/cli/terminal.ts';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { certify } from '../../src/routing/certify.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { runHealth } from '../../src/cli/health.ts';
+import { runHealth } from '../../src/admin/cli/health.ts';
 import { runCommand } from '../support/signalbox.ts';
 
 /** Answers by the path; what is under `/mute` is never answered. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPeople } from '../../src/access/people.ts';
-import { runKeys } from '../../src/cli/keys/keys.ts';
+import { runKeys } from '../../src/admin/cli/keys/keys.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 import { everyKey, MORNING, type OpenedKeys, open } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';

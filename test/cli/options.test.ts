@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { HELP } from '../../src/cli/help-texts.ts';
-import { parseCommand } from '../../src/cli/options.ts';
-import { DATA } from '../../src/cli/serve-help.ts';
-import { unknownCommand } from '../../src/cli/unknown-command.ts';
+import { HELP } from '../../src/admin/cli/help-texts.ts';
+import { parseCommand } from '../../src/admin/cli/options.ts';
+import { DATA } from '../../src/admin/cli/serve-help.ts';
+import { unknownCommand } from '../../src/admin/cli/unknown-command.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 
 type Environment = Readonly<Record<string, string>>;

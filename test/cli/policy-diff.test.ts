@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openRecords } from '../../src/records/records.ts';
+import { openRecords } from '../../src/gateway/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { deeply, orDeeply } from '../deep/deeply.ts';

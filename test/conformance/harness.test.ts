@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import { defaultsOf, optionsFrom } from '../../src/conformance/schema-values.ts';
-import { CANARY, runSealed } from '../../src/conformance/sealed.ts';
+import { defaultsOf, optionsFrom } from '../../src/tools/conformance/schema-values.ts';
+import { CANARY, runSealed } from '../../src/tools/conformance/sealed.ts';
 
 describe('options generated for a schema', () => {
   const schema = Type.Object({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { partsFault } from '../../src/conformance/parts.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { plainUsage } from '../../src/core/usage.ts';
+import { partsFault } from '../../src/tools/conformance/parts.ts';
 
 /** A part of each type, with members of it that may be left out. */
 const PARTS: Readonly<Record<StreamPart['type'], readonly [StreamPart, ...string[]]>> = {

@@ -1,13 +1,5 @@
 import { describe } from 'bun:test';
 import { simulated } from '../../plugins/providers/simulated.ts';
-import { host } from '../../src/cli/plugin/gateway-parts.ts';
-import { samplesBeside } from '../../src/cli/plugin/samples.ts';
-import { exampleProvider } from '../../src/cli/plugin/templates/provider/index.ts';
-import { ANSWER_LAWS } from '../../src/conformance/provider-answer.ts';
-import { IN_PROCESS_LAWS } from '../../src/conformance/provider-in-process.ts';
-import { PREPARED_LAWS, REQUEST_LAWS } from '../../src/conformance/provider-request.ts';
-import { SAMPLE_LAWS } from '../../src/conformance/provider-samples.ts';
-import type { ProviderSubject } from '../../src/conformance/provider-subject.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type {
   HttpCall,
@@ -16,9 +8,17 @@ import type {
   ProviderPlugin,
   WireAdapter,
 } from '../../src/contract/provider.ts';
+import { ANSWER_LAWS } from '../../src/tools/conformance/provider-answer.ts';
+import { IN_PROCESS_LAWS } from '../../src/tools/conformance/provider-in-process.ts';
+import { PREPARED_LAWS, REQUEST_LAWS } from '../../src/tools/conformance/provider-request.ts';
+import { SAMPLE_LAWS } from '../../src/tools/conformance/provider-samples.ts';
+import type { ProviderSubject } from '../../src/tools/conformance/provider-subject.ts';
+import { host } from '../../src/tools/plugin/gateway-parts.ts';
+import { samplesBeside } from '../../src/tools/plugin/samples.ts';
+import { exampleProvider } from '../../src/tools/plugin/templates/provider/index.ts';
 import { testMutants } from './support.ts';
 
-const samples = samplesBeside(`${import.meta.dir}/../../src/cli/plugin/templates/provider`)[''] ?? [];
+const samples = samplesBeside(`${import.meta.dir}/../../src/tools/plugin/templates/provider`)[''] ?? [];
 const of = (plugin: ProviderPlugin): ProviderSubject => ({ plugin, host, samples });
 
 function adapterOf({ prepare }: ProviderPlugin): WireAdapter {

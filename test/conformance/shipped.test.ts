@@ -2,12 +2,12 @@ import { afterAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { host } from '../../src/cli/plugin/gateway-parts.ts';
-import { samplesBeside } from '../../src/cli/plugin/samples.ts';
-import { exampleProvider } from '../../src/cli/plugin/templates/provider/index.ts';
-import { exampleStrategy } from '../../src/cli/plugin/templates/strategy/index.ts';
-import type { Sample } from '../../src/conformance/samples.ts';
-import { examine } from '../../src/conformance/suite.ts';
+import type { Sample } from '../../src/tools/conformance/samples.ts';
+import { examine } from '../../src/tools/conformance/suite.ts';
+import { host } from '../../src/tools/plugin/gateway-parts.ts';
+import { samplesBeside } from '../../src/tools/plugin/samples.ts';
+import { exampleProvider } from '../../src/tools/plugin/templates/provider/index.ts';
+import { exampleStrategy } from '../../src/tools/plugin/templates/strategy/index.ts';
 import { effort } from '../deep/effort.ts';
 
 const { runs, seed, proved } = effort('conformance', 4, 500);
@@ -32,7 +32,7 @@ function recorded(name: string): Sample[] {
   );
 }
 
-const template = samplesBeside(join(import.meta.dir, '../../src/cli/plugin/templates/provider'))[''] ?? [];
+const template = samplesBeside(join(import.meta.dir, '../../src/tools/plugin/templates/provider'))[''] ?? [];
 
 const kept: string[] = [];
 afterAll(() => proved(`every law of \`signalbox plugin test\`, for ${kept.join(', ')}`));

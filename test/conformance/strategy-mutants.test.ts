@@ -1,9 +1,9 @@
 import { describe } from 'bun:test';
 import { auto } from '../../plugins/strategies/auto.ts';
-import { host } from '../../src/cli/plugin/gateway-parts.ts';
-import { STRATEGY_LAWS, type StrategySubject } from '../../src/conformance/strategy.ts';
-import { STRATEGY_NOTES } from '../../src/conformance/strategy-notes.ts';
 import type { CallerWeights, Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
+import { STRATEGY_LAWS, type StrategySubject } from '../../src/tools/conformance/strategy.ts';
+import { STRATEGY_NOTES } from '../../src/tools/conformance/strategy-notes.ts';
+import { host } from '../../src/tools/plugin/gateway-parts.ts';
 import { testMutants } from './support.ts';
 
 const of = (plugin: StrategyPlugin): StrategySubject => ({ plugin, host });

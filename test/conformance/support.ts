@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { Law } from '../../src/conformance/law.ts';
+import type { Law } from '../../src/tools/conformance/law.ts';
 
 export const RUN_OPTIONS = { seed: 1, runs: 300 };
 

@@ -21,10 +21,10 @@ import {
 } from '../../src/console/views/playground/shares.ts';
 import { quoted, sdkOf } from '../../src/console/views/playground/snippets.ts';
 import { EventCutter } from '../../src/console/views/playground/wire.ts';
-import { MESSAGES_REQUESTS } from '../../src/surface/anthropic-messages/examples.ts';
-import { CHAT_REQUESTS } from '../../src/surface/openai-chat/examples.ts';
-import { RESPONSES_REQUESTS } from '../../src/surface/openai-responses/examples.ts';
-import { readRouteBody } from '../../src/surface/route-body.ts';
+import { MESSAGES_REQUESTS } from '../../src/dialects/anthropic-messages/examples.ts';
+import { CHAT_REQUESTS } from '../../src/dialects/openai-chat/examples.ts';
+import { RESPONSES_REQUESTS } from '../../src/dialects/openai-responses/examples.ts';
+import { readRouteBody } from '../../src/dialects/route-body.ts';
 
 /** The pure parts of the playground. */
 const RUNS = { numRuns: 300, seed: 47 };

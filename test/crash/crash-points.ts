@@ -2,12 +2,13 @@
  * Preloaded before `src/main.ts`: kills the process at the passage of a point that `CRASH_AT` names, such as
  * `settle-before-commit:17`. Nothing in `src/` knows of it: it stands at the calls between the real parts.
  */
+
+import { ChunkWriter } from '../../src/dialects/openai-chat/chunks.ts';
 import { LedgerHold } from '../../src/ledger/hold.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { LedgerNote } from '../../src/server/ledger-note.ts';
 import { GroupCommit } from '../../src/store/group-commit.ts';
 import type { SqlWrite } from '../../src/store/sql/statement.ts';
-import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
 import { crashPoint, watchCalls, watchStatements } from '../support/crash-point.ts';
 
 /** How long the bytes before a point get to leave the process, ms. */

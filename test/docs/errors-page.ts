@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, SignalboxError } from '../../src/core/errors.ts';
 import { isObject } from '../../src/core/object.ts';
-import type { Surface } from '../../src/surface/surface.ts';
-import { SURFACES } from '../../src/surface/surfaces.ts';
+import type { Surface } from '../../src/dialects/surface.ts';
+import { SURFACES } from '../../src/dialects/surfaces.ts';
 
 /** The type of most errors. The page names only others. */
 const COMMON_TYPE = 'invalid_request_error';

@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AlertCounts } from '../../src/alerts/counts.ts';
+import { AlertCounts } from '../../src/admin/alerts/counts.ts';
+import { scoreFamilies } from '../../src/gateway/records/scores.ts';
+import { createChatMetrics } from '../../src/gateway/request/observe/chat-metrics.ts';
+import type { Family } from '../../src/host/telemetry/families.ts';
+import { createLog, logFamilies } from '../../src/host/telemetry/log.ts';
+import { metricsErrors } from '../../src/host/telemetry/page.ts';
+import { watchProcess } from '../../src/host/telemetry/process.ts';
+import { spanFamily } from '../../src/host/telemetry/tracing/span-queue.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
-import { scoreFamilies } from '../../src/records/scores.ts';
-import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
-import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
+import { policyFamilies, taskFamilies } from '../../src/policy/runtime/metrics.ts';
+import { endpointFamilies } from '../../src/providers/health/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
 import { NO_INSTANCE } from '../../src/store/instance.ts';
 import { clusterFamilies, instanceFamilies, leaderFamilies, storeFamilies } from '../../src/store/metrics.ts';
-import type { Family } from '../../src/telemetry/families.ts';
-import { createLog, logFamilies } from '../../src/telemetry/log.ts';
-import { metricsErrors } from '../../src/telemetry/page.ts';
-import { watchProcess } from '../../src/telemetry/process.ts';
-import { spanFamily } from '../../src/telemetry/tracing/span-queue.ts';
-import { endpointFamilies } from '../../src/upstream/health/metrics.ts';
 
 const PATH = join(import.meta.dir, '../../docs/operate/metrics.md');
 

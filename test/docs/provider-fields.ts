@@ -1,5 +1,5 @@
-import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
 import type { ModelTraits, WireAdapter } from '../../src/contract/provider.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/capability.ts';
 import { profile } from '../support/chat-body.ts';
 import { providerCall } from '../support/provider-call.ts';

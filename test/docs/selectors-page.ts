@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Runtime } from '../../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import type { Runtime } from '../../src/runtime/runtime.ts';
 import { decideAll, decideOne, factsFor, runtimeWith, type Verdict } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../panel/offers.ts';

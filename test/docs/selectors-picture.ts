@@ -1,6 +1,6 @@
-import { UNNAMED } from '../../src/operate/policy/hypothetical.ts';
+import { UNNAMED } from '../../src/admin/use-cases/policy/hypothetical.ts';
+import { type Runtime, strategyOf } from '../../src/policy/runtime/runtime.ts';
 import { certify } from '../../src/routing/certify.ts';
-import { type Runtime, strategyOf } from '../../src/runtime/runtime.ts';
 import { factsFor, runtimeWith } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS } from '../panel/offers.ts';

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { LOOK_EVERY_MS } from '../../src/alerts/alerts.ts';
+import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
 import type { Timers } from '../../src/core/timers.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { startReceiver } from '../alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
 import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { Audits } from '../../src/server/audits.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import { apiClient } from '../support/api-client.ts';
 import { expectError } from '../support/error-contract.ts';

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { createChatMetrics } from '../../src/gateway/request/observe/chat-metrics.ts';
+import type { RequestContext } from '../../src/gateway/request/request-context.ts';
+import { counter } from '../../src/host/telemetry/counts.ts';
+import type { Family } from '../../src/host/telemetry/families.ts';
+import { metricsPage } from '../../src/host/telemetry/page.ts';
 import { createEdgeMetrics } from '../../src/http/edge-metrics.ts';
-import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
-import type { RequestContext } from '../../src/request/request-context.ts';
-import { counter } from '../../src/telemetry/counts.ts';
-import type { Family } from '../../src/telemetry/families.ts';
-import { metricsPage } from '../../src/telemetry/page.ts';
 import { documentedFamilies } from '../docs/metrics-page.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';

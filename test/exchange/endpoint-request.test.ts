@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
-import { requestFor } from '../../src/exchange/endpoint-request.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
+import { requestFor } from '../../src/gateway/exchange/endpoint-request.ts';
 
 test('a plugin that writes into the extras of one request fails, and reaches no other request', () => {
   const { request } = openaiChat.read({ model: 'auto', messages: [{ role: 'user', content: 'hi' }] }, new Headers());

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import { type FailedAttempt, failedError, failureText, unansweredError } from '../../src/exchange/failure.ts';
+import { type FailedAttempt, failedError, failureText, unansweredError } from '../../src/gateway/exchange/failure.ts';
+import { sanitizeFailure } from '../../src/providers/failures.ts';
 import type { UnavailableEndpoint } from '../../src/routing/unavailable.ts';
-import { sanitizeFailure } from '../../src/upstream/failures.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAttempt => ({

@@ -10,10 +10,10 @@ import {
 import type { IdempotentRun } from '../../src/access/idempotency/run.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import type { AnswerSource } from '../../src/exchange/answer-source.ts';
-import { KeptAnswer, type KeptAnswerOptions } from '../../src/exchange/kept-answer.ts';
-import { replayedAnswer } from '../../src/exchange/replayed-answer.ts';
-import type { NextParts } from '../../src/upstream/upstream-call.ts';
+import type { AnswerSource } from '../../src/gateway/exchange/answer-source.ts';
+import { KeptAnswer, type KeptAnswerOptions } from '../../src/gateway/exchange/kept-answer.ts';
+import { replayedAnswer } from '../../src/gateway/exchange/replayed-answer.ts';
+import type { NextParts } from '../../src/providers/upstream-call.ts';
 import { tries } from '../deep/effort.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { nextBatch } from '../support/provider-call.ts';

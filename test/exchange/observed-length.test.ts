@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { observedLength } from '../../src/exchange/observed-length.ts';
-import { OutputLengths } from '../../src/upstream/health/output-lengths.ts';
+import { observedLength } from '../../src/gateway/exchange/observed-length.ts';
+import { OutputLengths } from '../../src/providers/health/output-lengths.ts';
 import { facts, GENERAL, model, snapshot } from '../routing/build.ts';
 
 const POLICY = snapshot([model('a')], {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { Decision, RankedModel } from '../../src/core/decision.ts';
-import { Plan, type PlannedAttempt } from '../../src/exchange/plan.ts';
+import { Plan, type PlannedAttempt } from '../../src/gateway/exchange/plan.ts';
 
 /** Candidates with so many endpoints each. */
 function decisionOf(...endpoints: number[]): Decision {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { WaitingParts } from '../../src/exchange/waiting-parts.ts';
+import { WaitingParts } from '../../src/gateway/exchange/waiting-parts.ts';
 
 const event = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'é\n"' } };
 const part = fc.oneof<fc.Arbitrary<StreamPart>[]>(

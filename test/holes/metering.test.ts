@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isObject, type Json } from '../../plugins/providers/json.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { tokenWeight } from '../../src/core/tokens.ts';
-import { Meter } from '../../src/money/meter.ts';
+import { Meter } from '../../src/gateway/money/meter.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { closedBooks, entriesOf } from '../money/books.ts';
 import { startBystander } from '../support/bystander.ts';

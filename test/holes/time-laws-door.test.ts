@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { SURFACES } from '../../src/surface/surfaces.ts';
+import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import { GROWTH_MAX, growthOf, leastOf } from '../support/in-time.ts';

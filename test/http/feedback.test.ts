@@ -4,12 +4,12 @@ import type { Caller } from '../../src/core/caller.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
+import type { AnswerScore, ScoreReceipt } from '../../src/gateway/records/scores.ts';
+import type { FeedbackGateway } from '../../src/gateway/request/feedback.ts';
 import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
-import type { AnswerScore, ScoreReceipt } from '../../src/records/scores.ts';
-import type { FeedbackGateway } from '../../src/request/feedback.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { facts as factsOf, model, snapshot } from '../routing/build.ts';
 import { expectError } from '../support/error-contract.ts';
 

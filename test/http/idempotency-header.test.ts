@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { SURFACES } from '../../src/surface/surfaces.ts';
+import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { useSignalbox } from '../support/use.ts';
 
 interface Operation {

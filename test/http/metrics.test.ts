@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
+import { metricsPage } from '../../src/host/telemetry/page.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
-import { metricsPage } from '../../src/telemetry/page.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { contextWith } from '../support/request-context.ts';
 

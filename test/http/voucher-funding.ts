@@ -1,8 +1,6 @@
 import type { Caller } from '../../src/core/caller.ts';
 import { toCredits } from '../../src/core/credits.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import { isShortage } from '../../src/ledger/available-funds.ts';
-import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import type {
   FundedHold,
   Funding,
@@ -11,8 +9,10 @@ import type {
   FundingSource,
   RepeatIdentity,
   RequestClaim,
-} from '../../src/money/funding.ts';
-import { KeyFunding } from '../../src/money/key-funding.ts';
+} from '../../src/gateway/money/funding.ts';
+import { KeyFunding } from '../../src/gateway/money/key-funding.ts';
+import { isShortage } from '../../src/ledger/available-funds.ts';
+import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 
 const VOUCHER = 'x-voucher';
 const VOUCHER_USED = 'x-voucher-used';

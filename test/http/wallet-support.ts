@@ -4,11 +4,9 @@ import type { PaymentRequired } from '@x402/core/types';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { Keys } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/keys.ts';
+import type { FundingSource } from '../../src/gateway/money/funding.ts';
 import type { X402Gateway } from '../../src/http/x402/services.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import type { FundingSource } from '../../src/money/funding.ts';
-import { x402Funding } from '../../src/money/x402/funding.ts';
-import type { X402Parts } from '../../src/money/x402/gateway.ts';
 import {
   type AuthorizationOutcome,
   type AuthorizationQuery,
@@ -17,6 +15,8 @@ import {
   type SettleResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
+import { x402Funding } from '../../src/payments/funding/funding.ts';
+import type { X402Parts } from '../../src/payments/funding/gateway.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { openStore } from '../../src/store/open.ts';
 import { StoreError } from '../../src/store/store.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { LOOK_EVERY_MS } from '../../src/alerts/alerts.ts';
+import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
 import type { Timers } from '../../src/core/timers.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { startReceiver } from '../alerts/receiver.ts';
 import { World } from '../store/hostile/world.ts';
 import { waitFor } from '../support/answers.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import fc from 'fast-check';
-import { windowAt } from '../../src/accounting/window.ts';
+import { windowAt } from '../../src/core/accounting/window.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type Keys, openKeys } from '../../src/access/keys.ts';
 import { type Blocklist, loadBlocklist } from '../../src/payments/blocklist.ts';
+import { Declarations } from '../../src/providers/health/declarations.ts';
 import { keepDeclarations } from '../../src/server/declarations.ts';
 import type { BrokenDeclarationTable } from '../../src/store/endpoints.ts';
 import type { KeyTable } from '../../src/store/keys.ts';
@@ -9,7 +10,6 @@ import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../../s
 import type { Repositories } from '../../src/store/repositories.ts';
 import type { SqlTables } from '../../src/store/sql/statement.ts';
 import type { Store } from '../../src/store/store.ts';
-import { Declarations } from '../../src/upstream/health/declarations.ts';
 import type { tries } from '../deep/effort.ts';
 import { broken } from '../store/suites/endpoints.ts';
 

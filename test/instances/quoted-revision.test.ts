@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
-import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginLoader } from '../../src/plugin-host/load.ts';
-import { openRecords } from '../../src/records/records.ts';
-import { buildCandidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/parse-files.ts';
-import { StoredRuntimes } from '../../src/runtime/stored-runtimes.ts';
+import { rehearse } from '../../src/admin/use-cases/policy/rehearse.ts';
+import { openRecords } from '../../src/gateway/records/records.ts';
+import { createPluginLoader } from '../../src/host/plugins/load.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../../src/policy/runtime/parse-files.ts';
+import { StoredRuntimes } from '../../src/policy/runtime/stored-runtimes.ts';
 import { saveRevision } from '../../src/server/policy.ts';
 import { SMALL } from '../policy/support.ts';
 import { storeInMemory } from '../store/memory/store.ts';

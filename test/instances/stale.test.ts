@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { x402Funding } from '../../src/money/x402/funding.ts';
-import type { X402Parts } from '../../src/money/x402/gateway.ts';
+import { x402Funding } from '../../src/payments/funding/funding.ts';
+import type { X402Parts } from '../../src/payments/funding/gateway.ts';
 import type { NewsSubject } from '../../src/store/news.ts';
 import { loginOf, MODEL, meBy } from '../sign-in/stage.ts';
 import { through } from '../store/hostile/through.ts';

@@ -1,6 +1,6 @@
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { NO_TERMS, NOON } from '../ledger/support.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { booksOf } from '../store/memory/books/handle.ts';

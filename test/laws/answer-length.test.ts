@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
+import { hypotheticalFacts, UNNAMED } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
-import { hypotheticalFacts, UNNAMED } from '../../src/operate/policy/hypothetical.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
+import { buildRuntime, type Runtime, strategyOf } from '../../src/policy/runtime/runtime.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { buildRuntime, type Runtime, strategyOf } from '../../src/runtime/runtime.ts';
 import { tries } from '../deep/effort.ts';
 import { loaded } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';

@@ -5,14 +5,14 @@ import { OpenAiReader, readReply as readResponse } from '../../plugins/providers
 import { ChunkReader } from '../../plugins/providers/openai-compatible/answer.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { StreamReader } from '../../src/contract/provider.ts';
-import { withTexts } from '../../src/exchange/edited-parts.ts';
-import { batchLine, batchOf } from '../../src/exchange/replayed-answer.ts';
-import { WaitingParts } from '../../src/exchange/waiting-parts.ts';
-import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
-import type { AnswerWriter, Surface } from '../../src/surface/surface.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
+import { openaiResponses } from '../../src/dialects/openai-responses/surface.ts';
+import type { AnswerWriter, Surface } from '../../src/dialects/surface.ts';
+import { withTexts } from '../../src/gateway/exchange/edited-parts.ts';
+import { batchLine, batchOf } from '../../src/gateway/exchange/replayed-answer.ts';
+import { WaitingParts } from '../../src/gateway/exchange/waiting-parts.ts';
+import { frameParser } from '../../src/providers/frames.ts';
 import { effort } from '../deep/effort.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 import {

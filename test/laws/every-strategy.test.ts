@@ -5,9 +5,9 @@ import { auto } from '../../plugins/strategies/auto.ts';
 import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
-import { dominates } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import { dominates } from '../../src/tools/conformance/candidates.ts';
 import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, loaded, prepared } from '../routing/build.ts';
 import {

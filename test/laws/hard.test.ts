@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
 import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
-import { qualityFactor } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
+import { qualityFactor } from '../../src/tools/conformance/candidates.ts';
 import {
   emphasis,
   isTooClose,

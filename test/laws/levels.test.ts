@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { windowAt } from '../../src/accounting/window.ts';
+import { windowAt } from '../../src/core/accounting/window.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import type { Caller, HolderKind } from '../../src/core/caller.ts';
 import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';

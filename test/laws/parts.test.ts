@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
-import { qualityFactor } from '../../src/conformance/candidates.ts';
 import type { Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
+import { qualityFactor } from '../../src/tools/conformance/candidates.ts';
 import { tries } from '../deep/effort.ts';
 import { candidates, emphasis, floor, margin, rawWeights, reference, weights } from './generators.ts';
 

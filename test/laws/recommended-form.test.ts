@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatRequest } from '../../src/api/chat-request.ts';
-import { anyRequest, type StateGenerators } from '../../src/conformance/requests.ts';
+import type { ChatRequest } from '../../src/core/api/chat-request.ts';
+import { anyRequest, type StateGenerators } from '../../src/tools/conformance/requests.ts';
 import { tries } from '../deep/effort.ts';
 import { adviceOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';

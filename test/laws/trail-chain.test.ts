@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { TrailCheck } from '../../src/operate/trail-check.ts';
+import { TrailCheck } from '../../src/admin/use-cases/trail-check.ts';
 import type { Actor, SubjectEvent, TrailHead, TrailLink } from '../../src/store/trail.ts';
 import { anchorOf, erasedIn, erasureOf, GENESIS, hashOf, linkAfter } from '../../src/store/trail-chain.ts';
 import { tries } from '../deep/effort.ts';

@@ -1,7 +1,7 @@
 import { describe } from 'bun:test';
 import fc from 'fast-check';
 import { weighted } from '../../plugins/strategies/weighted.ts';
-import { qualityFactor } from '../../src/conformance/candidates.ts';
+import { qualityFactor } from '../../src/tools/conformance/candidates.ts';
 import {
   candidates,
   isTooClose,

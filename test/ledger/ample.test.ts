@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Fund, fit, hold, isBlocked, release } from '../../src/accounting/fund.ts';
+import { Fund, fit, hold, isBlocked, release } from '../../src/core/accounting/fund.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import { tries } from '../deep/effort.ts';
 import { ledgerTest } from './books-test.ts';

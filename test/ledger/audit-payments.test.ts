@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { auditJson, auditText } from '../../src/cli/ledger/audit.ts';
+import { auditJson, auditText } from '../../src/admin/cli/ledger/audit.ts';
 import type { FindingKind } from '../../src/ledger/audit/audit.ts';
 import { tempFolder } from '../store/support.ts';
 import { audit, copies, shift, tamper } from './audit-support.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/accounting/window.ts';
+import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/core/accounting/window.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { NO_LINES } from '../../src/core/holder.ts';
 import { idAt } from '../../src/core/id.ts';

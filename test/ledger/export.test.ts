@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Tariff } from '../../src/accounting/entry.ts';
-import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
+import { parseExport, writeExport } from '../../src/admin/cli/ledger/export.ts';
+import { csvRow } from '../../src/admin/use-cases/csv.ts';
+import type { Tariff } from '../../src/core/accounting/entry.ts';
 import { type Decimal, parseDecimal, plainText } from '../../src/core/decimal.ts';
 import { idAt } from '../../src/core/id.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
 import { quotient } from '../../src/ledger/export/price.ts';
-import { csvRow } from '../../src/operate/csv.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';

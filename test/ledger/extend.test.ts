@@ -1,5 +1,5 @@
 import { describe, expect } from 'bun:test';
-import type { FundBlock } from '../../src/accounting/fund.ts';
+import type { FundBlock } from '../../src/core/accounting/fund.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, line, order, terms } from './support.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { windowAt } from '../../src/accounting/window.ts';
+import { windowAt } from '../../src/core/accounting/window.ts';
 import { forecastOf, runsOutAt } from '../../src/ledger/forecast.ts';
 import { tries } from '../deep/effort.ts';
 

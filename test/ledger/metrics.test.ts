@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Fund } from '../../src/accounting/fund.ts';
+import { Fund } from '../../src/core/accounting/fund.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
 import { idAt } from '../../src/core/id.ts';

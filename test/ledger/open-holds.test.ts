@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { FundTitle } from '../../src/accounting/fund.ts';
+import { usesOf } from '../../src/admin/use-cases/ledger/status.ts';
+import type { FundTitle } from '../../src/core/accounting/fund.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import { holdAge, OpenHolds } from '../../src/ledger/open-holds.ts';
-import { usesOf } from '../../src/operate/ledger/status.ts';
 import { ledgerTest } from './books-test.ts';
 import { reload } from './model/spending.ts';
 import { budget, caller, held, line, NOON, type Opened, order, terms } from './support.ts';

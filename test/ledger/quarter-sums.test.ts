@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { QUARTER_MS } from '../../src/accounting/window.ts';
+import { QUARTER_MS } from '../../src/core/accounting/window.ts';
 import { QuarterSums } from '../../src/ledger/audit/memory.ts';
 
 const charges = fc.array(fc.record({ quarter: fc.nat(9), amount: fc.integer({ min: -50, max: 100 }) }), {

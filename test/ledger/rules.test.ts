@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Fund, fit, hold, isBlocked, release } from '../../src/accounting/fund.ts';
-import type { HeldSum, Step } from '../../src/accounting/held-sum.ts';
-import * as reservationRules from '../../src/accounting/held-sum.ts';
+import { Fund, fit, hold, isBlocked, release } from '../../src/core/accounting/fund.ts';
+import type { HeldSum, Step } from '../../src/core/accounting/held-sum.ts';
+import * as reservationRules from '../../src/core/accounting/held-sum.ts';
 
 type Rules = typeof reservationRules;
 

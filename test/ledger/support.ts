@@ -1,4 +1,4 @@
-import type { EntryLine, Tariff } from '../../src/accounting/entry.ts';
+import type { EntryLine, Tariff } from '../../src/core/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import type { Caller, KeyBudgets } from '../../src/core/caller.ts';
 import { type KeyLines, NO_LINES } from '../../src/core/holder.ts';

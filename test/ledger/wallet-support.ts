@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Deposit } from '../../src/accounting/entry.ts';
+import type { Deposit } from '../../src/core/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';

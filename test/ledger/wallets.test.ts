@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { windowAt } from '../../src/accounting/window.ts';
-import { runLedger } from '../../src/cli/ledger/ledger.ts';
+import { runLedger } from '../../src/admin/cli/ledger/ledger.ts';
+import { windowAt } from '../../src/core/accounting/window.ts';
 import { holderCaller } from '../../src/core/caller.ts';
 import { NO_LINES } from '../../src/core/holder.ts';
 import { idAt, idText } from '../../src/core/id.ts';

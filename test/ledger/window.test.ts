@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { QUARTER_MS, windowAt } from '../../src/accounting/window.ts';
+import { QUARTER_MS, windowAt } from '../../src/core/accounting/window.ts';
 import { WINDOWS } from '../../src/core/budget.ts';
 import { spanOf } from './model/calendar.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type BillLine, billOf } from '../../src/accounting/bill.ts';
+import { type BillLine, billOf } from '../../src/core/accounting/bill.ts';
 import { costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
 import { tries } from '../deep/effort.ts';

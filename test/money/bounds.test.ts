@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { leftOf, openHeldSum, post, raise, settle } from '../../src/accounting/held-sum.ts';
+import { leftOf, openHeldSum, post, raise, settle } from '../../src/core/accounting/held-sum.ts';
 import { costBound, type Price } from '../../src/core/price.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import type { Usage } from '../../src/core/usage.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { droppedText } from '../../src/money/extras.ts';
+import { droppedText } from '../../src/gateway/money/extras.ts';
 
 test.each<[string[], string]>([
   [[], ''],

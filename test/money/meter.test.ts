@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import type { StreamPart, UnreadOutput } from '../../src/contract/parts.ts';
 import { tokenWeight } from '../../src/core/tokens.ts';
 import { isPlausible, plainUsage, type Usage } from '../../src/core/usage.ts';
-import { brokenUsage, completeUsage, cutUsage, failedUsage, type MeasuredUsage, Meter } from '../../src/money/meter.ts';
+import {
+  brokenUsage,
+  completeUsage,
+  cutUsage,
+  failedUsage,
+  type MeasuredUsage,
+  Meter,
+} from '../../src/gateway/money/meter.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });

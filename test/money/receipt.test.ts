@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { Decision } from '../../src/core/decision.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import { entryLine } from '../../src/money/charge.ts';
-import { receiptOf } from '../../src/money/receipt.ts';
+import { entryLine } from '../../src/gateway/money/charge.ts';
+import { receiptOf } from '../../src/gateway/money/receipt.ts';
 import { facts, model, price } from '../routing/build.ts';
 
 const baseline = model('b', { cost: price(1, 4) });

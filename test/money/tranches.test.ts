@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { costBound, type Price } from '../../src/core/price.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import * as rules from '../../src/money/tranches.ts';
+import * as rules from '../../src/gateway/money/tranches.ts';
 import { tries } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type FundUse, pageOfFunds } from '../../src/operate/ledger/fund-pages.ts';
+import { type FundUse, pageOfFunds } from '../../src/admin/use-cases/ledger/fund-pages.ts';
 
 const DAY = 86_400_000;
 const NOON = DAY / 2;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { pageOf, pageOfList } from '../../src/operate/pages.ts';
+import { pageOf, pageOfList } from '../../src/admin/use-cases/pages.ts';
 import { inBatches } from '../../src/store/batches.ts';
 
 const MIB = 1_048_576;

@@ -2,49 +2,55 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { Glob } from 'bun';
 import { TEAM_OPERATIONS } from '../../src/admin/teams.ts';
+import { childKeys, makeChildKey, revokeChildKey } from '../../src/admin/use-cases/child-keys.ts';
+import { clusterStatus } from '../../src/admin/use-cases/cluster.ts';
+import { readContent } from '../../src/admin/use-cases/content.ts';
+import { acceptDatabase, copyDatabase, databaseStatus, migrateDatabase } from '../../src/admin/use-cases/database.ts';
+import { decisionMoney } from '../../src/admin/use-cases/decision-money.ts';
+import { listDecisions } from '../../src/admin/use-cases/decisions.ts';
+import { endpointStatus } from '../../src/admin/use-cases/endpoints.ts';
+import { checkFollower } from '../../src/admin/use-cases/events.ts';
+import { explainDecision } from '../../src/admin/use-cases/explain-decision.ts';
+import { instanceStatus } from '../../src/admin/use-cases/instance.ts';
+import { changeKey, suspendKey } from '../../src/admin/use-cases/key-change.ts';
+import { pageOfKeys } from '../../src/admin/use-cases/key-pages.ts';
+import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../src/admin/use-cases/keys.ts';
+import { lastAudit, runAudit } from '../../src/admin/use-cases/ledger/audit.ts';
+import { backUp } from '../../src/admin/use-cases/ledger/backup.ts';
+import { readBooks } from '../../src/admin/use-cases/ledger/reading.ts';
+import { refund } from '../../src/admin/use-cases/ledger/refund.ts';
+import { overviewOf, storedOverview } from '../../src/admin/use-cases/ledger/status.ts';
+import { endLogin, listLogins, meOf } from '../../src/admin/use-cases/logins.ts';
+import { findPayment, listPayments, reconcilePayment } from '../../src/admin/use-cases/payments.ts';
+import { removeUser } from '../../src/admin/use-cases/people.ts';
+import { senderAs } from '../../src/admin/use-cases/playground.ts';
+import { listPushes, listRevisions } from '../../src/admin/use-cases/policy/history.ts';
+import { storedPayer } from '../../src/admin/use-cases/policy/key-funds.ts';
+import { pushRevision } from '../../src/admin/use-cases/policy/push-folder.ts';
+import { explainServed } from '../../src/admin/use-cases/policy/served-explain.ts';
+import { reloadPolicy } from '../../src/admin/use-cases/policy/serving.ts';
+import { policyPatch, pushPolicy, writePolicyFiles } from '../../src/admin/use-cases/policy/write.ts';
+import type { Principal } from '../../src/admin/use-cases/principal.ts';
+import { repeatDecision } from '../../src/admin/use-cases/repeat-decision.ts';
+import { ACTION_NAMES, type Action } from '../../src/admin/use-cases/roles.ts';
+import { readScores, resetScores } from '../../src/admin/use-cases/scores.ts';
+import { FULL_SIGHT } from '../../src/admin/use-cases/sight.ts';
+import { explainStoredDecision } from '../../src/admin/use-cases/stored-decision.ts';
+import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/admin/use-cases/subjects.ts';
+import { rebuildTraffic, trafficOf } from '../../src/admin/use-cases/traffic/traffic.ts';
+import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/admin/use-cases/trail.ts';
+import { ownUsage, servedUsage, storedUsage } from '../../src/admin/use-cases/usage.ts';
+import {
+  blockWallet,
+  creditWallet,
+  findWallet,
+  listWallets,
+  unblockWallet,
+} from '../../src/admin/use-cases/wallets.ts';
 import { USER_OPERATIONS } from '../../src/admin/users.ts';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { USER_ROLES } from '../../src/core/people.ts';
-import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
-import { clusterStatus } from '../../src/operate/cluster.ts';
-import { readContent } from '../../src/operate/content.ts';
-import { acceptDatabase, copyDatabase, databaseStatus, migrateDatabase } from '../../src/operate/database.ts';
-import { decisionMoney } from '../../src/operate/decision-money.ts';
-import { listDecisions } from '../../src/operate/decisions.ts';
-import { endpointStatus } from '../../src/operate/endpoints.ts';
-import { checkFollower } from '../../src/operate/events.ts';
-import { explainDecision } from '../../src/operate/explain-decision.ts';
-import { instanceStatus } from '../../src/operate/instance.ts';
-import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
-import { pageOfKeys } from '../../src/operate/key-pages.ts';
-import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../src/operate/keys.ts';
-import { lastAudit, runAudit } from '../../src/operate/ledger/audit.ts';
-import { backUp } from '../../src/operate/ledger/backup.ts';
-import { readBooks } from '../../src/operate/ledger/reading.ts';
-import { refund } from '../../src/operate/ledger/refund.ts';
-import { overviewOf, storedOverview } from '../../src/operate/ledger/status.ts';
-import { endLogin, listLogins, meOf } from '../../src/operate/logins.ts';
-import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
-import { removeUser } from '../../src/operate/people.ts';
-import { senderAs } from '../../src/operate/playground.ts';
-import { listPushes, listRevisions } from '../../src/operate/policy/history.ts';
-import { storedPayer } from '../../src/operate/policy/key-funds.ts';
-import { pushRevision } from '../../src/operate/policy/push-folder.ts';
-import { explainServed } from '../../src/operate/policy/served-explain.ts';
-import { reloadPolicy } from '../../src/operate/policy/serving.ts';
-import { policyPatch, pushPolicy, writePolicyFiles } from '../../src/operate/policy/write.ts';
-import type { Principal } from '../../src/operate/principal.ts';
-import { repeatDecision } from '../../src/operate/repeat-decision.ts';
-import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
-import { readScores, resetScores } from '../../src/operate/scores.ts';
-import { FULL_SIGHT } from '../../src/operate/sight.ts';
-import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
-import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
-import { rebuildTraffic, trafficOf } from '../../src/operate/traffic/traffic.ts';
-import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
-import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
-import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
 
 const { scopes: _, ...application } = OPERATOR;
 const CALLERS: Readonly<Record<string, Caller>> = {
@@ -204,12 +210,12 @@ describe('a use case refuses by the table, whoever calls it:', () => {
 const filesIn = (folder: string): { readonly file: string; readonly text: string }[] =>
   [...new Glob(`src/${folder}/**/*.ts`).scanSync()].sort().map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 
-/** What keys, people and applications do for themselves, in the rooms that do it. */
+/** What keys, people and applications do for themselves, in the modules that do it. */
 const ELSEWHERE: readonly Action[] = ['models.read', 'models.list', 'feedback.give', 'wallets.pay'];
 
 describe('the one door', () => {
   test('checks every action of the table but those of requests', () => {
-    const text = ['operate', 'admin']
+    const text = ['admin']
       .flatMap(filesIn)
       .map((one) => one.text)
       .join('\n');
@@ -221,7 +227,7 @@ describe('the one door', () => {
   test('has every use case that takes a principal in this test', () => {
     const taking =
       /^export (?:async )?function (\w+)(?:<\w+>)?\(\s*(?:\w+|\{[^}]*\}): Principal\b|^export const (\w+) = (?:async )?\(\s*(?:\w+|\{[^}]*\}): Principal\b/gm;
-    const names = filesIn('operate').flatMap(({ text }) =>
+    const names = filesIn('admin/use-cases').flatMap(({ text }) =>
       [...text.matchAll(taking)].map(([, one, other]) => one ?? other),
     );
     const operations = [...TEAM_OPERATIONS, ...USER_OPERATIONS].map(({ name }) => name);
@@ -231,25 +237,16 @@ describe('the one door', () => {
   test('is the only way of routes and commands to what is stored of keys, the policy, content, payments and the trail', () => {
     const around =
       /\bkeys\.(?:create|rotate|revoke|change|suspend|resume|grant|get|list|trail)\(|\btrail\.(?:list|links|erase|add\w*)\(|\bpolicy\.reload\(|\.findContent\(|\bblocklist\.(?:add|remove)\(|\bpayments\.(?:list|reconcile)\(|\bledger\.(?:usage|status|grant|refund)\(|\brecords\.(?:list|find)\(/;
-    const found = [...filesIn('http'), ...filesIn('cli'), ...filesIn('admin')]
-      .filter(({ text }) => around.test(text))
+    const found = [...filesIn('http'), ...filesIn('admin')]
+      .filter(({ file, text }) => !file.startsWith('src/admin/use-cases/') && around.test(text))
       .map(({ file }) => file);
     expect(found).toEqual([]);
   });
 
   test('decides by roles: nothing else asks for the scope of operators', () => {
-    const found = [
-      'core',
-      'access',
-      'routing',
-      'request',
-      'operate',
-      'http',
-      'cli',
-      'server',
-      'money',
-      'surface',
-    ].flatMap(filesIn);
+    const found = ['core', 'access', 'routing', 'gateway', 'admin', 'http', 'server', 'payments', 'dialects'].flatMap(
+      filesIn,
+    );
     expect(found.filter(({ text }) => /\.has\('(?:admin|report)'\)/.test(text)).map(({ file }) => file)).toEqual([
       'src/core/caller.ts',
     ]);

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { FULL_SIGHT, sightOf } from '../../src/admin/use-cases/sight.ts';
+import { type TrafficQuery, trafficOf } from '../../src/admin/use-cases/traffic/traffic.ts';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import { iso } from '../../src/core/clock.ts';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
-import { FULL_SIGHT, sightOf } from '../../src/operate/sight.ts';
-import { type TrafficQuery, trafficOf } from '../../src/operate/traffic/traffic.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer, type Server } from 'node:tls';
-import { type OutboundError, type OutboundRequest, outbound } from '../../src/outbound/outbound.ts';
+import { type OutboundError, type OutboundRequest, outbound } from '../../src/host/outbound.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { freePort } from '../support/ports.ts';
 import { CERTIFICATE, KEY } from '../upstream/connection/certificate.ts';

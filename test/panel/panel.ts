@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parse } from 'yaml';
-import { type ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
+import { type ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import { KINDS, type Kind, type KindName, WORTHS } from './kinds.ts';
 import { ABILITIES, type Reputation } from './reputation.ts';
 

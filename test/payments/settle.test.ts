@@ -1,5 +1,5 @@
 import { describe, expect } from 'bun:test';
-import { errorBody } from '../../src/api/error.ts';
+import { errorBody } from '../../src/core/api/error.ts';
 import { idText } from '../../src/core/id.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import { StoreError } from '../../src/store/store.ts';

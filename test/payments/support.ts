@@ -3,7 +3,7 @@ import { x402Client } from '@x402/core/client';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import type { Deposit } from '../../src/accounting/entry.ts';
+import type { Deposit } from '../../src/core/accounting/entry.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-policy.ts';

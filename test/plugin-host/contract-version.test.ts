@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { PLUGIN_KINDS, type Plugin } from '../../src/contract/kinds.ts';
-import { assertContract } from '../../src/plugin-host/registry.ts';
+import { assertContract } from '../../src/host/plugins/registry.ts';
 
 const provider = shipped.find(({ kind }) => kind === 'provider')!;
 

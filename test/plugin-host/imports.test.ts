@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { importsIn } from '../../src/plugin-host/load.ts';
+import { importsIn } from '../../src/host/plugins/load.ts';
 
 const of = (path: string, code: string) => importsIn(path, () => new TextEncoder().encode(code));
 const IMPORT = "import { readFileSync } from 'node:fs';\n";

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { claimFiles, pluginIn } from '../../src/plugin-host/owners.ts';
+import { claimFiles, pluginIn } from '../../src/host/plugins/owners.ts';
 
 claimFiles(['/policies/a.ts', '/policies/shared.ts'], './a.ts');
 claimFiles(['/policies/b.ts', '/policies/with space (1).ts'], './b.ts');

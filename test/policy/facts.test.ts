@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadFacts } from '../../src/policy/facts.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 

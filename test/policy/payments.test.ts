@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { atomicOf, type PaymentNetwork, type PaymentPolicy, worthOf } from '../../src/core/payment-policy.ts';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { parsePolicy } from '../../src/policy/load.ts';
-import { diffPolicies } from '../../src/runtime/diff.ts';
+import { diffPolicies } from '../../src/policy/runtime/diff.ts';
 import { tries } from '../deep/effort.ts';
 import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
 

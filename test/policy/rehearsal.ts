@@ -1,9 +1,9 @@
 import { shipped } from '../../plugins/index.ts';
-import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { rehearse } from '../../src/admin/use-cases/policy/rehearse.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, type ParsedPolicy, type PolicyFile, parsePolicy } from '../../src/policy/load.ts';
-import { buildRuntime } from '../../src/runtime/runtime.ts';
+import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
 
 /** Loads files with the shipped plugins and runs the policy's own cases. Returns the printed diagnostics. */
 export function rehearsed(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { OPERATOR } from '../../src/core/caller.ts';
+import { readEmbeddings, readEmbeddingsRequest } from '../../src/dialects/openai-embeddings/surface.ts';
 import { EMPTY_REQUEST } from '../../src/policy/trials.ts';
 import { embeddingFacts } from '../../src/routing/facts.ts';
 import { withRules } from '../../src/routing/rules.ts';
-import { readEmbeddings, readEmbeddingsRequest } from '../../src/surface/openai-embeddings/surface.ts';
 import { load, only } from './support.ts';
 
 const model = (id: string, price: number, more: string) =>

@@ -1,7 +1,7 @@
 import { shipped } from '../../plugins/index.ts';
 import type { ProviderPlugin, ProviderPreset } from '../../src/contract/provider.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import {
   compilePolicy,
   type LoadContext,

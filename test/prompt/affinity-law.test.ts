@@ -1,10 +1,10 @@
 import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage, ChatTool } from '../../src/api/chat-request.ts';
+import type { ChatMessage, ChatTool } from '../../src/core/api/chat-request.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
-import { Affinity, type PromptHistory } from '../../src/prompt/affinity.ts';
+import { Affinity, type PromptHistory } from '../../src/gateway/prompt/affinity.ts';
 import { tries } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { chatRequest } from '../support/model-request.ts';

@@ -1,8 +1,8 @@
-import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
-import { Affinity } from '../../src/prompt/affinity.ts';
-import { markOfTurn } from '../../src/prompt/answer-mark.ts';
+import { Affinity } from '../../src/gateway/prompt/affinity.ts';
+import { markOfTurn } from '../../src/gateway/prompt/answer-mark.ts';
 import { facts, model, providerNamed, snapshot } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatTool } from '../../src/api/chat-request.ts';
+import type { ChatTool } from '../../src/core/api/chat-request.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import type { Provider } from '../../src/core/snapshot.ts';
-import type { Affinity } from '../../src/prompt/affinity.ts';
+import type { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { facts, model } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
 import {

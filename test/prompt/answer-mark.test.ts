@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
-import { AnswerMark, markOfTurn } from '../../src/prompt/answer-mark.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
+import { AnswerMark, markOfTurn } from '../../src/gateway/prompt/answer-mark.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const markOfMessage = (message: ChatMessage) => markOfTurn(chatRequest({ messages: [message] }).conversation.turns[0]!);

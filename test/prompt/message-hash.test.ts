@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
-import { hashOfTurn } from '../../src/prompt/message-hash.ts';
-import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
+import { hashOfTurn } from '../../src/gateway/prompt/message-hash.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const SEED = 7n;

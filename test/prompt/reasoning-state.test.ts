@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
-import * as state from '../../src/prompt/reasoning-state.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
+import * as state from '../../src/gateway/prompt/reasoning-state.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const bearsState = (messages: ChatMessage[]) => state.bearsState(chatRequest({ messages }));

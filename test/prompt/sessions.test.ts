@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { OTHER_SESSIONS, Sessions } from '../../src/prompt/sessions.ts';
+import { OTHER_SESSIONS, Sessions } from '../../src/gateway/prompt/sessions.ts';
 
 const HOUR_MS = 3_600_000;
 

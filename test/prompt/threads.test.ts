@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import type { AttemptRecord } from '../../src/core/decision-record.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
 import type { Usage } from '../../src/core/usage.ts';
-import { RecentByKey, type RecentLimits } from '../../src/prompt/recent-by-key.ts';
-import { AnswerId, Threads } from '../../src/prompt/threads.ts';
-import type { Runtime } from '../../src/runtime/runtime.ts';
+import { RecentByKey, type RecentLimits } from '../../src/gateway/prompt/recent-by-key.ts';
+import { AnswerId, Threads } from '../../src/gateway/prompt/threads.ts';
+import type { Runtime } from '../../src/policy/runtime/runtime.ts';
 import { facts } from '../routing/build.ts';
 import { openInMemory } from '../store/implementations.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isObject, parseJson } from '../../plugins/providers/json.ts';
-import type { StateGenerators } from '../../src/conformance/requests.ts';
+import type { StateGenerators } from '../../src/tools/conformance/requests.ts';
 import { signatureOf as thinkingSignature } from '../support/dialects/anthropic-thinking.ts';
 import { signatureOf as thoughtSignature } from '../support/dialects/gemini-thoughts.ts';
 import type { DialectName } from '../support/dialects/index.ts';

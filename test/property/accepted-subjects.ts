@@ -1,6 +1,5 @@
 import { shipped } from '../../plugins/index.ts';
 import { PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type {
   HttpCall,
@@ -9,6 +8,7 @@ import type {
   ProviderCall,
   WireAdapter,
 } from '../../src/contract/provider.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';

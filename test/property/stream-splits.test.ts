@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { WireAdapter } from '../../src/contract/provider.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { frameParser } from '../../src/providers/frames.ts';
 import { effort } from '../deep/effort.ts';
 import { openTo, partsOf } from '../support/provider-call.ts';
 import { cuts, DIALECT_NAMES, type DialectName, type StreamText, split, streamTexts } from './stream-text.ts';

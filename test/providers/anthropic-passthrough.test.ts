@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { passRequest } from '../../plugins/providers/anthropic/passthrough.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import { wrapState } from '../../src/core/wrapped-state.ts';
-import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
 import { providerCall } from '../support/provider-call.ts';
 
 function passed(body: object, call: Partial<ProviderCall> = {}): HttpCall {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
-import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { calls, made, result as told } from '../support/tool-messages.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
-import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ProviderCall } from '../../src/contract/provider.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { made as madeOf } from '../support/tool-messages.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rulesOf } from '../../plugins/providers/anthropic/models.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
-import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { Capability } from '../../src/core/capability.ts';
 import { structuredSchema } from '../../src/core/structured-schema.ts';
 import { providerCall } from '../support/provider-call.ts';

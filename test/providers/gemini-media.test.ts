@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { MessagePart } from '../../src/api/chat-request.ts';
+import type { MessagePart } from '../../src/core/api/chat-request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage, ChatRequest, MessagePart } from '../../src/api/chat-request.ts';
+import type { ChatMessage, ChatRequest, MessagePart } from '../../src/core/api/chat-request.ts';
 import { inTime } from '../support/in-time.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { calls, made, result as told } from '../support/tool-messages.ts';

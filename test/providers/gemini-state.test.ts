@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { streamed, wireRequest } from '../support/wire-request.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { made as madeOf } from '../support/tool-messages.ts';
 import { wireRequest } from '../support/wire-request.ts';

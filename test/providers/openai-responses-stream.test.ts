@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { Frame } from '../../src/contract/provider.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { frameParser } from '../../src/providers/frames.ts';
 import { tries } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { nineLetters } from '../../plugins/providers/call-ids.ts';
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';

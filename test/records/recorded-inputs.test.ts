@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { recordedOf } from '../../src/request/decision-record.ts';
+import { recordedOf } from '../../src/gateway/request/decision-record.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const caller = { keyId: 'k', labels: { team: 'search' }, team: 'team_1', user: null };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
-import { openRecords } from '../../src/records/records.ts';
+import { openRecords } from '../../src/gateway/records/records.ts';
 import { encodeEstimate } from '../../src/store/sql/records/estimate.ts';
 import { type SqlValue, write } from '../../src/store/sql/statement.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';

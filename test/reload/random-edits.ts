@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { hashOf, type PolicyBundle, PolicySourceError, readBundle } from '../../src/runtime/source.ts';
+import { hashOf, type PolicyBundle, PolicySourceError, readBundle } from '../../src/policy/runtime/source.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 
 const registry = createRegistry(shipped);

@@ -2,22 +2,27 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
+import { rehearse } from '../../src/admin/use-cases/policy/rehearse.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { createIds } from '../../src/core/id.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginLoader } from '../../src/plugin-host/load.ts';
-import { openRecords, type Records } from '../../src/records/records.ts';
-import { certificateOf } from '../../src/request/certificate.ts';
-import { recordDecision } from '../../src/request/decision-record.ts';
+import { openRecords, type Records } from '../../src/gateway/records/records.ts';
+import { certificateOf } from '../../src/gateway/request/certificate.ts';
+import { recordDecision } from '../../src/gateway/request/decision-record.ts';
+import { createPluginLoader } from '../../src/host/plugins/load.ts';
+import {
+  buildCandidate,
+  isRejected,
+  type PolicyCandidate,
+  type PolicyTools,
+} from '../../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../../src/policy/runtime/parse-files.ts';
+import { PastPolicies } from '../../src/policy/runtime/replay.ts';
+import { type DecisionRuntime, strategyOf } from '../../src/policy/runtime/runtime.ts';
+import { readBundle } from '../../src/policy/runtime/source.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { buildCandidate, isRejected, type PolicyCandidate, type PolicyTools } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/parse-files.ts';
-import { PastPolicies } from '../../src/runtime/replay.ts';
-import { type DecisionRuntime, strategyOf } from '../../src/runtime/runtime.ts';
-import { readBundle } from '../../src/runtime/source.ts';
 import { saveRevision } from '../../src/server/policy.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';

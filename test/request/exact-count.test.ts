@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { TOKEN_BYTES_MAX } from '../../src/core/tokenizer.ts';
 import { utf8Bytes } from '../../src/core/tokens.ts';
-import { decisiveTokenizers } from '../../src/request/exact-count.ts';
+import { decisiveTokenizers } from '../../src/gateway/request/exact-count.ts';
 import { facts, model, refusalOf, snapshot } from '../routing/build.ts';
 
 const WINDOW = 1_000;

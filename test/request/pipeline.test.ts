@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
-import type { Funding } from '../../src/money/funding.ts';
-import type { Gateway } from '../../src/request/gateway.ts';
-import { serveRequest } from '../../src/request/pipeline.ts';
+import type { Funding } from '../../src/gateway/money/funding.ts';
+import type { Gateway } from '../../src/gateway/request/gateway.ts';
+import { serveRequest } from '../../src/gateway/request/pipeline.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { contextWith } from '../support/request-context.ts';
 

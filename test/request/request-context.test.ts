@@ -4,7 +4,7 @@ import { Gate } from '../../src/access/limits/gate.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import { type ErrorCode, SignalboxError } from '../../src/core/errors.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
-import type { RequestContext } from '../../src/request/request-context.ts';
+import type { RequestContext } from '../../src/gateway/request/request-context.ts';
 import { atOnce } from '../access/limits/support.ts';
 import { type ContextFacts, callerNamed, contextWith } from '../support/request-context.ts';
 

@@ -10,7 +10,7 @@ import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/snapshot.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { cachedTokensMin } from '../../src/policy/providers.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';

@@ -4,7 +4,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { costBound } from '../../src/core/price.ts';
 import { priorReadings } from '../../src/core/readings.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
-import { raisedWay } from '../../src/money/raised-way.ts';
+import { raisedWay } from '../../src/gateway/money/raised-way.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { ampleCase, outputCap, taskOf, usefulOutput, withinFunds } from '../../src/routing/estimate.ts';
 import { inputBound } from '../../src/routing/input-tokens.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { quality } from '../../src/conformance/candidates.ts';
 import { DIFFICULTIES } from '../../src/core/facts.ts';
 import { atDifficulty, reasoningFactor, worthFactor } from '../../src/routing/difficulty.ts';
+import { quality } from '../../src/tools/conformance/candidates.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';
 
 describe('the effect of difficulty on qualities', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
 import type { Plugin } from '../../src/contract/kinds.ts';
 import { defineStrategy, Type } from '../../src/contract/plugin.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadWith } from './build.ts';
 
 const own = defineStrategy({

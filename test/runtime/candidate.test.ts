@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
-import { rehearse } from '../../src/operate/policy/rehearse.ts';
-import { createPluginLoader } from '../../src/plugin-host/load.ts';
-import { buildCandidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/parse-files.ts';
+import { rehearse } from '../../src/admin/use-cases/policy/rehearse.ts';
+import { createPluginLoader } from '../../src/host/plugins/load.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../../src/policy/runtime/parse-files.ts';
 import { SMALL } from '../policy/support.ts';
 
 const tools: PolicyTools = {

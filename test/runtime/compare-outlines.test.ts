@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffPolicies, type KeyChange, type Outline, type PolicyChange } from '../../src/runtime/diff.ts';
-import { parseFiles } from '../../src/runtime/parse-files.ts';
+import { diffPolicies, type KeyChange, type Outline, type PolicyChange } from '../../src/policy/runtime/diff.ts';
+import { parseFiles } from '../../src/policy/runtime/parse-files.ts';
 
 type Diff = typeof diffPolicies;
 type Thing = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { diffPolicies, findRenames, summary } from '../../src/policy/runtime/diff.ts';
 import { atOnce } from '../../src/policy/steps.ts';
-import { diffPolicies, findRenames, summary } from '../../src/runtime/diff.ts';
 
 describe('the difference of two policies', () => {
   test('names added, removed and changed members, with old and new values', () => {

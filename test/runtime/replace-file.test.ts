@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../../src/runtime/replace-file.ts';
+import { replaceFile } from '../../src/policy/runtime/replace-file.ts';
 import { writePolicy } from '../support/signalbox.ts';
 
 const folders: string[] = [];

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SecretFiles } from '../../src/runtime/secret-files.ts';
+import { SecretFiles } from '../../src/policy/runtime/secret-files.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
 const folder = temporaryFolder();

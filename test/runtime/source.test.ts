@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readBundle } from '../../src/runtime/source.ts';
+import { readBundle } from '../../src/policy/runtime/source.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
 const folders: string[] = [];

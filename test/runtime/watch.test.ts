@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { watchPolicies } from '../../src/runtime/watch.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { watchPolicies } from '../../src/policy/runtime/watch.ts';
 
 const data = mkdtempSync(join(tmpdir(), 'signalbox-watch-'));
 let watch: ReturnType<typeof watchPolicies> | null = null;

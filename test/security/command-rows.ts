@@ -1,4 +1,4 @@
-import type { Action } from '../../src/operate/roles.ts';
+import type { Action } from '../../src/admin/use-cases/roles.ts';
 
 /** The things of the prepared data folder that commands are about, and files outside it. */
 export interface Seat {

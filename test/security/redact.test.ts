@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseAddress } from '../../src/core/address.ts';
 import { REDACTIONS, type Redaction } from '../../src/core/content.ts';
-import { redact } from '../../src/records/redact.ts';
+import { redact } from '../../src/gateway/records/redact.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 
 /** What is taken out of texts before they are kept: known kinds, all of them, and in time. */

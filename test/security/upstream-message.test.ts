@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatRequest } from '../../src/api/chat-request.ts';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
+import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
-import { loggableMessage } from '../../src/exchange/upstream-message.ts';
+import { loggableMessage } from '../../src/gateway/exchange/upstream-message.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 /** What an upstream said of a failure goes to the log; what it repeats of the request does not. */

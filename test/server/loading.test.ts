@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 const SRC = join(import.meta.dir, '../../src');
 /** The modules that a start imports when it runs: `main.ts` names them. */
-const STARTED = ['main.ts', 'server/serve.ts', 'surface/openai-chat/surface.ts', '../plugins/index.ts'];
+const STARTED = ['main.ts', 'server/serve.ts', 'dialects/openai-chat/surface.ts', '../plugins/index.ts'];
 const HEAVY = /^(?:viem|ox|@x402)(?:\/|$)/;
 const transpiler = new Bun.Transpiler({ loader: 'ts' });
 

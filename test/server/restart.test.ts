@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { openDoor, restartAt } from '../../src/server/processes/control.ts';
 import { Fleet } from '../../src/server/processes/fleet.ts';
 import type { MessageToChild, MessageToParent } from '../../src/server/processes/messages.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import { HandTimers } from '../support/hand-timers.ts';
 import { temporaryFolder } from '../support/signalbox.ts';

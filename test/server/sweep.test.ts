@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { Sweep } from '../../src/server/sweep.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 
 function sweepOf(graceMs: number) {
   const swept: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { HandTimers } from '../support/hand-timers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type StartOptions, startSignalbox } from '../support/signalbox.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { FundRef } from '../../src/accounting/fund.ts';
+import type { FundRef } from '../../src/core/accounting/fund.ts';
 import { timeOfId } from '../../src/core/id.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../src/store/books.ts';
 import { tries } from '../deep/effort.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { FundRef, FundStanding } from '../../src/accounting/fund.ts';
+import type { FundRef, FundStanding } from '../../src/core/accounting/fund.ts';
 import type { LedgerOp, OpResult } from '../../src/store/books.ts';
 import { balanceOf, entryOf, fundOf, NOON, nextId } from './suites/books.ts';
 

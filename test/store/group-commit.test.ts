@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { GroupCommit, type GroupedDatabase, type WriteUnit } from '../../src/store/group-commit.ts';
 import type { SpooledUnit } from '../../src/store/spool/spool.ts';
 import { SpooledAppends } from '../../src/store/spool/spooled-appends.ts';
 import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
 import { StoreError, type StoreErrorReason } from '../../src/store/store.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { note } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import fc from 'fast-check';
-import { type Dimensions, labelsOf, type Tariff } from '../../src/accounting/entry.ts';
+import { type Dimensions, labelsOf, type Tariff } from '../../src/core/accounting/entry.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { plainUsage } from '../../src/core/usage.ts';

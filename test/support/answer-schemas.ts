@@ -16,20 +16,20 @@ import { KeyTrail, TrailErasure, TrailReport } from '../../src/admin/trail.ts';
 import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { User, UserList } from '../../src/admin/users.ts';
 import { Wallet, WalletList, WalletStatus } from '../../src/admin/wallets.ts';
-import { ErrorBody } from '../../src/api/error-schema.ts';
-import { Platform, PlatformPayment } from '../../src/api/platform.ts';
-import { Feedback } from '../../src/http/feedback.ts';
-import { RouteAdvice } from '../../src/http/schemas/advice.ts';
-import { Model, ModelList } from '../../src/http/schemas/models.ts';
-import { Health, Readiness } from '../../src/http/schemas/status.ts';
-import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
+import { ErrorBody } from '../../src/core/api/error-schema.ts';
+import { Platform, PlatformPayment } from '../../src/core/api/platform.ts';
 import {
   ChatCompletion,
   ChatCompletionChunk,
   StreamError,
   Usage,
-} from '../../src/surface/openai-chat/completion-schema.ts';
-import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/surface/openai-responses/response-schema.ts';
+} from '../../src/dialects/openai-chat/completion-schema.ts';
+import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/dialects/openai-responses/response-schema.ts';
+import { Feedback } from '../../src/http/feedback.ts';
+import { RouteAdvice } from '../../src/http/schemas/advice.ts';
+import { Model, ModelList } from '../../src/http/schemas/models.ts';
+import { Health, Readiness } from '../../src/http/schemas/status.ts';
+import { PaymentTerms, WalletKey, WalletTopUp } from '../../src/http/x402/schemas.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Platform } from '../../src/money/receipt.ts';
+import type { Platform } from '../../src/gateway/money/receipt.ts';
 
 /** The JSON that the gateway answers with, as far as tests look into it. Absent members are undefined at run time. */
 export interface Answer {

@@ -1,8 +1,8 @@
-import type { ChatMessage } from '../../src/api/chat-request.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import type { Receipt } from '../../src/money/receipt.ts';
-import { CompletionWriter } from '../../src/surface/openai-chat/completion.ts';
+import { CompletionWriter } from '../../src/dialects/openai-chat/completion.ts';
+import type { Receipt } from '../../src/gateway/money/receipt.ts';
 
 /** A receipt of which writers read no more than this. */
 export const RECEIPT = {

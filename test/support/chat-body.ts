@@ -1,8 +1,9 @@
-import type { ChatRequest } from '../../src/api/chat-request.ts';
-import type { RouteRequest } from '../../src/api/route-query.ts';
+import type { ChatRequest } from '../../src/core/api/chat-request.ts';
+import type { RouteRequest } from '../../src/core/api/route-query.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { atOnce } from '../../src/policy/steps.ts';
 import * as facts from '../../src/routing/facts.ts';
 import * as words from '../../src/routing/profile/influential-words.ts';
@@ -10,7 +11,6 @@ import * as intent from '../../src/routing/profile/intent.ts';
 import * as profiles from '../../src/routing/profile/profile.ts';
 import type { TaskWeights } from '../../src/routing/profile/task-logits.ts';
 import * as texts from '../../src/routing/texts.ts';
-import { readRouteRequest } from '../../src/surface/openai-chat/reader.ts';
 import { chatRequest } from './model-request.ts';
 
 /** The routing room's functions for bodies in OpenAI's dialect, in which tests and prompt sets are written. */

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
-import { Dial } from '../../src/upstream/connection/dial.ts';
+import { Dial } from '../../src/providers/connection/dial.ts';
 
 /** For files that are preloaded before `src/main.ts`: they stand at the calls between the real parts,
  * and nothing in `src/` knows of them. */

@@ -1,6 +1,6 @@
 import { openKeys } from '../../src/access/keys.ts';
 import { openPeople } from '../../src/access/people.ts';
-import { runKeys } from '../../src/cli/keys/keys.ts';
+import { runKeys } from '../../src/admin/cli/keys/keys.ts';
 import { seedOf } from '../deep/effort.ts';
 import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
 import { World } from '../store/hostile/world.ts';

@@ -1,4 +1,4 @@
-import type { Family } from '../../src/telemetry/families.ts';
+import type { Family } from '../../src/host/telemetry/families.ts';
 
 /** What families show now, by name and labels as in a page of metrics; of a histogram its count and its sum. */
 export function figuresOf(families: readonly Family[]): Record<string, number> {

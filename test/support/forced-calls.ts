@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { isObject, objectOf, objectsIn, textOf } from '../../src/core/object.ts';
-import type { Platform } from '../../src/money/receipt.ts';
+import type { Platform } from '../../src/gateway/money/receipt.ts';
 
 /** A forced call of one function, in the words of each dialect, and its answers as callers of that dialect read them. */
 export const CITY = '{"city":"Bern","days":3}';

@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../../src/api/chat-request.ts';
+import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
-import { readChatRequest } from '../../src/surface/openai-chat/reader.ts';
+import { readChatRequest } from '../../src/dialects/openai-chat/reader.ts';
 
 /** A request as a caller of OpenAI's dialect sends it: a greeting to `auto`, with other fields where given. */
 export const chatRequest = (body: Partial<ChatRequest> = {}): ModelRequest =>

@@ -1,10 +1,10 @@
 import { Gate } from '../../src/access/limits/gate.ts';
 import { SignIn } from '../../src/access/sign-in/sign-in.ts';
 import { Tokens } from '../../src/access/tokens/tokens.ts';
+import type { Gateway } from '../../src/gateway/request/gateway.ts';
+import { Observer } from '../../src/gateway/request/observe/observer.ts';
+import type { Log } from '../../src/host/telemetry/log.ts';
 import { EventFeed } from '../../src/http/event-feed.ts';
-import type { Gateway } from '../../src/request/gateway.ts';
-import { Observer } from '../../src/request/observe/observer.ts';
-import type { Log } from '../../src/telemetry/log.ts';
 
 /** Tokens of no issuer: for tests that send keys alone. */
 export const noTokens = (log: Log) =>

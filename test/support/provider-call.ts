@@ -1,17 +1,17 @@
 import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
-import type { ChatRequest } from '../../src/api/chat-request.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
-import { arrived } from '../../src/upstream/arrival.ts';
-import { openCall } from '../../src/upstream/call.ts';
-import { UpstreamNetwork } from '../../src/upstream/connection/network.ts';
-import type { NextParts, UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
+import { arrived } from '../../src/providers/arrival.ts';
+import { openCall } from '../../src/providers/call.ts';
+import { UpstreamNetwork } from '../../src/providers/connection/network.ts';
+import type { NextParts, UpstreamCall, UpstreamTarget } from '../../src/providers/upstream-call.ts';
 import { chatRequest } from './model-request.ts';
 import { wireAdapter } from './wire-request.ts';
 
-export { joinParts } from '../../src/conformance/parts.ts';
+export { joinParts } from '../../src/tools/conformance/parts.ts';
 
 /** The network of calls that name no other. */
 const network = new UpstreamNetwork();

@@ -1,8 +1,8 @@
 import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision-record.ts';
-import { type ExchangeResult, RequestContext } from '../../src/request/request-context.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import type { Trace } from '../../src/telemetry/trace.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
+import { type ExchangeResult, RequestContext } from '../../src/gateway/request/request-context.ts';
+import type { Trace } from '../../src/host/telemetry/trace.ts';
 
 type NotedFact =
   | 'caller'

@@ -1,7 +1,7 @@
+import { isAction, mayTake } from '../../src/admin/use-cases/roles.ts';
+import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { type RouteRule, RouteTable, routeRules } from '../../src/http/routes.ts';
-import { isAction, mayTake } from '../../src/operate/roles.ts';
-import { SURFACES } from '../../src/surface/surfaces.ts';
 
 /** The shipped app, never asked: only its routes matter. */
 export const APP = createApp({ gateway: {}, surfaces: SURFACES } as unknown as AppOptions);

@@ -1,5 +1,5 @@
 import { shipped } from '../../plugins/index.ts';
-import { parseCommand } from '../../src/cli/options.ts';
+import { parseCommand } from '../../src/admin/cli/options.ts';
 import { complaint, runCommand } from '../../src/commands.ts';
 import { steady } from '../../src/core/clock.ts';
 import { messageOf } from '../../src/core/thrown.ts';

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
-import type { AnswerSource } from '../../src/exchange/answer-source.ts';
-import type { Receipt } from '../../src/money/receipt.ts';
-import type { NextParts } from '../../src/upstream/upstream-call.ts';
+import type { AnswerSource } from '../../src/gateway/exchange/answer-source.ts';
+import type { Receipt } from '../../src/gateway/money/receipt.ts';
+import type { NextParts } from '../../src/providers/upstream-call.ts';
 import { RECEIPT } from './caller-message.ts';
 
 export interface Script {

@@ -1,15 +1,15 @@
 import { EventEmitter } from 'node:events';
 import { shipped } from '../../plugins/index.ts';
-import { parseCommand } from '../../src/cli/options.ts';
+import { parseCommand } from '../../src/admin/cli/options.ts';
 import { complaint } from '../../src/commands.ts';
 import { steady } from '../../src/core/clock.ts';
+import type { Surface } from '../../src/dialects/surface.ts';
+import { SURFACES } from '../../src/dialects/surfaces.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import type { Sink } from '../../src/host/telemetry/sink.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
-import type { Surface } from '../../src/surface/surface.ts';
-import { SURFACES } from '../../src/surface/surfaces.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
-import type { Sink } from '../../src/telemetry/sink.ts';
 
 const HOUR_MS = 3_600_000;
 

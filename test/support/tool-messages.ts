@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 
 /** A call of the tool `look`, as a caller sends it back. */
 export const made = (id: string, name = 'look', args = '{}') => ({

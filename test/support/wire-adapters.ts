@@ -1,6 +1,6 @@
 import { shipped } from '../../plugins/index.ts';
-import { typicalAdapter } from '../../src/conformance/provider-subject.ts';
 import type { PreparedProvider, ProviderPlugin, WireAdapter } from '../../src/contract/provider.ts';
+import { typicalAdapter } from '../../src/tools/conformance/provider-subject.ts';
 import { DIALECTS, type DialectName } from './dialects/index.ts';
 
 /** A shipped adapter that calls a service, with the dialect by which tests have a double of the service. */

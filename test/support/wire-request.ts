@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { Frame, HttpCall, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { frameParser } from '../../src/providers/frames.ts';
 
 /** What an adapter makes of a call, with its body read. Throws where it refuses the call. */
 export function wireRequest(adapter: WireAdapter, call: ProviderCall) {

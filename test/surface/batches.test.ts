@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { AnswerWriter, Surface } from '../../src/surface/surface.ts';
-import { SURFACES } from '../../src/surface/surfaces.ts';
+import type { AnswerWriter, Surface } from '../../src/dialects/surface.ts';
+import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 import { ollamaChat } from './ollama/surface.ts';
 

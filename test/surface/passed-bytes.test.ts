@@ -4,12 +4,12 @@ import { PassedEventReader } from '../../plugins/providers/anthropic/answer.ts';
 import { OpenAiReader } from '../../plugins/providers/openai/answer.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { StreamReader } from '../../src/contract/provider.ts';
-import type { AnswerSource } from '../../src/exchange/answer-source.ts';
-import { batchLine, endLine, replayedAnswer } from '../../src/exchange/replayed-answer.ts';
-import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
-import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
-import type { EventWriter } from '../../src/surface/surface.ts';
-import { frameParser } from '../../src/upstream/frames.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/surface.ts';
+import { openaiResponses } from '../../src/dialects/openai-responses/surface.ts';
+import type { EventWriter } from '../../src/dialects/surface.ts';
+import type { AnswerSource } from '../../src/gateway/exchange/answer-source.ts';
+import { batchLine, endLine, replayedAnswer } from '../../src/gateway/exchange/replayed-answer.ts';
+import { frameParser } from '../../src/providers/frames.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 
 /** An answer in its service's own dialect: its events go out with the bytes that they came with, but for the last one. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
-import { readRouteBody } from '../../src/surface/route-body.ts';
+import { readRouteBody } from '../../src/dialects/route-body.ts';
 
 const chat = { messages: [{ role: 'user', content: 'Write a sort in Rust.' }] };
 const tool = { name: 'look', description: 'Looks.', input_schema: { type: 'object' } };

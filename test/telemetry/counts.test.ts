@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { counter, type Histogram, histogram, type LabelledCounter } from '../../src/telemetry/counts.ts';
-import type { FamilySample } from '../../src/telemetry/families.ts';
-import { metricsPage } from '../../src/telemetry/page.ts';
+import { counter, type Histogram, histogram, type LabelledCounter } from '../../src/host/telemetry/counts.ts';
+import type { FamilySample } from '../../src/host/telemetry/families.ts';
+import { metricsPage } from '../../src/host/telemetry/page.ts';
 import { tries } from '../deep/effort.ts';
 import { allSamples, type Page, readPage, seriesName, total } from '../support/prometheus.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createLog, type LogFields, type LogStyle, logFamilies, styleOf } from '../../src/telemetry/log.ts';
+import { createLog, type LogFields, type LogStyle, logFamilies, styleOf } from '../../src/host/telemetry/log.ts';
 import { waitFor } from '../support/answers.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 

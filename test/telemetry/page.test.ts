@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { counter, gauge, histogram } from '../../src/telemetry/counts.ts';
-import type { Family } from '../../src/telemetry/families.ts';
-import { metricsPage } from '../../src/telemetry/page.ts';
+import { counter, gauge, histogram } from '../../src/host/telemetry/counts.ts';
+import type { Family } from '../../src/host/telemetry/families.ts';
+import { metricsPage } from '../../src/host/telemetry/page.ts';
 import { readPage, total } from '../support/prometheus.ts';
 
 const ERRORS = 'signalbox_metrics_errors_total';

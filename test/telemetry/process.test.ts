@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { closeSync, openSync } from 'node:fs';
-import { metricsPage } from '../../src/telemetry/page.ts';
-import { watchProcess } from '../../src/telemetry/process.ts';
+import { metricsPage } from '../../src/host/telemetry/page.ts';
+import { watchProcess } from '../../src/host/telemetry/process.ts';
 import { waitFor } from '../support/answers.ts';
 import { readPage, total } from '../support/prometheus.ts';
 

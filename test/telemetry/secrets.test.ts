@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { RUN_MIN } from '../../src/core/runs.ts';
-import { createLog, type LogFields } from '../../src/telemetry/log.ts';
-import { hasSecret, mask, registerSecrets, scrub, scrubAll } from '../../src/telemetry/secrets.ts';
+import { createLog, type LogFields } from '../../src/host/telemetry/log.ts';
+import { hasSecret, mask, registerSecrets, scrub, scrubAll } from '../../src/host/telemetry/secrets.ts';
 
 /** Secrets like those of providers: random letters and digits. */
 const makeSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(30))).toString('base64url');

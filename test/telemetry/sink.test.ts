@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { openSink, type Sink, type SinkOptions, systemWrite, type WriteCall } from '../../src/telemetry/sink.ts';
+import { openSink, type Sink, type SinkOptions, systemWrite, type WriteCall } from '../../src/host/telemetry/sink.ts';
 import { tries } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
 import { MAIN, temporaryFolder } from '../support/signalbox.ts';

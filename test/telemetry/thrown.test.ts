@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { stackOf } from '../../src/telemetry/thrown.ts';
+import { stackOf } from '../../src/host/telemetry/thrown.ts';
 
 const refuse = (): never => {
   throw new Error('not to be touched');

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { ChatMessage } from '../../src/api/chat-request.ts';
-import { countInput } from '../../src/request/exact-count.ts';
-import { createTokenCounter } from '../../src/tokenizer/counter.ts';
+import type { ChatMessage } from '../../src/core/api/chat-request.ts';
+import { countInput } from '../../src/gateway/request/exact-count.ts';
+import { createTokenCounter } from '../../src/providers/tokenizer/counter.ts';
 import { tries } from '../deep/effort.ts';
 import { facts } from '../routing/build.ts';
 import { waitFor } from '../support/answers.ts';
@@ -85,7 +85,7 @@ describe('a count', () => {
   });
 
   test('needs no working folder, and keeps no process alive', async () => {
-    const source = join(import.meta.dir, '../../src/tokenizer/counter.ts');
+    const source = join(import.meta.dir, '../../src/providers/tokenizer/counter.ts');
     const script = `const { createTokenCounter } = await import(${JSON.stringify(source)});
       console.log(await createTokenCounter(console.error).count('cl100k_base', ['Hello']));`;
     const start = performance.now();

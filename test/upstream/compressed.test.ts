@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { brotliCompressSync, deflateSync, Gunzip, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { arrived } from '../../src/upstream/arrival.ts';
-import { decodedReply } from '../../src/upstream/decoded-reply.ts';
-import { listModels } from '../../src/upstream/model-list.ts';
+import { arrived } from '../../src/providers/arrival.ts';
+import { decodedReply } from '../../src/providers/decoded-reply.ts';
+import { listModels } from '../../src/providers/model-list.ts';
 import { effort } from '../deep/effort.ts';
 import { type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
 import { failureIn, joinParts, nextBatch, openTo, partsOf, targetOf, textIn } from '../support/provider-call.ts';

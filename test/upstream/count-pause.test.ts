@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { pauseAfter } from '../../src/upstream/token-count.ts';
+import { pauseAfter } from '../../src/providers/token-count.ts';
 
 test('a pause of counts is two seconds, doubles with each failure after it, and is a minute at most', () => {
   let last = pauseAfter(null, 0, 0);

@@ -2,7 +2,7 @@ import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Frame } from '../../src/contract/provider.ts';
-import { type FrameParser, frameParser } from '../../src/upstream/frames.ts';
+import { type FrameParser, frameParser } from '../../src/providers/frames.ts';
 import { inTime } from '../support/in-time.ts';
 
 const encoder = new TextEncoder();

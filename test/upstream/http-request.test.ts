@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { WireAdapter } from '../../src/contract/provider.ts';
-import { callHeaders } from '../../src/upstream/http-request.ts';
+import { callHeaders } from '../../src/providers/http-request.ts';
 import { openaiAdapter, targetOf } from '../support/provider-call.ts';
 
 const OURS = ['accept', 'accept-encoding', 'authorization', 'content-type', 'user-agent'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { PieceDecoder } from '../../src/upstream/piece-decoder.ts';
+import { PieceDecoder } from '../../src/providers/piece-decoder.ts';
 import { tries } from '../deep/effort.ts';
 
 const LAW = 'bytes in pieces are decoded as the whole is';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { requestIdOf } from '../../src/upstream/request-id.ts';
+import { requestIdOf } from '../../src/providers/request-id.ts';
 
 const KEY = 'topsecretkey42';
 const idIn = (headers: Record<string, string>) => requestIdOf({ header: (name) => headers[name] ?? null }, KEY);

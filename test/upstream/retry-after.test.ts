@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { retryAfterMs } from '../../src/upstream/retry-after.ts';
+import { retryAfterMs } from '../../src/providers/retry-after.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 

@@ -2,7 +2,7 @@ import * as oidc from 'openid-client';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import type { SignInPolicy } from '../../core/sign-in-policy.ts';
 import type { Claims } from '../../core/token-issuer.ts';
-import { outbound } from '../../outbound/outbound.ts';
+import { outbound } from '../../host/outbound.ts';
 import type { Transaction } from './transaction.ts';
 
 /** The whole time for a request to the issuer, ms. */

@@ -1,6 +1,6 @@
 import { isObject, objectsIn, parseJson, textOf } from '../../core/object.ts';
 import type { IssuerKeys, KeySet } from '../../core/token-issuer.ts';
-import { outbound } from '../../outbound/outbound.ts';
+import { outbound } from '../../host/outbound.ts';
 
 /** The whole time of one document, ms, and its most bytes. */
 const WITHIN_MS = 5_000;

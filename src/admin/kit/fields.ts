@@ -10,7 +10,7 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
-import * as parts from '../../api/parts.ts';
+import * as parts from '../../core/api/parts.ts';
 import { iso, parseMoment } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';

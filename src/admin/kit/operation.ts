@@ -2,8 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import { compileCheck } from '../../core/validation.ts';
-import type { Principal } from '../../operate/principal.ts';
-import { type Action, checkAction, type Reach } from '../../operate/roles.ts';
+import type { Principal } from '../use-cases/principal.ts';
+import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
 import { decode, encode, statesUsd, type ValueOf } from './fields.ts';
 import { refused, translated } from './refusals.ts';
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Action } from '../../operate/roles.ts';
+import type { Action } from '../../admin/use-cases/roles.ts';
 import { type SendOptions, send } from '../api/client.ts';
 import { renewAll } from '../api/resource.ts';
 import { Button, ButtonLink } from '../design/button.tsx';

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import type { Action, Reach } from '../../operate/roles.ts';
+import type { Action, Reach } from '../../admin/use-cases/roles.ts';
 import { IS_SIGNED_IN } from '../api/base.ts';
 import { read, send, sessionEnds } from '../api/client.ts';
 import type { ApiFailure } from '../api/failure.ts';

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { Reach } from '../../operate/roles.ts';
+import type { Reach } from '../../admin/use-cases/roles.ts';
 import type { TrafficDimension, TrafficGrouping, TrafficStep } from '../../store/traffic.ts';
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';

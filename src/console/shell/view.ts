@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { Action } from '../../operate/roles.ts';
+import type { Action } from '../../admin/use-cases/roles.ts';
 
 /** One of the seven words of the rail. */
 export interface ConsoleView {

@@ -1,11 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, t } from 'elysia';
 import { DECISION_ERRORS as REQUEST_ERRORS } from '../../admin/kit/operation.ts';
-import { errorBody } from '../../api/error.ts';
-import { ErrorBody } from '../../api/error-schema.ts';
+import { type Action, isAction, mayTake, scopesFor } from '../../admin/use-cases/roles.ts';
+import { errorBody } from '../../core/api/error.ts';
+import { ErrorBody } from '../../core/api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { type Action, isAction, mayTake, scopesFor } from '../../operate/roles.ts';
-import type { SurfaceDocs } from '../../surface/surface.ts';
+import type { SurfaceDocs } from '../../dialects/surface.ts';
 import { ACCESS_DETAIL, isOnceForName, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
 

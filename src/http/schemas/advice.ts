@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../../api/parts.ts';
+import * as field from '../../core/api/parts.ts';
 import { PaymentQuote } from '../x402/quote-schema.ts';
 
 const cost = field.credits('Expected cost.', 0.42);

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { ERROR_CODES } from '../../api/error-schema.ts';
-import * as field from '../../api/parts.ts';
+import { ERROR_CODES } from '../../core/api/error-schema.ts';
+import * as field from '../../core/api/parts.ts';
 import { RECORD_STATUSES } from '../../core/decision-record.ts';
 import { OPERATION_NAMES } from '../../core/operation.ts';
 import { HEALTH } from '../../core/readings.ts';

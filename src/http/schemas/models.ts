@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../../api/parts.ts';
+import * as field from '../../core/api/parts.ts';
 import { MODEL_CAPABILITIES } from '../../core/capability.ts';
 import { OPERATION_NAMES } from '../../core/operation.ts';
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import * as field from '../../api/parts.ts';
+import * as field from '../../core/api/parts.ts';
 
 /** The dialects of the playground, with the paths of their surfaces. */
 export const PLAYGROUND_PATHS = {

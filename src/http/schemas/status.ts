@@ -1,4 +1,4 @@
-import * as field from '../../api/parts.ts';
+import * as field from '../../core/api/parts.ts';
 
 export const Health = field.named('Health', 'The process answers.', {
   status: field.always('ok'),

@@ -1,4 +1,4 @@
-import * as field from '../../api/parts.ts';
+import * as field from '../../core/api/parts.ts';
 
 const atomic = (description: string) => field.text(`${description} In atomic units of the asset.`, '3250');
 const network = field.text('CAIP-2.', 'eip155:84532');

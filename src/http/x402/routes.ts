@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { PAYMENT_OPERATIONS, showPayment } from '../../admin/payments.ts';
+import { servedBalances } from '../../admin/use-cases/wallets.ts';
 import { showOwnWallet, WALLET_OPERATIONS } from '../../admin/wallets.ts';
-import { servedBalances } from '../../operate/wallets.ts';
 import { operationRoutes } from '../operations.ts';
 import type { X402Services } from './services.ts';
 import { walletRoutes } from './wallets.ts';

@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { payeeAddress, tokenAddress, walletAddress } from '../../admin/payments.ts';
 import { keptText } from '../../admin/terms.ts';
 import { walletBalance } from '../../admin/wallets.ts';
-import * as field from '../../api/parts.ts';
-import { PlatformPayment } from '../../api/platform.ts';
+import * as field from '../../core/api/parts.ts';
+import { PlatformPayment } from '../../core/api/platform.ts';
 
 /** More than any top-up can be. */
 const AMOUNT_MAX = 1_000_000_000;

@@ -1,6 +1,6 @@
-import type { X402Parts } from '../../money/x402/gateway.ts';
-import type { GrantStore } from '../../operate/keys.ts';
-import type { Gateway } from '../../request/gateway.ts';
+import type { GrantStore } from '../../admin/use-cases/keys.ts';
+import type { Gateway } from '../../gateway/request/gateway.ts';
+import type { X402Parts } from '../../payments/funding/gateway.ts';
 import type { RouteServices } from '../route-services.ts';
 
 /** A gateway that takes payments by x402. */

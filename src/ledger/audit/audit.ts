@@ -1,4 +1,4 @@
-import { quarterOf } from '../../accounting/window.ts';
+import { quarterOf } from '../../core/accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
 import type {

@@ -1,4 +1,4 @@
-import { QUARTER_MS } from '../../accounting/window.ts';
+import { QUARTER_MS } from '../../core/accounting/window.ts';
 import { iso } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';

@@ -3,7 +3,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { addressOf } from '../../core/holder-address.ts';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
-import { registerSecrets } from '../../telemetry/secrets.ts';
+import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import type { NetworkHost } from './facilitator.ts';
 
 /** The public accounts of development chains, of the phrase ending in `junk`: what they own elsewhere is stolen. */

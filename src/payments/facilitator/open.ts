@@ -1,5 +1,5 @@
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
-import { registerSecrets } from '../../telemetry/secrets.ts';
+import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import { openChain } from './chain.ts';
 import type { Chain, Facilitator, NetworkClients, NetworkHost } from './facilitator.ts';
 import { checkAddress, gasAccount, variable } from './gas-account.ts';

@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
 import { parseJson } from '../../core/object.ts';
-import { readText } from '../../upstream/read-text.ts';
-import { fetchedReply } from '../../upstream/reply.ts';
+import { readText } from '../../providers/read-text.ts';
+import { fetchedReply } from '../../providers/reply.ts';
 import {
   type Authorization,
   type Chain,

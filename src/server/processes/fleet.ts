@@ -1,6 +1,6 @@
 import { type Timer, type Timers, within } from '../../core/timers.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../host/telemetry/log.ts';
 import { Member, type StartProcess } from './member.ts';
 import type { ProcessPage } from './metrics-page.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { processArguments, processFolder, type ServeOptions } from '../../admin/use-cases/serve-options.ts';
 import { within } from '../../core/timers.ts';
+import type { Sink } from '../../host/telemetry/sink.ts';
 import { isOfFunds } from '../../ledger/metrics.ts';
-import { processArguments, processFolder, type ServeOptions } from '../../operate/serve-options.ts';
 import { dataFolders, settlementsIn } from '../../store/open.ts';
-import type { Sink } from '../../telemetry/sink.ts';
 import { makeDataFolder, processFolders, spoolOf } from '../data.ts';
 import type { Host } from '../host.ts';
 import { listenError, urlOf } from '../listen.ts';

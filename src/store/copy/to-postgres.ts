@@ -1,4 +1,4 @@
-import type { Tariff } from '../../accounting/entry.ts';
+import type { Tariff } from '../../core/accounting/entry.ts';
 import type { Budget } from '../../core/budget.ts';
 import { DAY_MS } from '../../core/clock.ts';
 import { idAt, idSpan } from '../../core/id.ts';

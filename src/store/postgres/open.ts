@@ -1,5 +1,5 @@
 import type { Microcredits } from '../../core/credits.ts';
-import { processTimers } from '../../telemetry/process-timers.ts';
+import { processTimers } from '../../host/telemetry/process-timers.ts';
 import type {
   OpenOptions,
   OpenStore,

@@ -1,5 +1,5 @@
 import type { Timers } from '../../core/timers.ts';
-import { processTimers } from '../../telemetry/process-timers.ts';
+import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { GroupCommit } from '../group-commit.ts';
 import type { SqlTables, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { Deferral, Store, StoreError } from '../store.ts';

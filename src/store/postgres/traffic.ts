@@ -1,5 +1,5 @@
 import type { Timers } from '../../core/timers.ts';
-import { processTimers } from '../../telemetry/process-timers.ts';
+import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { type SqlTables, sql, write } from '../sql/statement.ts';
 import { BATCH_SIZE, type BatchSize } from '../sql/traffic/batch.ts';
 import type { CountingMeans } from '../sql/traffic/means.ts';

@@ -1,4 +1,4 @@
-import { QUARTER_MS, quarterOf } from '../../accounting/window.ts';
+import { QUARTER_MS, quarterOf } from '../../core/accounting/window.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../books.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import { Idempotency } from '../../../src/access/idempotency/idempotency.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { loneInstance } from '../../store/memory/instance.ts';
 import { storeInMemory } from '../../store/memory/store.ts';
 

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
-import { typicalAdapter } from '../../../src/conformance/provider-subject.ts';
 import type { ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
 import type {
   Frame,
@@ -11,14 +10,15 @@ import type {
   WireAdapter,
 } from '../../../src/contract/provider.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
-import { failedError } from '../../../src/exchange/failure.ts';
-import { Affinity } from '../../../src/prompt/affinity.ts';
-import { withReadableState } from '../../../src/prompt/reasoning-state.ts';
+import { readChatRequest } from '../../../src/dialects/openai-chat/reader.ts';
+import type { AnswerWriter, Surface } from '../../../src/dialects/surface.ts';
+import { SURFACES } from '../../../src/dialects/surfaces.ts';
+import { failedError } from '../../../src/gateway/exchange/failure.ts';
+import { Affinity } from '../../../src/gateway/prompt/affinity.ts';
+import { withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
+import { sanitizeFailure } from '../../../src/providers/failures.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
-import { readChatRequest } from '../../../src/surface/openai-chat/reader.ts';
-import type { AnswerWriter, Surface } from '../../../src/surface/surface.ts';
-import { SURFACES } from '../../../src/surface/surfaces.ts';
-import { sanitizeFailure } from '../../../src/upstream/failures.ts';
+import { typicalAdapter } from '../../../src/tools/conformance/provider-subject.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { providerCall } from '../../support/provider-call.ts';
 import { CHAT_BODIES } from './chat-bodies.ts';
@@ -41,7 +41,7 @@ export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
 const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
 
 /** The folders of importers. */
-export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/importers'), { withFileTypes: true })
+export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/tools/importers'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ImportResult, importLitellm, NotIncluded } from '../../../src/importers/litellm/litellm.ts';
+import { type ImportResult, importLitellm, NotIncluded } from '../../../src/tools/importers/litellm/litellm.ts';
 import { rehearsed } from '../../policy/rehearsal.ts';
 
 export const CONFIGS = join(import.meta.dir, 'configs');

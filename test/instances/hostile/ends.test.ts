@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Timers } from '../../../src/core/timers.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { realClock, type WorldClock } from '../../store/hostile/clock.ts';
 import { type HostileStore, World } from '../../store/hostile/world.ts';
 import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';

@@ -1,4 +1,4 @@
-import type { EntryLine } from '../../../src/accounting/entry.ts';
+import type { EntryLine } from '../../../src/core/accounting/entry.ts';
 import { OPERATOR } from '../../../src/core/caller.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';

@@ -1,4 +1,4 @@
-import type { FundRef } from '../../../src/accounting/fund.ts';
+import type { FundRef } from '../../../src/core/accounting/fund.ts';
 import { timeOfId } from '../../../src/core/id.ts';
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerOp, OpResult } from '../../../src/store/books.ts';

@@ -2,7 +2,7 @@ import { holderCaller } from '../../../src/core/caller.ts';
 import { idText } from '../../../src/core/id.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Earmark } from '../../../src/ledger/hold.ts';
-import { PaymentHold } from '../../../src/money/x402/payment-hold.ts';
+import { PaymentHold } from '../../../src/payments/funding/payment-hold.ts';
 import { nameOf } from '../../../src/store/instance.ts';
 import type { Payment } from '../../../src/store/payments.ts';
 import type { Member } from './member.ts';

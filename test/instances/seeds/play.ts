@@ -1,6 +1,6 @@
 import type { IdempotentRun } from '../../../src/access/idempotency/run.ts';
 import { type Keys, openKeys } from '../../../src/access/keys.ts';
-import type { EntryLine } from '../../../src/accounting/entry.ts';
+import type { EntryLine } from '../../../src/core/accounting/entry.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type Json, listOf, objectOf } from '../../../plugins/providers/json.ts';
-import { openaiChat } from '../../../src/surface/openai-chat/surface.ts';
+import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
 import { tries } from '../../deep/effort.ts';
 import { CHAT } from './chat.ts';
 import { MESSAGES } from './messages.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../../plugins/providers/json.ts';
-import { ChatRequest } from '../../../src/api/chat-request.ts';
-import { openaiChat } from '../../../src/surface/openai-chat/surface.ts';
+import { ChatRequest } from '../../../src/core/api/chat-request.ts';
+import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
 import { openaiAdapter } from '../../support/provider-call.ts';
 import { wireRequest } from '../../support/wire-request.ts';
 import {

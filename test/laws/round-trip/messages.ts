@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { anthropic } from '../../../plugins/providers/anthropic.ts';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../plugins/providers/json.ts';
-import { MessagesRequest } from '../../../src/surface/anthropic-messages/request.ts';
-import { anthropicMessages } from '../../../src/surface/anthropic-messages/surface.ts';
+import { MessagesRequest } from '../../../src/dialects/anthropic-messages/request.ts';
+import { anthropicMessages } from '../../../src/dialects/anthropic-messages/surface.ts';
 import { wireAdapter, wireRequest } from '../../support/wire-request.ts';
 import {
   base64,

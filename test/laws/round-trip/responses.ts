@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../plugins/providers/json.ts';
 import { buildResponses } from '../../../plugins/providers/openai/responses.ts';
-import { ResponsesRequest } from '../../../src/surface/openai-responses/request.ts';
-import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
+import { ResponsesRequest } from '../../../src/dialects/openai-responses/request.ts';
+import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
 import {
   base64,
   callFor,

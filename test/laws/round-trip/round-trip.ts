@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import type { ProviderCall } from '../../../src/contract/provider.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
-import type { Surface } from '../../../src/surface/surface.ts';
+import type { Surface } from '../../../src/dialects/surface.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 
 /** One dialect, there and back: a body is read into the neutral form, and an adapter writes that in the same dialect. */

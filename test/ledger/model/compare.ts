@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FundStanding } from '../../../src/accounting/fund.ts';
+import type { FundStanding } from '../../../src/core/accounting/fund.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import { StoreError } from '../../../src/store/store.ts';

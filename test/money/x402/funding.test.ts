@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { idText } from '../../../src/core/id.ts';
-import type { FundedHold, Funding, RequestClaim } from '../../../src/money/funding.ts';
+import type { FundedHold, Funding, RequestClaim } from '../../../src/gateway/money/funding.ts';
 import { write } from '../../../src/store/sql/statement.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { atomicOf, type PaymentNetwork, worthOf } from '../../../src/core/payment-policy.ts';
-import { type TopUpAmount, topUpAmount } from '../../../src/money/x402/top-up-amount.ts';
+import { type TopUpAmount, topUpAmount } from '../../../src/payments/funding/top-up-amount.ts';
 
 /** A token of so many decimals, where a Credit is worth so many millionths of a dollar. */
 function networkOf(decimals: number, microdollars: bigint): PaymentNetwork {

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { type CaseRun, runCase } from '../../../src/admin/use-cases/policy/cases.ts';
+import { isDecision, reasonsAgainst } from '../../../src/admin/use-cases/policy/reasons.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import type { PolicyCase } from '../../../src/core/policy-case.ts';
-import { type CaseRun, runCase } from '../../../src/operate/policy/cases.ts';
-import { isDecision, reasonsAgainst } from '../../../src/operate/policy/reasons.ts';
-import type { Runtime } from '../../../src/runtime/runtime.ts';
+import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { anyGiven, caseOf, policyText, runtimeFor } from './cases-support.ts';
 
 type Run = (policyCase: PolicyCase, runtime: Runtime) => CaseRun;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { runCase } from '../../../src/operate/policy/cases.ts';
-import type { Runtime } from '../../../src/runtime/runtime.ts';
+import { runCase } from '../../../src/admin/use-cases/policy/cases.ts';
+import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { policyText, runtimeFor } from './cases-support.ts';
 
 /** The team and the user of a case: as conditions see them, and with the terms that the policy declares. */

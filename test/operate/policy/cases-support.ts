@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { shipped } from '../../../plugins/index.ts';
+import { rehearse } from '../../../src/admin/use-cases/policy/rehearse.ts';
 import type { PolicyCase } from '../../../src/core/policy-case.ts';
-import { rehearse } from '../../../src/operate/policy/rehearse.ts';
-import { createPluginLoader } from '../../../src/plugin-host/load.ts';
-import { compileCandidate, isRejected, type PolicyTools } from '../../../src/runtime/candidate.ts';
-import { parseFiles } from '../../../src/runtime/parse-files.ts';
-import type { Runtime } from '../../../src/runtime/runtime.ts';
+import { createPluginLoader } from '../../../src/host/plugins/load.ts';
+import { compileCandidate, isRejected, type PolicyTools } from '../../../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../../../src/policy/runtime/parse-files.ts';
+import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { testPolicy } from '../../support/policies.ts';
 
 const KEY = 'TEST_UPSTREAM_KEY';

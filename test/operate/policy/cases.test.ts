@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { runCase } from '../../../src/operate/policy/cases.ts';
-import { buildCandidate, isRejected } from '../../../src/runtime/candidate.ts';
-import type { Runtime } from '../../../src/runtime/runtime.ts';
+import { runCase } from '../../../src/admin/use-cases/policy/cases.ts';
+import { buildCandidate, isRejected } from '../../../src/policy/runtime/candidate.ts';
+import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { bundleOf, policyText, runtimeFor, tools } from './cases-support.ts';
 
 const CASES = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../../plugins/index.ts';
-import { runCase } from '../../../src/operate/policy/cases.ts';
+import { runCase } from '../../../src/admin/use-cases/policy/cases.ts';
 import {
   compareCases,
   isSame,
@@ -10,11 +10,11 @@ import {
   requestOutcomeOf,
   type Side,
   withOutcomes,
-} from '../../../src/operate/policy/compare.ts';
-import { rehearse } from '../../../src/operate/policy/rehearse.ts';
-import { createPluginLoader } from '../../../src/plugin-host/load.ts';
-import { compileCandidate, isRejected, type PolicyTools } from '../../../src/runtime/candidate.ts';
-import { parseFiles } from '../../../src/runtime/parse-files.ts';
+} from '../../../src/admin/use-cases/policy/compare.ts';
+import { rehearse } from '../../../src/admin/use-cases/policy/rehearse.ts';
+import { createPluginLoader } from '../../../src/host/plugins/load.ts';
+import { compileCandidate, isRejected, type PolicyTools } from '../../../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../../../src/policy/runtime/parse-files.ts';
 import { testPolicy } from '../../support/policies.ts';
 
 const tools: PolicyTools = {

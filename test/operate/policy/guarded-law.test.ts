@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type GuardedChange, guardedChanges } from '../../../src/operate/policy/guarded.ts';
-import type { Outline } from '../../../src/runtime/diff.ts';
-import { parseFiles } from '../../../src/runtime/parse-files.ts';
+import { type GuardedChange, guardedChanges } from '../../../src/admin/use-cases/policy/guarded.ts';
+import type { Outline } from '../../../src/policy/runtime/diff.ts';
+import { parseFiles } from '../../../src/policy/runtime/parse-files.ts';
 import {
   BASE,
   type Data,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { AT_ONCE_WITH_EDIT_MAX, Turns } from '../../../src/operate/policy/turns.ts';
+import { AT_ONCE_WITH_EDIT_MAX, Turns } from '../../../src/admin/use-cases/policy/turns.ts';
 
 test('four works on policies run at once, and an edit beside them; a fifth check and a second work of one caller do not', async () => {
   const turns = new Turns(() => 0);

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type TextChange, unifiedDiff } from '../../../src/operate/policy/unified-diff.ts';
+import { type TextChange, unifiedDiff } from '../../../src/admin/use-cases/policy/unified-diff.ts';
 import { atOnce } from '../../../src/policy/steps.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 

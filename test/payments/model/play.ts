@@ -4,11 +4,11 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { holderCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
+import type { FundedHold, FundingRequest } from '../../../src/gateway/money/funding.ts';
+import { HoldRefused } from '../../../src/gateway/money/funding.ts';
+import { KeyFunding } from '../../../src/gateway/money/key-funding.ts';
 import type { HoldRequest } from '../../../src/ledger/hold-request.ts';
-import type { FundedHold, FundingRequest } from '../../../src/money/funding.ts';
-import { HoldRefused } from '../../../src/money/funding.ts';
-import { KeyFunding } from '../../../src/money/key-funding.ts';
-import { PaymentFunding } from '../../../src/money/x402/payment-funding.ts';
+import { PaymentFunding } from '../../../src/payments/funding/payment-funding.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { logForeignFields } from '../../../src/request/observe/foreign-fields.ts';
+import { logForeignFields } from '../../../src/gateway/request/observe/foreign-fields.ts';
 import { contextWith, resultOf } from '../../support/request-context.ts';
 
 test('a field is logged once for each key, for its own route, and for a thousand pairs at most', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { Caller } from '../../../src/core/caller.ts';
 import { REJECTIONS } from '../../../src/core/decision.ts';
-import { createChatMetrics } from '../../../src/request/observe/chat-metrics.ts';
-import type { RequestContext } from '../../../src/request/request-context.ts';
-import { metricsPage } from '../../../src/telemetry/page.ts';
+import { createChatMetrics } from '../../../src/gateway/request/observe/chat-metrics.ts';
+import type { RequestContext } from '../../../src/gateway/request/request-context.ts';
+import { metricsPage } from '../../../src/host/telemetry/page.ts';
 import { facts, model, snapshot } from '../../routing/build.ts';
 import { readPage, total } from '../../support/prometheus.ts';
 import { attemptRecord, callerNamed, contextWith, resultOf } from '../../support/request-context.ts';

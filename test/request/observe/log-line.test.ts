@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
-import { logRequests, requestLine } from '../../../src/request/observe/log-line.ts';
-import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/request/request-context.ts';
-import type { Log, LogFields } from '../../../src/telemetry/log.ts';
+import { logRequests, requestLine } from '../../../src/gateway/request/observe/log-line.ts';
+import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request/request-context.ts';
+import type { Log, LogFields } from '../../../src/host/telemetry/log.ts';
 import { attemptRecord, type ContextFacts, contextWith, resultOf as settled } from '../../support/request-context.ts';
 
 const CHAT = '/v1/chat/completions';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { Observer, type RequestReporter } from '../../../src/request/observe/observer.ts';
-import type { Trace } from '../../../src/telemetry/trace.ts';
+import { Observer, type RequestReporter } from '../../../src/gateway/request/observe/observer.ts';
+import type { Trace } from '../../../src/host/telemetry/trace.ts';
 import { type ContextFacts, callerNamed } from '../../support/request-context.ts';
 
 const MINUTE_MS = 60_000;

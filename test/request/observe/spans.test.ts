@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
-import type { ChatRequest } from '../../../src/api/chat-request.ts';
+import type { ChatRequest } from '../../../src/core/api/chat-request.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import type { Provider } from '../../../src/core/snapshot.ts';
-import { type CallFacts, callSpan } from '../../../src/exchange/call-span.ts';
-import { requestSpan } from '../../../src/request/observe/spans.ts';
-import type { RequestContext } from '../../../src/request/request-context.ts';
-import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
+import { type CallFacts, callSpan } from '../../../src/gateway/exchange/call-span.ts';
+import { requestSpan } from '../../../src/gateway/request/observe/spans.ts';
+import type { RequestContext } from '../../../src/gateway/request/request-context.ts';
+import type { SpanAttributes } from '../../../src/host/telemetry/trace.ts';
 import { providerNamed } from '../../routing/build.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { attemptRecord, type ContextFacts, contextWith, resultOf as settled } from '../../support/request-context.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { ChatMessage } from '../../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import type { Difficulty } from '../../../src/core/facts.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';

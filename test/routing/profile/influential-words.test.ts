@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage } from '../../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { type InfluentialWord, influentialWords as search } from '../../../src/routing/profile/influential-words.ts';
 import { influentialWords } from '../../support/chat-body.ts';
 import { chatRequest } from '../../support/model-request.ts';

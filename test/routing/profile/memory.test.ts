@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
+import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
 import { difficultyOf } from '../../../src/routing/profile/difficulty.ts';
 import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
+import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
 import { tries } from '../../deep/effort.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage } from '../../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { capabilityNames } from '../../../src/core/capability.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { ChatMessage } from '../../../src/api/chat-request.ts';
+import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { profile } from '../../support/chat-body.ts';
 import { assistant, promptsOf, user } from './prompts.ts';
 

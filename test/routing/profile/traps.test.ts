@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
+import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
 import extensions from '../../../src/routing/profile/lexicon/programming-extensions.json' with { type: 'json' };
 import homographs from '../../../src/routing/profile/lexicon/programming-homographs.json' with { type: 'json' };

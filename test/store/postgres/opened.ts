@@ -1,3 +1,4 @@
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { NEWS_SUBJECTS } from '../../../src/store/news.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
@@ -7,7 +8,6 @@ import { COUNTING_BEGINS } from '../../../src/store/postgres/schema/versions.ts'
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/store.ts';
 import type { SqlTables } from '../../../src/store/sql/statement.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either } from '../hostile/through.ts';
 import { OF_ONE, type TestedStore } from '../implementations.ts';

@@ -1,10 +1,10 @@
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { type BooksDatabase, openPostgresBooks } from '../../../src/store/postgres/books/books.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
 import { openPostgres } from '../../../src/store/postgres/store.ts';
 import { StoreError } from '../../../src/store/store.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either, through } from '../hostile/through.ts';
 import type { BooksUnderTest } from '../suites/books.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
-import type { EntryLine } from '../../../src/accounting/entry.ts';
-import type { FundRef } from '../../../src/accounting/fund.ts';
-import { quarterOf } from '../../../src/accounting/window.ts';
+import type { EntryLine } from '../../../src/core/accounting/entry.ts';
+import type { FundRef } from '../../../src/core/accounting/fund.ts';
+import { quarterOf } from '../../../src/core/accounting/window.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import type { FundRef } from '../../../src/accounting/fund.ts';
+import type { FundRef } from '../../../src/core/accounting/fund.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { waitFor } from '../../support/answers.ts';
 import type { Cases } from '../support.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { checkTrail } from '../../../src/operate/trail-check.ts';
+import { checkTrail } from '../../../src/admin/use-cases/trail-check.ts';
 import type { Actor, TrailQuery } from '../../../src/store/trail.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 import { keyEvent, keyInfo, subjectEvent } from './access.ts';

@@ -4,8 +4,8 @@ import { PassedEventReader, readReply } from '../../../plugins/providers/anthrop
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
-import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts';
-import { MessageWriter } from '../../../src/surface/anthropic-messages/message.ts';
+import { MessageEvents } from '../../../src/dialects/anthropic-messages/events.ts';
+import { MessageWriter } from '../../../src/dialects/anthropic-messages/message.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { eventsIn, foldedMessage } from '../../support/message-events.ts';
 import { eventsOf, IDENTITY, jsonOf } from './support.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { ContentPart, Turn } from '../../../src/core/conversation.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
 import { wrapState } from '../../../src/core/wrapped-state.ts';
-import { anthropicMessages } from '../../../src/surface/anthropic-messages/surface.ts';
+import { anthropicMessages } from '../../../src/dialects/anthropic-messages/surface.ts';
 
 const text = (words: string) => ({ type: 'text', text: words });
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };

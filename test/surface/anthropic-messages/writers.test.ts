@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { platform } from '../../../src/api/platform.ts';
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
+import { platform } from '../../../src/core/api/platform.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { SchemaCheck } from '../../../src/core/schema-check.ts';
-import { conversationOf } from '../../../src/surface/anthropic-messages/conversation.ts';
-import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts';
-import { MessagesAnswer, MessagesEvent } from '../../../src/surface/anthropic-messages/message-schema.ts';
+import { conversationOf } from '../../../src/dialects/anthropic-messages/conversation.ts';
+import { MessageEvents } from '../../../src/dialects/anthropic-messages/events.ts';
+import { MessagesAnswer, MessagesEvent } from '../../../src/dialects/anthropic-messages/message-schema.ts';
 import { eventsIn, foldedMessage } from '../../support/message-events.ts';
 import { answers, eventsOf, IDENTITY, jsonOf, WITH_USAGE } from './support.ts';
 

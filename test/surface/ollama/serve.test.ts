@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openaiChat } from '../../../src/surface/openai-chat/surface.ts';
+import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';

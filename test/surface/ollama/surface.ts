@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import type { Surface } from '../../../src/surface/surface.ts';
+import type { Surface } from '../../../src/dialects/surface.ts';
 import { LINES, OllamaWriter } from './answer.ts';
 import { checkOllama, OllamaRequest, readOllama } from './request.ts';
 

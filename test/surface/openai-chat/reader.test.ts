@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { ChatRequest } from '../../../src/api/chat-request.ts';
-import { readChatRequest, readRouteRequest } from '../../../src/surface/openai-chat/reader.ts';
+import type { ChatRequest } from '../../../src/core/api/chat-request.ts';
+import { readChatRequest, readRouteRequest } from '../../../src/dialects/openai-chat/reader.ts';
 
 const BODY: ChatRequest & Record<string, unknown> = {
   model: 'auto',

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { ResponsesDialogue } from '../../../src/surface/openai-responses/dialogue.ts';
+import { ResponsesDialogue } from '../../../src/dialects/openai-responses/dialogue.ts';
 
 const frame = (members: object) => JSON.stringify({ type: 'response.create', model: 'best', ...members });
 

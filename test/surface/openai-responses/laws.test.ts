@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isObject, type Json, listOf, textOf } from '../../../plugins/providers/json.ts';
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
-import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
+import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
 import { tries } from '../../deep/effort.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { checkEvents, checkResponse, checkStream } from '../../support/open-responses/schemas.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Json } from '../../../plugins/providers/json.ts';
-import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
+import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { eventsOf } from '../../support/dialects/openai-responses.ts';
 import { checkStream } from '../../support/open-responses/schemas.ts';

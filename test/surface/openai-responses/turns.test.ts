@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { placesOf } from '../../../src/core/conversation.ts';
-import { hashOfTurn } from '../../../src/prompt/message-hash.ts';
-import { bearsState, withReadableState } from '../../../src/prompt/reasoning-state.ts';
+import { openaiResponses } from '../../../src/dialects/openai-responses/surface.ts';
+import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
+import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
-import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
 
 /** One answer is several items here, and one turn to all else. */
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };

@@ -2,10 +2,10 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
-import { runPlugin } from '../../../src/cli/plugin/plugin.ts';
-import { samplesBeside } from '../../../src/cli/plugin/samples.ts';
-import { tried } from '../../../src/cli/plugin/trial.ts';
 import { UsageError } from '../../../src/core/usage-error.ts';
+import { runPlugin } from '../../../src/tools/plugin/plugin.ts';
+import { samplesBeside } from '../../../src/tools/plugin/samples.ts';
+import { tried } from '../../../src/tools/plugin/trial.ts';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import { runCommand, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
 

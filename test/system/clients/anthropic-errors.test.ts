@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { ERROR_CODES, ERRORS } from '../../../src/core/errors.ts';
-import { errorType } from '../../../src/surface/anthropic-messages/error.ts';
+import { errorType } from '../../../src/dialects/anthropic-messages/error.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { orDeeply } from '../../deep/deeply.ts';
 import { isDeep } from '../../deep/effort.ts';
-import { PURE } from '../../support/pure-rooms.ts';
+import { NOT_PURE, PURE } from '../../support/pure-rooms.ts';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 import { deno } from '../support/deno.ts';
@@ -25,7 +25,8 @@ function modules(): readonly string[] {
   return PURE.flatMap((room) =>
     readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-      .map((path) => join(room, path)),
+      .map((path) => join(room, path))
+      .filter((path) => !path.startsWith(NOT_PURE)),
   );
 }
 
@@ -58,8 +59,8 @@ describe('in Deno, with no permission,', () => {
     expect((await runHere(['plugin', 'new', kind, `my-${kind}`, '--dir', folder])).code).toBe(0);
     const home = join(folder, `my-${kind}`);
     const trial = `import * as made from './index.ts';
-import { examine } from ${urlOf('src/conformance/suite.ts')};
-import { host } from ${urlOf('src/cli/plugin/gateway-parts.ts')};
+import { examine } from ${urlOf('src/tools/conformance/suite.ts')};
+import { host } from ${urlOf('src/tools/plugin/gateway-parts.ts')};
 const [plugin] = Object.values(made).filter((one) => typeof one === 'object' && 'kind' in one);
 const reports = [...examine(plugin, { host, samples: [] }, { seed: 1, runs: 30 })];
 console.log(JSON.stringify([plugin.name, reports.length > 5, reports.filter(({ outcome }) => outcome === 'broken')]));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCommand } from '../../../src/cli/options.ts';
+import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
 /** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/incidents.md), ms. */

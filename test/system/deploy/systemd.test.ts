@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCommand } from '../../../src/cli/options.ts';
+import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { textOf } from './manifests.ts';
 
 /** Settings of a unit by section; one that is given again adds to the list. */

@@ -10,7 +10,7 @@ import { useUpstream } from '../../support/use.ts';
 
 /** Code that fails where no caller of it can catch that: a promise that nobody awaits, or a timer. */
 const PATIENCE = 30_000;
-const TEMPLATES = join(import.meta.dir, '../../../src/cli/plugin/templates');
+const TEMPLATES = join(import.meta.dir, '../../../src/tools/plugin/templates');
 
 const upstream = useUpstream();
 const cleanUps: (() => unknown)[] = [];

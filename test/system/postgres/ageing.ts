@@ -1,10 +1,10 @@
 import { idAt } from '../../../src/core/id.ts';
 import type { Timers } from '../../../src/core/timers.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { SWEEP_EVERY_MS } from '../../../src/server/sweep.ts';
 import type { Instance } from '../../../src/store/instance.ts';
 import { RENEW_MS } from '../../../src/store/lease.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { waitFor } from '../../support/answers.ts';
 import type { PostgresServers } from '../../support/postgres-servers.ts';
 import type { Signalbox, StartOptions } from '../../support/signalbox.ts';

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Timers } from '../../../src/core/timers.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { SLOW_START_MS } from '../../../src/server/serve.ts';
 import { RENEW_MS } from '../../../src/store/lease.ts';
 import { isConflict } from '../../../src/store/postgres/fault.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { WORTHLESS_CERTIFICATE } from '../../fault/worthless-certificate.ts';
 import { waitFor } from '../../support/answers.ts';
 import { type Cable, layCable } from '../../support/cable.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Timers } from '../../../src/core/timers.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { RENEW_MS } from '../../../src/store/lease.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, booked, COST, makeKey, startStage } from './stage.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { quietFor, waitFor } from '../../support/answers.ts';
 import { startServers } from '../../support/postgres-servers.ts';
 import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';

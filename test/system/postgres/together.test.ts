@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { PLACE_WAIT_MS } from '../../../src/store/lease-keeper.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { waitFor } from '../../support/answers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, makeKey, models, type Stage, startStage } from './stage.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FileEdit, writeEdit } from '../../../src/runtime/write-edit.ts';
+import { type FileEdit, writeEdit } from '../../../src/policy/runtime/write-edit.ts';
 
 /** Writes an edit and is killed behind one of its steps. `naive` writes file by file, as a mutant. */
 interface Order {

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
-import { readBundle } from '../../../src/runtime/source.ts';
-import { finishEdit, writeEdit } from '../../../src/runtime/write-edit.ts';
+import { readBundle } from '../../../src/policy/runtime/source.ts';
+import { finishEdit, writeEdit } from '../../../src/policy/runtime/write-edit.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 
 /** An edit of several files is done or not, whenever its writer is killed. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { TraceState } from '@opentelemetry/core';
 import fc from 'fast-check';
-import { contextHeaders, parseContext } from '../../../src/telemetry/tracing/context.ts';
+import { contextHeaders, parseContext } from '../../../src/host/telemetry/tracing/context.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { TraceIds } from '../../../src/telemetry/tracing/ids.ts';
+import { TraceIds } from '../../../src/host/telemetry/tracing/ids.ts';
 
 describe('IDs', () => {
   test('are hexadecimal, of the right length and unique', () => {

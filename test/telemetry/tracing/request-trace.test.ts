@@ -3,9 +3,9 @@ import type { HrTime } from '@opentelemetry/api';
 import { emptyResource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
-import type { CallTrace, Trace } from '../../../src/telemetry/trace.ts';
-import { TraceIds } from '../../../src/telemetry/tracing/ids.ts';
-import { RequestTrace } from '../../../src/telemetry/tracing/request-trace.ts';
+import type { CallTrace, Trace } from '../../../src/host/telemetry/trace.ts';
+import { TraceIds } from '../../../src/host/telemetry/tracing/ids.ts';
+import { RequestTrace } from '../../../src/host/telemetry/tracing/request-trace.ts';
 
 const STEPS = ['admit', 'pin', 'profile', 'shortlist', 'decide', 'reserve', 'dispatch', 'settle'] as const;
 const told = (name: string) => ({ name, attributes: {}, error: null });

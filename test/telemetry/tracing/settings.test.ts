@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { UsageError } from '../../../src/core/usage-error.ts';
-import { tracingSettings } from '../../../src/telemetry/tracing/settings.ts';
+import { tracingSettings } from '../../../src/host/telemetry/tracing/settings.ts';
 
 const ENDPOINT = 'http://127.0.0.1:4318';
 const read = (env: Readonly<Record<string, string>>) => tracingSettings((name) => env[name]);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Log, LogFields } from '../../../src/telemetry/log.ts';
-import type { SpanResult } from '../../../src/telemetry/trace.ts';
-import type { Tracer } from '../../../src/telemetry/tracing/start.ts';
-import { openTracer } from '../../../src/telemetry/tracing/tracer.ts';
+import type { Log, LogFields } from '../../../src/host/telemetry/log.ts';
+import type { SpanResult } from '../../../src/host/telemetry/trace.ts';
+import type { Tracer } from '../../../src/host/telemetry/tracing/start.ts';
+import { openTracer } from '../../../src/host/telemetry/tracing/tracer.ts';
 import { waitFor } from '../../support/answers.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../../support/otlp.ts';
 

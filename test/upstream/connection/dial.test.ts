@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { scrub } from '../../../src/telemetry/secrets.ts';
-import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
-import { Resolver } from '../../../src/upstream/connection/resolver.ts';
-import { urlBelow } from '../../../src/upstream/http1/connection-pool.ts';
+import { scrub } from '../../../src/host/telemetry/secrets.ts';
+import { UpstreamNetwork } from '../../../src/providers/connection/network.ts';
+import { Resolver } from '../../../src/providers/connection/resolver.ts';
+import { urlBelow } from '../../../src/providers/http1/connection-pool.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { freePort } from '../../support/ports.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';

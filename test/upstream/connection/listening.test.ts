@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { listensHere } from '../../../src/upstream/connection/listening.ts';
+import { listensHere } from '../../../src/providers/connection/listening.ts';
 
 test('a server on this machine is found by each name, one that is not there is missed, and none elsewhere is tried', async () => {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
-import { Resolver } from '../../../src/upstream/connection/resolver.ts';
+import { UpstreamNetwork } from '../../../src/providers/connection/network.ts';
+import { Resolver } from '../../../src/providers/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { inTime } from '../../support/in-time.ts';
 import { type CallOptions, failureIn, openTo, partsOf, providerCall, textIn } from '../../support/provider-call.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { proxyFor } from '../../../src/upstream/connection/network.ts';
+import { proxyFor } from '../../../src/providers/connection/network.ts';
 
 const P = 'http://proxy.example:3128';
 const Q = 'http://other.example:3128';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Resolver } from '../../../src/upstream/connection/resolver.ts';
+import { Resolver } from '../../../src/providers/connection/resolver.ts';
 
 /** A resolver with manual answers, and a clock that starts with the test. */
 function scripted() {

@@ -1,5 +1,5 @@
-import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
-import { Resolver } from '../../../src/upstream/connection/resolver.ts';
+import { UpstreamNetwork } from '../../../src/providers/connection/network.ts';
+import { Resolver } from '../../../src/providers/connection/resolver.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
 
 /** Calls each base URL of its arguments, resolving every name to this machine, and prints the results. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AttemptReporter } from '../../../src/upstream/health/types.ts';
+import type { AttemptReporter } from '../../../src/providers/health/types.ts';
 import { tries } from '../../deep/effort.ts';
 import { model, price, snapshot } from '../../routing/build.ts';
 import { type Bug, type NaiveAttempt, NaiveBreaker } from './naive-breaker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { EndpointHealth } from '../../../src/upstream/health/types.ts';
+import type { EndpointHealth } from '../../../src/providers/health/types.ts';
 import { begun, FIRST, FORCED, fail, fakeHealth, limited, succeed, UNIX } from './support.ts';
 
 function endpointOf(upstream = 'u') {

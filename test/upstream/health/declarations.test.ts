@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { StoppedBilling } from '../../../src/core/abort-billing.ts';
+import { Declarations } from '../../../src/providers/health/declarations.ts';
 import type { BrokenDeclaration } from '../../../src/store/endpoints.ts';
-import { Declarations } from '../../../src/upstream/health/declarations.ts';
 
 const NAME = { provider: 'p', upstream: 'u', model: 'm' };
 const stops = (marginTokens: number): StoppedBilling => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { HEALTH } from '../../../src/core/readings.ts';
-import { metricsPage } from '../../../src/telemetry/page.ts';
-import { endpointFamilies } from '../../../src/upstream/health/metrics.ts';
+import { metricsPage } from '../../../src/host/telemetry/page.ts';
+import { endpointFamilies } from '../../../src/providers/health/metrics.ts';
 import { model, snapshot } from '../../routing/build.ts';
 import { readPage, seriesName, total } from '../../support/prometheus.ts';
 import { AUTH, begun, FIRST, FORCED, fail, fakeHealth, limited, RETRY, SERVER } from './support.ts';

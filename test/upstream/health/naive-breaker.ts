@@ -1,4 +1,4 @@
-import { PROBE_MS } from '../../../src/upstream/health/lockout.ts';
+import { PROBE_MS } from '../../../src/providers/health/lockout.ts';
 
 /** Mistakes of a breaker. */
 export type Bug =

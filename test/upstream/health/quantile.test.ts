@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BUCKET, DecayedQuantiles, HALF_LIFE_MS } from '../../../src/upstream/health/quantile.ts';
+import { BUCKET, DecayedQuantiles, HALF_LIFE_MS } from '../../../src/providers/health/quantile.ts';
 import { tries } from '../../deep/effort.ts';
 
 const { numRuns, seed } = tries('quantiles of a window are within their error', 300, 20_000);

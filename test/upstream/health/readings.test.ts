@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { HEALTH, priorReadings } from '../../../src/core/readings.ts';
-import { PRIOR_ANSWERS } from '../../../src/upstream/health/endpoint-speed.ts';
-import { BUCKET, HALF_LIFE_MS } from '../../../src/upstream/health/quantile.ts';
+import { PRIOR_ANSWERS } from '../../../src/providers/health/endpoint-speed.ts';
+import { BUCKET, HALF_LIFE_MS } from '../../../src/providers/health/quantile.ts';
 import { model, price, snapshot } from '../../routing/build.ts';
 import { AUTH, begun, FIRST, fail, fakeHealth, limited, RETRY, SERVER, UNIX } from './support.ts';
 

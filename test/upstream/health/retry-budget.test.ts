@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { RetryBudget } from '../../../src/upstream/health/retry-budget.ts';
+import { RetryBudget } from '../../../src/providers/health/retry-budget.ts';
 import { tries } from '../../deep/effort.ts';
 import { begun, FIRST, fakeHealth, RETRY, SERVER } from './support.ts';
 

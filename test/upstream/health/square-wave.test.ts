@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { HEALTH } from '../../../src/core/readings.ts';
-import { JITTER } from '../../../src/upstream/health/breaker.ts';
-import type { EndpointHealth } from '../../../src/upstream/health/types.ts';
+import { JITTER } from '../../../src/providers/health/breaker.ts';
+import type { EndpointHealth } from '../../../src/providers/health/types.ts';
 import { randomFrom, tries } from '../../deep/effort.ts';
 import { model, snapshot } from '../../routing/build.ts';
 import { fakeHealth, SERVER } from './support.ts';

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../../src/contract/parts.ts';
-import { Health } from '../../../src/upstream/health/health.ts';
-import type { AttemptReporter, EndpointHealth, HealthChange } from '../../../src/upstream/health/types.ts';
+import { Health } from '../../../src/providers/health/health.ts';
+import type { AttemptReporter, EndpointHealth, HealthChange } from '../../../src/providers/health/types.ts';
 
 export const SERVER: ProviderFailure = { kind: 'server', message: 'HTTP 500', status: 500 };
 export const AUTH: ProviderFailure = { kind: 'auth', message: 'bad key', status: 401 };

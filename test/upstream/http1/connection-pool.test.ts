@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { arrived } from '../../../src/upstream/arrival.ts';
-import { ConnectionPool } from '../../../src/upstream/http1/connection-pool.ts';
-import type { PendingReply, UpstreamReply } from '../../../src/upstream/reply.ts';
+import { arrived } from '../../../src/providers/arrival.ts';
+import { ConnectionPool } from '../../../src/providers/http1/connection-pool.ts';
+import type { PendingReply, UpstreamReply } from '../../../src/providers/reply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { startFlood } from '../../support/flood.ts';
 import { startCrowded } from '../connection/stuck.ts';

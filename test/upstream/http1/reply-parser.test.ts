@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BadReply, ReplyParser } from '../../../src/upstream/http1/reply-parser.ts';
+import { BadReply, ReplyParser } from '../../../src/providers/http1/reply-parser.ts';
 import { tries } from '../../deep/effort.ts';
 import { split } from '../../property/stream-text.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';

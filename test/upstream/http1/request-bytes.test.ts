@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sendBytes, sendRequest } from '../../../src/upstream/http1/request-bytes.ts';
+import { sendBytes, sendRequest } from '../../../src/providers/http1/request-bytes.ts';
 import { tries } from '../../deep/effort.ts';
 
 const SHARED = 262_144;

@@ -1,4 +1,4 @@
-import type { Reach } from '../../../operate/roles.ts';
+import type { Reach } from '../../../admin/use-cases/roles.ts';
 import { BASE, queryText } from '../../api/base.ts';
 import { ButtonLink } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';

@@ -1,4 +1,4 @@
-import type { Reach } from '../../../operate/roles.ts';
+import type { Reach } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Lines } from '../../charts/lines.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Action, Reach } from '../../../operate/roles.ts';
+import type { Action, Reach } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Reach } from '../../../operate/roles.ts';
+import type { Reach } from '../../../admin/use-cases/roles.ts';
 import type { TrafficDimension } from '../../../store/traffic.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Reach } from '../../../operate/roles.ts';
+import type { Reach } from '../../../admin/use-cases/roles.ts';
 import { Explained } from '../../design/explained.tsx';
 import { Field } from '../../design/field.tsx';
 import { figure, percent, usd } from '../../design/format.ts';

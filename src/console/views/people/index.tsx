@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { Action } from '../../../operate/roles.ts';
+import type { Action } from '../../../admin/use-cases/roles.ts';
 import { NoPermission } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
 import { go, hrefOf, partsBelow } from '../../shell/router.ts';

@@ -1,6 +1,6 @@
-import { checkDeposit, type Dimensions } from '../../../accounting/entry.ts';
-import type { FundRef, FundStanding, FundTitle } from '../../../accounting/fund.ts';
-import type { Window } from '../../../accounting/window.ts';
+import { checkDeposit, type Dimensions } from '../../../core/accounting/entry.ts';
+import type { FundRef, FundStanding, FundTitle } from '../../../core/accounting/fund.ts';
+import type { Window } from '../../../core/accounting/window.ts';
 import type { LedgerState } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';

@@ -1,4 +1,4 @@
-import { quarterOf, type Window } from '../../../accounting/window.ts';
+import { quarterOf, type Window } from '../../../core/accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../books.ts';

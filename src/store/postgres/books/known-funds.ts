@@ -1,4 +1,4 @@
-import { budgetKey, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
+import { budgetKey, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../core/accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 

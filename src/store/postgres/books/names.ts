@@ -1,5 +1,5 @@
-import type { Dimensions, Tariff } from '../../../accounting/entry.ts';
-import type { FundRef } from '../../../accounting/fund.ts';
+import type { Dimensions, Tariff } from '../../../core/accounting/entry.ts';
+import type { FundRef } from '../../../core/accounting/fund.ts';
 import type { Budget } from '../../../core/budget.ts';
 import { accountOf } from '../../account-row.ts';
 import type { FundAnswer } from './known-funds.ts';

@@ -1,4 +1,4 @@
-import { type HeldSum, post, settle } from '../../../accounting/held-sum.ts';
+import { type HeldSum, post, settle } from '../../../core/accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 

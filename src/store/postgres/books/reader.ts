@@ -1,4 +1,4 @@
-import type { Window } from '../../../accounting/window.ts';
+import type { Window } from '../../../core/accounting/window.ts';
 import type { LedgerState, StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { Timers } from '../../../core/timers.ts';

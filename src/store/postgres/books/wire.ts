@@ -1,6 +1,6 @@
-import type { EntryLine } from '../../../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
-import { isCost } from '../../../accounting/held-sum.ts';
+import type { EntryLine } from '../../../core/accounting/entry.ts';
+import type { FundRef, FundStanding } from '../../../core/accounting/fund.ts';
+import { isCost } from '../../../core/accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible } from '../../../core/usage.ts';
 import type { EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';

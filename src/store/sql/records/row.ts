@@ -1,6 +1,6 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
 import { isEmpty } from '../../../core/object.ts';
-import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
+import { hasSecret, scrub } from '../../../host/telemetry/secrets.ts';
 import { UnreadableRecord } from '../../records.ts';
 import type { SqlValue } from '../statement.ts';
 import { decodeBody, encodeBody, type RecordHead } from './body.ts';

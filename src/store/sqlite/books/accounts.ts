@@ -1,4 +1,4 @@
-import type { Dimensions } from '../../../accounting/entry.ts';
+import type { Dimensions } from '../../../core/accounting/entry.ts';
 import { type AccountRow, accountOf } from '../../account-row.ts';
 import type { Spender } from './sums.ts';
 import type { NumberedAccount } from './tables.ts';

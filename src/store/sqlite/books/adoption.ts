@@ -1,4 +1,4 @@
-import type { FundRef } from '../../../accounting/fund.ts';
+import type { FundRef } from '../../../core/accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import { dimensionsOf } from '../../account-row.ts';

@@ -1,6 +1,6 @@
-import type { EntryLine } from '../../../accounting/entry.ts';
-import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../accounting/fund.ts';
-import { expire, type HeldSum, leftOf, post, raise, type Step, settle } from '../../../accounting/held-sum.ts';
+import type { EntryLine } from '../../../core/accounting/entry.ts';
+import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../core/accounting/fund.ts';
+import { expire, type HeldSum, leftOf, post, raise, type Step, settle } from '../../../core/accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type {
   AttachOp,

@@ -1,6 +1,6 @@
-import type { Dimensions } from '../../../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
-import type { Window } from '../../../accounting/window.ts';
+import type { Dimensions } from '../../../core/accounting/entry.ts';
+import type { FundRef, FundStanding } from '../../../core/accounting/fund.ts';
+import type { Window } from '../../../core/accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type {

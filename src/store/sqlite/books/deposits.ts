@@ -1,4 +1,4 @@
-import { checkDeposit, type Deposit } from '../../../accounting/entry.ts';
+import { checkDeposit, type Deposit } from '../../../core/accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { checkedHolder } from '../../../core/holder-address.ts';
 import type { Write } from '../../store.ts';

@@ -1,4 +1,4 @@
-import { Fund, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
+import { Fund, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../core/accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
 import type { CountOp, EnforcedBudget, JoinOp } from '../../books.ts';

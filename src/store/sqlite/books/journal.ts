@@ -1,4 +1,4 @@
-import type { EntryLine, Tariff } from '../../../accounting/entry.ts';
+import type { EntryLine, Tariff } from '../../../core/accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import { type SqlValue, type SqlWrite, type Statement, sql, write } from '../../sql/statement.ts';

@@ -1,4 +1,4 @@
-import { type HeldSum, leftOf, post, type Step } from '../../../accounting/held-sum.ts';
+import { type HeldSum, leftOf, post, type Step } from '../../../core/accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { OpResult } from '../../books.ts';
 import type { BookedFund } from './fund-states.ts';

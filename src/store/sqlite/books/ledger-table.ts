@@ -1,4 +1,4 @@
-import { quarterOf, type Window } from '../../../accounting/window.ts';
+import { quarterOf, type Window } from '../../../core/accounting/window.ts';
 import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';

@@ -1,5 +1,5 @@
-import type { Dimensions } from '../../../accounting/entry.ts';
-import { openHeldSum } from '../../../accounting/held-sum.ts';
+import type { Dimensions } from '../../../core/accounting/entry.ts';
+import { openHeldSum } from '../../../core/accounting/held-sum.ts';
 import { timeOfId } from '../../../core/id.ts';
 import { dimensionsOf } from '../../account-row.ts';
 import type { OpResult } from '../../books.ts';

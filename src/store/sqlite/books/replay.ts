@@ -1,4 +1,4 @@
-import type { Tariff } from '../../../accounting/entry.ts';
+import type { Tariff } from '../../../core/accounting/entry.ts';
 import { idText } from '../../../core/id.ts';
 import type { UnbookedSettlements } from '../../driver.ts';
 import type { SpooledUnit } from '../../spool/spool.ts';

@@ -1,5 +1,5 @@
-import { hold } from '../../../accounting/fund.ts';
-import { type HeldSum, leftOf, openHeldSum } from '../../../accounting/held-sum.ts';
+import { hold } from '../../../core/accounting/fund.ts';
+import { type HeldSum, leftOf, openHeldSum } from '../../../core/accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
 import type {

@@ -1,4 +1,4 @@
-import type { Tariff } from '../../../accounting/entry.ts';
+import type { Tariff } from '../../../core/accounting/entry.ts';
 import type { EntryKind } from '../../journal-reader.ts';
 import { type SpooledRow, type SpooledUnit, spooledRows } from '../../spool/spool.ts';
 import type { SqlParam, SqlWrite } from '../../sql/statement.ts';

@@ -1,5 +1,5 @@
-import type { Dimensions } from '../../../accounting/entry.ts';
-import { quarterOf } from '../../../accounting/window.ts';
+import type { Dimensions } from '../../../core/accounting/entry.ts';
+import { quarterOf } from '../../../core/accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { SpendRow } from '../../journal-reader.ts';

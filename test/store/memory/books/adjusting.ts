@@ -1,4 +1,4 @@
-import type { Fund } from '../../../../src/accounting/fund.ts';
+import type { Fund } from '../../../../src/core/accounting/fund.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import type { CorrectOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
 import { granted, type MemoryReservation, type PendingStep } from './booked.ts';

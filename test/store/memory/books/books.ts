@@ -1,6 +1,6 @@
-import type { EntryLine } from '../../../../src/accounting/entry.ts';
-import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/accounting/fund.ts';
-import * as rules from '../../../../src/accounting/held-sum.ts';
+import type { EntryLine } from '../../../../src/core/accounting/entry.ts';
+import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/core/accounting/fund.ts';
+import * as rules from '../../../../src/core/accounting/held-sum.ts';
 import type { LedgerState } from '../../../../src/core/budget.ts';
 import type {
   AcceptedTerms,

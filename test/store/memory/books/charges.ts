@@ -1,4 +1,4 @@
-import { quarterOf, type Window } from '../../../../src/accounting/window.ts';
+import { quarterOf, type Window } from '../../../../src/core/accounting/window.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { Cursor } from '../../../../src/store/cursor.ts';

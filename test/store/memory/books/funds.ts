@@ -1,4 +1,4 @@
-import { Fund, type FundRef, type FundTitle, limitFor } from '../../../../src/accounting/fund.ts';
+import { Fund, type FundRef, type FundTitle, limitFor } from '../../../../src/core/accounting/fund.ts';
 import type { CountOp, EnforcedBudget, EnforceOp, JoinOp } from '../../../../src/store/books.ts';
 import type { Cursor } from '../../../../src/store/cursor.ts';
 

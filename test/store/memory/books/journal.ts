@@ -1,6 +1,6 @@
-import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../../../src/accounting/entry.ts';
-import type { Fund } from '../../../../src/accounting/fund.ts';
-import type { Step } from '../../../../src/accounting/held-sum.ts';
+import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../../../src/core/accounting/entry.ts';
+import type { Fund } from '../../../../src/core/accounting/fund.ts';
+import type { Step } from '../../../../src/core/accounting/held-sum.ts';
 import { idAt } from '../../../../src/core/id.ts';
 import { plainUsage } from '../../../../src/core/usage.ts';
 import type { ExpireOp, PostOp, SettleOp } from '../../../../src/store/books.ts';

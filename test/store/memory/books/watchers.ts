@@ -1,5 +1,5 @@
-import type { Dimensions } from '../../../../src/accounting/entry.ts';
-import type { FundRef, FundStanding } from '../../../../src/accounting/fund.ts';
+import type { Dimensions } from '../../../../src/core/accounting/entry.ts';
+import type { FundRef, FundStanding } from '../../../../src/core/accounting/fund.ts';
 import type { BooksWatcher } from '../../../../src/store/books.ts';
 
 /** The watchers of the instances that share books. */

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import type { FundRef } from '../../../../src/accounting/fund.ts';
+import type { FundRef } from '../../../../src/core/accounting/fund.ts';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import type { LedgerBooks } from '../../../../src/store/books.ts';
 import { type InstanceName, isSameInstance as isSame } from '../../../../src/store/instance.ts';
 import type { LeaseTable } from '../../../../src/store/lease-keeper.ts';
@@ -14,7 +15,6 @@ import { postgresRepositories } from '../../../../src/store/postgres/repositorie
 import { PostgresStore } from '../../../../src/store/postgres/store.ts';
 import type { Repositories } from '../../../../src/store/repositories.ts';
 import type { SqlWrite } from '../../../../src/store/sql/statement.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { emptiedBy } from '../../../store/postgres/opened.ts';
 import { contentOf } from '../../../store/repository-law.ts';
 import { laidDatabase } from '../../../support/shared-postgres.ts';

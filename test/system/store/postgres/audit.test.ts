@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { FundRef } from '../../../../src/accounting/fund.ts';
+import type { FundRef } from '../../../../src/core/accounting/fund.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import { addressOf } from '../../../../src/store/postgres/address.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { FundRef } from '../../../../src/accounting/fund.ts';
+import type { FundRef } from '../../../../src/core/accounting/fund.ts';
 import type { LedgerBooks, OpResult } from '../../../../src/store/books.ts';
 import { StoreError } from '../../../../src/store/store.ts';
 import { effort } from '../../../deep/effort.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
-import type { FundRef } from '../../../../src/accounting/fund.ts';
+import type { FundRef } from '../../../../src/core/accounting/fund.ts';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import { closeOrphans } from '../../../../src/ledger/orphans.ts';
 import type { LedgerBooks, LedgerOp } from '../../../../src/store/books.ts';
 import { FREE_AFTER_MS } from '../../../../src/store/lease.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
 import type { Store } from '../../../../src/store/store.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import {

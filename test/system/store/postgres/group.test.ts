@@ -1,10 +1,10 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import type { LedgerOp, OpResult } from '../../../../src/store/books.ts';
 import { type GroupParts, OpGroups } from '../../../../src/store/postgres/books/group.ts';
 import { KeptOps } from '../../../../src/store/postgres/books/kept-ops.ts';
 import { Spool } from '../../../../src/store/spool/spool.ts';
 import { StoreError, type StoreErrorReason } from '../../../../src/store/store.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 import { tempFolder } from '../../../store/support.ts';
 import { waitFor } from '../../../support/answers.ts';

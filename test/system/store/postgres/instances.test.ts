@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { type Instance, nameOf } from '../../../../src/store/instance.ts';
 import { LEADER_JOBS } from '../../../../src/store/leaders.ts';
 import { keepLease } from '../../../../src/store/lease-keeper.ts';
 import { postgresLeaders } from '../../../../src/store/postgres/leaders.ts';
 import { fenceOf, postgresLeases } from '../../../../src/store/postgres/leases.ts';
 import { NEWS_CHANNEL, postgresNews } from '../../../../src/store/postgres/news.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import { openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 import { waitFor } from '../../../support/answers.ts';

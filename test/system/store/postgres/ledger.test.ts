@@ -1,6 +1,6 @@
 import { describe } from 'bun:test';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { LEDGER_CASES, type LedgerUnderTest } from '../../../store/suites/ledger.ts';
 import { testCases } from '../../../store/support.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { applyOnce } from '../../../../src/ledger/repeat.ts';
 import { StoreError } from '../../../../src/store/store.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, granted, holdOf, nextId } from '../../../store/suites/books.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { Connection, USUAL_BOUNDS } from '../../../../src/store/postgres/connection.ts';
 import { postgresRecords } from '../../../../src/store/postgres/records.ts';
 import type { RecordLog } from '../../../../src/store/records.ts';
 import { type SqlTables, sql } from '../../../../src/store/sql/statement.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { tries } from '../../../deep/effort.ts';
 import { openInSqlite } from '../../../store/implementations.ts';
 import { type Handle, openHandle } from '../../../store/postgres/opened.ts';

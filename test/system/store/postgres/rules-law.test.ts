@@ -7,7 +7,7 @@ import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { booksInMemory } from '../../../store/tested-books.ts';
 
 /**
- * The rules stand twice: in src/accounting, and in the function of the database. Over the same histories of any operations, in groups of
+ * The rules stand twice: in src/core/accounting, and in the function of the database. Over the same histories of any operations, in groups of
  * any size, both answer alike and have the same figures in the end.
  */
 const { runs, seed, proved } = effort('postgres', 10, 4_000);

@@ -1,4 +1,5 @@
 import { idAt } from '../../../../src/core/id.ts';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { type BooksDatabase, openPostgresBooks } from '../../../../src/store/postgres/books/books.ts';
 import { DecidingDatabase } from '../../../../src/store/postgres/books/database.ts';
@@ -8,7 +9,6 @@ import { PostgresReaders } from '../../../../src/store/postgres/readers.ts';
 import { sqlIdempotency } from '../../../../src/store/sql/idempotency.ts';
 import type { SqlTables } from '../../../../src/store/sql/statement.ts';
 import type { Write } from '../../../../src/store/store.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { fundOf, holdOf, settleOf } from '../../../store/suites/books.ts';
 
 /** The server keeps no promise for a client that is stopped longer than any test. */

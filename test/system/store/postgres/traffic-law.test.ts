@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { addressOf } from '../../../../src/store/postgres/address.ts';
 import type { BooksQuery } from '../../../../src/store/postgres/books/names.ts';
 import { Connection } from '../../../../src/store/postgres/connection.ts';
@@ -8,7 +9,6 @@ import { Horizon } from '../../../../src/store/postgres/horizon.ts';
 import { postgresRecords } from '../../../../src/store/postgres/records.ts';
 import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';
 import type { SqlTables, SqlWrite } from '../../../../src/store/sql/statement.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { tries } from '../../../deep/effort.ts';
 import { emptiedBy, type Handle, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 import { trafficSuite } from '../../../store/suites/traffic.ts';

@@ -1,0 +1,236 @@
+import type { AlertContent, AlertType } from '../../core/alert.ts';
+import type { AlertPolicy, AlertWebhook } from '../../core/alert-policy.ts';
+import { messageOf } from '../../core/thrown.ts';
+import type { Timer, Timers } from '../../core/timers.ts';
+import type { Log } from '../../host/telemetry/log.ts';
+import type { AlertMark, AlertMarkChange, AlertMessage, AlertTable } from '../../store/alerts.ts';
+import type { OpenStore } from '../../store/driver.ts';
+import { type InstanceName, isSameInstance, nameOf } from '../../store/instance.ts';
+import { StoreError } from '../../store/store.ts';
+import { AlertCounts } from './counts.ts';
+import { alertId } from './message.ts';
+import { Outbox } from './outbox.ts';
+import type { AlertReadings } from './readings.ts';
+import { type AlertFinding, type DueAlert, dueAlerts } from './rules.ts';
+import { type SenderHost, sendOnce } from './send.ts';
+
+/** The interval of looks, ms. */
+export const LOOK_EVERY_MS = 15_000;
+/** The interval at which it is looked whether a try is due, ms. */
+export const SEND_EVERY_MS = 1_000;
+/** Old marks and messages are deleted so often, ms. */
+const PRUNE_EVERY_MS = 3_600_000;
+/** Messages that are kept. */
+const MESSAGES_MAX = 1_000;
+/** Subjects that a message names. */
+const SUBJECTS_MAX = 20;
+/** While so many messages wait, nothing new is looked for. */
+const WAITING_MAX = 200;
+
+export interface AlertsOptions extends SenderHost {
+  readonly store: Pick<OpenStore, 'alerts' | 'commit' | 'instance'>;
+  /** The terms in force. */
+  readonly policy: () => AlertPolicy;
+  readonly readings: () => AlertReadings;
+  readonly timers: Timers;
+  readonly log: Log;
+  /** Called for each alert that is due, once it is stored. Must not throw. */
+  readonly onAlert?: (message: AlertMessage) => void;
+}
+
+/** The result of a message that somebody asked for. */
+export interface WebhookTest {
+  readonly webhook: string;
+  /** Why it could not be sent; null where it was. */
+  readonly problem: string | null;
+}
+
+/**
+ * Looks for what people are to be told, and sends it. Instances of one store share their memory: an alert is sent by the one that
+ * commits its marks first, and by another one only once that is gone. State: alerts.
+ */
+export class Alerts {
+  readonly counts = new AlertCounts();
+  readonly #options: AlertsOptions;
+  readonly #outbox: Outbox;
+  readonly #regular: Timer[] = [];
+  /** This instance's copy of the marks, by ID; null: to be read. */
+  #marks: Map<string, AlertMark> | null = null;
+  #looking: Promise<void> | null = null;
+  #prunedAt = 0;
+  /** The last problem of a look, so that it is logged once. */
+  #problem = '';
+
+  constructor(options: AlertsOptions) {
+    this.#options = options;
+    this.#outbox = new Outbox({ ...options, counts: this.counts });
+  }
+
+  /** Begins to look and send, regularly. */
+  begin(): void {
+    const { timers } = this.#options;
+    this.#regular.push(
+      timers.every(LOOK_EVERY_MS, () => void this.look()),
+      timers.every(SEND_EVERY_MS, () => void this.#outbox.send()),
+    );
+    for (const timer of this.#regular) timer.unref();
+  }
+
+  /** Looks once, and sends what is due. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#lookAndSend().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  /** Resolves once no look and no try is under way. */
+  async idle(): Promise<void> {
+    await this.#looking;
+    await this.#outbox.idle();
+  }
+
+  /** Ends the regular work. What waits is sent by another instance, or after the next start. */
+  async close(): Promise<void> {
+    for (const timer of this.#regular) timer.close();
+    await this.idle();
+  }
+
+  /** As `AlertTable.list`. */
+  readonly list: AlertTable['list'] = (page) => this.#options.store.alerts.list(page);
+
+  /** Sends a message to each of the webhooks, once, and keeps it with the others. Rejects with StoreError. */
+  async test(webhooks: readonly AlertWebhook[]): Promise<readonly WebhookTest[]> {
+    const { store, now } = this.#options;
+    const message = this.#message(testContent(), []);
+    const results = await Promise.all(webhooks.map((webhook) => testWebhook(message, webhook, this.#options)));
+    const deliveries = results.map(({ webhook, problem }) => {
+      this.counts.add(webhook, problem === null ? 'sent' : 'failed');
+      const state = problem === null ? ('sent' as const) : ('failed' as const);
+      return { webhook, state, tries: 1, triedAt: now(), nextAt: now(), problem };
+    });
+    await store.commit([store.alerts.insert({ ...message, deliveries })]);
+    return results;
+  }
+
+  async #lookAndSend(): Promise<void> {
+    try {
+      await this.#look();
+      this.#problem = '';
+    } catch (cause) {
+      this.#report(messageOf(cause));
+    }
+    await this.#outbox.send();
+  }
+
+  async #look(): Promise<void> {
+    const { store, policy, readings } = this.#options;
+    await this.#outbox.adopt();
+    await this.#prune();
+    const { rules, webhooks } = policy();
+    this.counts.begin(webhooks);
+    if (rules.length === 0 || this.#outbox.size >= WAITING_MAX) return;
+    const marks = this.#marks ?? new Map((await store.alerts.marks()).map((mark) => [mark.id, mark]));
+    this.#marks = marks;
+    const gone = await this.#goneOwners(marks);
+    const owner = nameOf(store.instance);
+    const mayClose = (mark: AlertMark) => isSameInstance(mark.owner, owner) || gone.has(JSON.stringify(mark.owner));
+    const { alerts, stale } = dueAlerts(rules, readings(), { marks, mayClose, owner, now: this.#options.now() });
+    for (const alert of alerts) await this.#tell(alert, marks);
+    for (const change of stale) await this.#commit([change], marks);
+  }
+
+  /** Instances with open marks that will not come back. */
+  async #goneOwners(marks: ReadonlyMap<string, AlertMark>): Promise<ReadonlySet<string>> {
+    const { instance } = this.#options.store;
+    const owners = new Map<string, InstanceName>();
+    for (const { state, owner } of marks.values()) {
+      if (state === 'open' && !isSameInstance(owner, instance)) owners.set(JSON.stringify(owner), owner);
+    }
+    const gone = new Set<string>();
+    for (const [text, owner] of owners) if (!(await instance.lives(owner))) gone.add(text);
+    return gone;
+  }
+
+  async #tell({ rule, type, findings }: DueAlert, marks: Map<string, AlertMark>): Promise<void> {
+    const { store, log } = this.#options;
+    const message = this.#message(contentOf(rule, type, findings), rule.to);
+    const changes = findings.map(({ change }) => change);
+    if (!(await this.#commit(changes, marks, message))) return;
+    const { lines } = message.content;
+    const subjects = findings.length;
+    log.info('an alert is due', {
+      alert: alertId(message.id),
+      type,
+      rule: rule.name,
+      on: rule.on,
+      subjects,
+      first: lines[0],
+    });
+    this.#outbox.add({ ...message, owner: nameOf(store.instance) });
+    this.#options.onAlert?.(message);
+  }
+
+  /** @returns false where another instance was first: the marks are then read again. Rejects with StoreError. */
+  async #commit(
+    changes: readonly AlertMarkChange[],
+    marks: Map<string, AlertMark>,
+    message?: AlertMessage,
+  ): Promise<boolean> {
+    const { store } = this.#options;
+    try {
+      await store.commit([
+        ...changes.map((change) => store.alerts.mark(change)),
+        ...(message ? [store.alerts.insert(message)] : []),
+      ]);
+    } catch (cause) {
+      // After an answer that was lost the copy may be old, too.
+      this.#marks = null;
+      if (cause instanceof StoreError && cause.reason === 'unmet') return false;
+      throw cause;
+    }
+    for (const { mark } of changes) marks.set(mark.id, mark);
+    return true;
+  }
+
+  #message(content: AlertContent, to: readonly string[]): AlertMessage {
+    const { store, now } = this.#options;
+    const time = now();
+    const deliveries = [...new Set(to)].map((webhook) => ({
+      ...{ webhook, state: 'waiting' as const, tries: 0, triedAt: null, nextAt: time, problem: null },
+    }));
+    return { id: store.instance.nextId(), time, content, deliveries, owner: nameOf(store.instance) };
+  }
+
+  async #prune(): Promise<void> {
+    const { store, now } = this.#options;
+    const time = now();
+    if (time - this.#prunedAt < PRUNE_EVERY_MS) return;
+    await store.commit(store.alerts.prune(time, MESSAGES_MAX));
+    this.#prunedAt = time;
+    this.#marks = null;
+  }
+
+  #report(problem: string): void {
+    if (problem !== this.#problem) this.#options.log.warn('alerts could not be looked for', { error: problem });
+    this.#problem = problem;
+  }
+}
+
+function contentOf({ name, on }: DueAlert['rule'], type: AlertType, findings: readonly AlertFinding[]): AlertContent {
+  const shown = findings.slice(0, SUBJECTS_MAX);
+  const [lines, subjects] = [shown.map(({ line }) => line), shown.map(({ subject }) => subject)];
+  return { type, rule: name, on, lines, subjects, more: findings.length - shown.length };
+}
+
+/** The content of a message that somebody asked for. */
+export const testContent = (): AlertContent => ({
+  ...{ type: 'test', rule: '', on: 'test', lines: ['This is a test: alerts arrive here.'], subjects: [], more: 0 },
+});
+
+/** Tries a webhook once. Never rejects. */
+export const testWebhook = async (
+  message: Pick<AlertMessage, 'id' | 'time' | 'content'>,
+  webhook: AlertWebhook,
+  host: SenderHost,
+): Promise<WebhookTest> => ({ webhook: webhook.name, problem: await sendOnce(message, webhook, host) });

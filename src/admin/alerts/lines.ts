@@ -1,0 +1,63 @@
+import { DAY_MS, HOUR_MS, iso, MINUTE_MS } from '../../core/clock.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { revisionsIn } from '../../store/instance-reports.ts';
+import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
+
+/** The sentences of alerts, in plain text. */
+
+const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`;
+const credits = (amount: Microcredits): string =>
+  `${toCredits(amount).toLocaleString('en', { maximumFractionDigits: 2 })} Credits`;
+const day = (timeMs: number): string => `${iso(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
+const until = (ends: number): string => (Number.isFinite(ends) ? `; it renews at ${day(ends)}` : '');
+
+/** `40 s`, `12 min`, `5 h`, `3 days`. */
+function lengthOf(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
+  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`;
+}
+
+const titleOf = ({ name, subject, called }: BudgetWindowReading): string =>
+  `Budget ${name}${subject === '' ? '' : ` of ${called === null ? subject : `${called} (${subject})`}`}`;
+
+export const budgetShare = (one: BudgetWindowReading): string =>
+  `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${credits(one.limit)}${until(one.ends)}.`;
+
+export const budgetForecast = (one: BudgetWindowReading, forecast: Microcredits): string =>
+  `${titleOf(one)} is on its way to ${credits(forecast)}, ${percent(forecast / one.limit)} of its limit; it has spent ${credits(one.spent)}${until(one.ends)}.`;
+
+export const keyExpiry = (name: string, id: string, expiresAt: number, now: number): string =>
+  `Key ${name} (${id}) expires in ${lengthOf(expiresAt - now)}, at ${day(expiresAt)}.`;
+
+export const policyRefused = (refusal: PolicyRefusal | null): string => {
+  const first = refusal?.first ?? refusal?.message ?? '';
+  return `An edit of the policy was refused, and the one before stays in force. ${first}`.trim();
+};
+
+export const policyAgain = (ms: number): string => `The policy's files are in force again, after ${lengthOf(ms)}.`;
+
+export const policySplit = (instances: PolicySplit['instances'], ms: number): string => {
+  const revisions = revisionsIn(instances).map((one) => `${one.instances} run ${one.revision}`);
+  const refusing = instances.find(({ error }) => error !== null);
+  const why = refusing ? ` ${refusing.name} refused another: ${refusing.error}` : '';
+  return `The servers have run different policies for ${lengthOf(ms)}: ${revisions.join(', ')}.${why}`;
+};
+
+export const policyJoined = (ms: number): string =>
+  `All servers run one policy again; the alert was ${lengthOf(ms)} ago.`;
+
+export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
+  `Provider ${name} has answered nothing for ${lengthOf(ms)}; ${shut} of ${endpoints} endpoints are shut.`;
+
+export const providerUnpaid = (name: string): string =>
+  `The account at provider ${name} has no credit left: add credit there. Signalbox tries it again once a minute.`;
+
+export const providerAgain = (name: string, ms: number): string =>
+  `Provider ${name} answers again; the alert was ${lengthOf(ms)} ago.`;
+
+export const cachedShare = (share: number, below: number, windowMs: number): string =>
+  `Providers had ${percent(share)} of the input of the last ${lengthOf(windowMs)} in their caches, less than ${percent(below)}: prompts may have changed at their beginning.`;
+
+export const cachedAgain = (share: number): string =>
+  `Providers have ${percent(share)} of the input in their caches again.`;

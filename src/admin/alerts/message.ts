@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto';
+import type { AlertContent } from '../../core/alert.ts';
+import type { WebhookFormat } from '../../core/alert-policy.ts';
+import { iso } from '../../core/clock.ts';
+import { idText } from '../../core/id.ts';
+import type { AlertMessage } from '../../store/alerts.ts';
+
+/** The header with the time of a try and the signature over it and the body. */
+const SIGNATURE_HEADER = 'signalbox-signature';
+
+/** The ID of a message outside: the same in each try, so that a receiver can drop what comes twice. */
+export const alertId = (id: number): string => idText('alert_', id);
+
+/** The whole text of a message, for people. */
+export function alertText({ type, rule, lines, more }: AlertContent): string {
+  const [first = '', ...others] = lines;
+  const title = type === 'test' ? 'Signalbox' : `Signalbox, ${rule}`;
+  if (others.length === 0 && more === 0) return `${title}: ${first}`;
+  const rest = more > 0 ? [`and ${more.toLocaleString('en')} more`] : [];
+  return [`${title}:`, ...[...lines, ...rest].map((line) => `• ${line}`)].join('\n');
+}
+
+/** The body of a message in a form. */
+export function bodyOf(
+  { id, time, content }: Pick<AlertMessage, 'id' | 'time' | 'content'>,
+  format: WebhookFormat,
+): string {
+  const text = alertText(content);
+  if (format === 'slack') return JSON.stringify({ text: escaped(text) });
+  const { type, rule, on, subjects, more } = content;
+  return JSON.stringify({ id: alertId(id), type, time: iso(time), rule, on, text, subjects, more });
+}
+
+/** Slack reads these as the beginning of links, mentions and entities. */
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/**
+ * The headers of a body: `signalbox-signature: t=SECONDS,v1=HEX`, an HMAC-SHA256 of `SECONDS.BODY`.
+ * @param secret null: it is not signed
+ * @param now ms since 1970
+ */
+export function headersOf(body: string, secret: string | null, now: number): Record<string, string> {
+  const headers = { 'content-type': 'application/json', 'user-agent': 'signalbox' };
+  if (secret === null) return headers;
+  const seconds = Math.floor(now / 1_000);
+  const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  return { ...headers, [SIGNATURE_HEADER]: `t=${seconds},v1=${signature}` };
+}

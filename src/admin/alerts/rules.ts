@@ -1,0 +1,239 @@
+import type { AlertSubject } from '../../core/alert.ts';
+import type { AlertRule } from '../../core/alert-policy.ts';
+import { DAY_MS, iso } from '../../core/clock.ts';
+import { toCredits } from '../../core/credits.ts';
+import type { AlertMark, AlertMarkChange } from '../../store/alerts.ts';
+import type { InstanceName } from '../../store/instance.ts';
+import { revisionsIn } from '../../store/instance-reports.ts';
+import * as lines from './lines.ts';
+import type { AlertReadings, BudgetWindowReading } from './readings.ts';
+
+/** A subject that is well again is not told of before this long behind the last time, ms. */
+export const QUIET_MS = 900_000;
+/** What a rule on budgets or keys finds this soon behind its last message waits and is sent together, ms. */
+export const GATHER_MS = 300_000;
+/** The most subjects that one message is about; the rest come with the next one. */
+const FINDINGS_MAX = 2_000;
+/** Fewer tokens in a window tell nothing of caches. */
+export const CACHED_INPUT_MIN = 100_000;
+/** A share of cached tokens is well again only at this many times the figure. */
+const CACHED_AGAIN = 1.1;
+/** The end of what never ends: the last moment that has a name of four digits. */
+const FOREVER = Date.UTC(9999, 11, 31);
+
+/** One subject of an alert, and what is to be remembered with it. */
+export interface AlertFinding {
+  readonly change: AlertMarkChange;
+  readonly line: string;
+  readonly subject: AlertSubject;
+}
+
+/** A message that is due. */
+export interface DueAlert {
+  readonly rule: AlertRule;
+  readonly type: 'alert' | 'recovery';
+  /** At least one, the most urgent first. */
+  readonly findings: readonly AlertFinding[];
+}
+
+export interface AlertJudgement {
+  readonly alerts: readonly DueAlert[];
+  /** Marks that stay open though their rule or subject is gone. They are closed without a message. */
+  readonly stale: readonly AlertMarkChange[];
+}
+
+export interface AlertMemory {
+  /** By their IDs. */
+  readonly marks: ReadonlyMap<string, AlertMark>;
+  /** Whether an open mark may be closed by what this instance sees: its own, and those of instances that are gone. */
+  mayClose(mark: AlertMark): boolean;
+  /** The instance that judges. */
+  readonly owner: InstanceName;
+  /** ms since 1970 */
+  readonly now: number;
+}
+
+/**
+ * The alerts that are due. Pure. A rule tells of a subject once: of a budget once for each share and window, of a key once for each
+ * step to its expiry, and of what lasts when it begins and when it is over, at most once in a quarter of an hour.
+ */
+export function dueAlerts(rules: readonly AlertRule[], readings: AlertReadings, memory: AlertMemory): AlertJudgement {
+  const judges = rules.map((rule) => new RuleJudge(rule, memory));
+  const alerts = judges.flatMap((judge) => judge.judge(readings));
+  const lasting = new Set(judges.flatMap(({ lasting }) => [...lasting]));
+  const stale = [...memory.marks.values()]
+    .filter((mark) => mark.state === 'open' && !lasting.has(mark.id) && memory.mayClose(mark))
+    .map((mark): AlertMarkChange => ({ seen: mark, mark: { ...mark, state: 'closed', until: mark.since + QUIET_MS } }));
+  return { alerts, stale };
+}
+
+/** The state of something that lasts; null: unknown. */
+interface LastingState {
+  readonly isDown: boolean | null;
+  /** For the message on its beginning, and on its end; `ms`: for how long it lasted. */
+  readonly down: string;
+  readonly up: (ms: number) => string;
+  readonly details: AlertSubject;
+}
+
+/** Judges one rule. */
+class RuleJudge {
+  /** IDs of the marks of all that may last. */
+  readonly lasting = new Set<string>();
+  readonly #rule: AlertRule;
+  readonly #memory: AlertMemory;
+  readonly #found: AlertFinding[] = [];
+  readonly #over: AlertFinding[] = [];
+
+  constructor(rule: AlertRule, memory: AlertMemory) {
+    this.#rule = rule;
+    this.#memory = memory;
+  }
+
+  judge(readings: AlertReadings): DueAlert[] {
+    const rule = this.#rule;
+    if (rule.on === 'budget_share' || rule.on === 'budget_forecast' || rule.on === 'key_expiry') {
+      if (this.#isGathering()) return [];
+      if (rule.on === 'key_expiry') this.#keys(rule.days, readings);
+      else this.#budgets(rule.on === 'budget_share' ? rule.at : null, rule.budgets, readings);
+    } else if (rule.on === 'policy_refused') this.#policy(readings);
+    else if (rule.on === 'policy_split') this.#split(rule.afterMs, readings);
+    else if (rule.on === 'provider_down') this.#providers(rule.afterMs, readings);
+    else this.#cached(rule.below, rule.windowMs, readings);
+    const alerts: DueAlert[] = [
+      { rule, type: 'alert', findings: this.#found.slice(0, FINDINGS_MAX) },
+      { rule, type: 'recovery', findings: this.#over },
+    ];
+    return alerts.filter(({ findings }) => findings.length > 0);
+  }
+
+  /** @param at the shares; null: by the forecast */
+  #budgets(at: readonly number[] | null, names: readonly string[], { budgets }: AlertReadings): void {
+    const named = budgets().filter(({ name, limit }) => limit > 0 && (names.length === 0 || names.includes(name)));
+    for (const one of named.sort((a, b) => b.spent / b.limit - a.spent / a.limit)) {
+      const details = budgetDetails(one);
+      const until = Math.min(one.ends + DAY_MS, FOREVER);
+      const idOf = (step: number | 'forecast') => this.#id(one.name, one.subject, one.starts, step);
+      if (at) {
+        const step = at.findLast((share) => one.spent >= share * one.limit);
+        if (step === undefined) continue;
+        // A share is not told of behind a greater one, though the limit was raised meanwhile.
+        if (at.some((share) => share >= step && this.#memory.marks.has(idOf(share)))) continue;
+        this.#note(idOf(step), until, lines.budgetShare(one), { ...details, at: step });
+      } else if (one.forecast !== null && one.forecast > one.limit) {
+        this.#note(idOf('forecast'), until, lines.budgetForecast(one, one.forecast), {
+          ...details,
+          forecast_credits: toCredits(one.forecast),
+        });
+      }
+    }
+  }
+
+  #keys(days: readonly number[], { keys }: AlertReadings): void {
+    const { now, marks } = this.#memory;
+    for (const { id, name, createdAt, expiresAt } of [...keys()].sort((a, b) => a.expiresAt - b.expiresAt)) {
+      if (expiresAt <= now) continue;
+      // A key that lives for an hour is not about to expire: it was made so.
+      const steps = days.filter((one) => one * DAY_MS < expiresAt - createdAt);
+      const step = steps.findLast((one) => expiresAt - now <= one * DAY_MS);
+      if (step === undefined) continue;
+      const idOf = (one: number) => this.#id(id, expiresAt, one);
+      if (steps.some((one) => one <= step && marks.has(idOf(one)))) continue;
+      const details = { key_id: id, name, expires_at: iso(expiresAt), days: step };
+      this.#note(idOf(step), expiresAt + DAY_MS, lines.keyExpiry(name, id, expiresAt, now), details);
+    }
+  }
+
+  #policy({ refusal }: AlertReadings): void {
+    this.#last(this.#id('policy'), {
+      isDown: refusal !== null,
+      down: lines.policyRefused(refusal),
+      up: lines.policyAgain,
+      details: refusal
+        ? { message: refusal.message, first: refusal.first, time: iso(refusal.time) }
+        : { message: null, first: null, time: null },
+    });
+  }
+
+  #split(afterMs: number, { split }: AlertReadings): void {
+    const { now } = this.#memory;
+    this.#last(this.#id('split'), {
+      isDown: split !== null && now - split.since >= afterMs,
+      down: lines.policySplit(split?.instances ?? [], now - (split?.since ?? now)),
+      up: lines.policyJoined,
+      details: { policies: revisionsIn(split?.instances ?? []).length, instances: split?.instances.length ?? 0 },
+    });
+  }
+
+  #providers(afterMs: number, { providers }: AlertReadings): void {
+    const { now } = this.#memory;
+    for (const { name, isUp, isUnpaid, downSince, shut, endpoints } of providers) {
+      // Waiting does not bring credit back, so that is reported at once.
+      const isDown = downSince !== null && (isUnpaid || now - downSince >= afterMs);
+      this.#last(this.#id(name), {
+        isDown: isDown || (isUp ? false : null),
+        down: isUnpaid
+          ? lines.providerUnpaid(name)
+          : lines.providerDown(name, now - (downSince ?? now), shut, endpoints),
+        up: (ms) => lines.providerAgain(name, ms),
+        details: { provider: name, endpoints_shut: shut, endpoints },
+      });
+    }
+  }
+
+  #cached(below: number, windowMs: number, readings: AlertReadings): void {
+    const { input, cached } = readings.tokensWithin(windowMs);
+    const share = input === 0 ? 0 : cached / input;
+    const isKnown = input >= CACHED_INPUT_MIN;
+    const isWell = share >= Math.min(1, below * CACHED_AGAIN);
+    this.#last(this.#id('cached'), {
+      isDown: isKnown ? share < below || (isWell ? false : null) : null,
+      down: lines.cachedShare(share, below, windowMs),
+      up: () => lines.cachedAgain(share),
+      details: { share, below, input_tokens: input, cached_tokens: cached },
+    });
+  }
+
+  #id(...parts: readonly (string | number)[]): string {
+    return JSON.stringify([this.#rule.name, this.#rule.on, ...parts]);
+  }
+
+  /** Whether the last message of the rule was a moment ago: more of its kind are likely to follow. */
+  #isGathering(): boolean {
+    const { marks, now } = this.#memory;
+    const start = this.#id().slice(0, -1);
+    return marks.values().some(({ id, since }) => now - since < GATHER_MS && id.startsWith(start));
+  }
+
+  /** What is told once. */
+  #note(id: string, until: number, line: string, subject: AlertSubject): void {
+    const { marks, now, owner } = this.#memory;
+    if (marks.has(id)) return;
+    this.#found.push({ change: { seen: null, mark: { id, state: 'noted', since: now, until, owner } }, line, subject });
+  }
+
+  /** What is told when it begins, and when it is over. */
+  #last(id: string, { isDown, down, up, details }: LastingState): void {
+    this.lasting.add(id);
+    const { marks, now, owner, mayClose } = this.#memory;
+    const seen = marks.get(id) ?? null;
+    if (isDown && seen?.state !== 'open' && (!seen || now - seen.since >= QUIET_MS)) {
+      const mark: AlertMark = { id, state: 'open', since: now, until: now, owner };
+      this.#found.push({ change: { seen, mark }, line: down, subject: details });
+    }
+    if (isDown === false && seen?.state === 'open' && mayClose(seen)) {
+      const mark: AlertMark = { ...seen, state: 'closed', until: seen.since + QUIET_MS, owner };
+      this.#over.push({ change: { seen, mark }, line: up(now - seen.since), subject: details });
+    }
+  }
+}
+
+const budgetDetails = ({ name, subject, called, limit, spent, starts, ends }: BudgetWindowReading): AlertSubject => ({
+  budget: name,
+  subject,
+  subject_name: called,
+  spent_credits: toCredits(spent),
+  limit_credits: toCredits(limit),
+  window_starts: starts === 0 ? null : iso(starts),
+  window_ends: Number.isFinite(ends) ? iso(ends) : null,
+});

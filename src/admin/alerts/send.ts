@@ -1,0 +1,61 @@
+import type { AlertWebhook } from '../../core/alert-policy.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { OutboundError, outbound } from '../../host/outbound.ts';
+import { registerSecrets } from '../../host/telemetry/secrets.ts';
+import type { AlertMessage } from '../../store/alerts.ts';
+import { bodyOf, headersOf } from './message.ts';
+
+/** The whole time of a try, ms. */
+const TRY_MS = 10_000;
+/** The most that is read of an answer, bytes: nothing of it counts but its status. */
+const ANSWER_MAX = 4_096;
+
+export interface SenderHost {
+  /** The environment, with files of secrets. Throws UsageError for a variable that is set twice. */
+  readonly env: (name: string) => string | undefined;
+  /** ms since 1970 */
+  readonly now: () => number;
+  /** The whole time of a try, ms. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Tries once to send a message. Never rejects.
+ * @returns why it could not be sent, one sentence without a secret; null where it was
+ */
+export async function sendOnce(
+  message: Pick<AlertMessage, 'id' | 'time' | 'content'>,
+  webhook: AlertWebhook,
+  { env, now, timeoutMs = TRY_MS }: SenderHost,
+): Promise<string | null> {
+  try {
+    const { urlEnv, secretEnv, format, allowPrivate } = webhook;
+    const url = variableOf(env, urlEnv);
+    const secret = secretEnv === null ? null : variableOf(env, secretEnv);
+    registerSecrets([secret, ...secretsOf(url)]);
+    const body = bodyOf(message, format);
+    const headers = headersOf(body, secret, now());
+    const { status } = await outbound({
+      ...{ url, method: 'POST', headers, body, allowPrivate, timeoutMs, bytesMax: ANSWER_MAX },
+    });
+    if (status >= 200 && status < 300) return null;
+    return status >= 300 && status < 400
+      ? `it answered with ${status}, and redirects are not followed`
+      : `it answered with ${status}`;
+  } catch (cause) {
+    if (!(cause instanceof OutboundError && cause.isPrivate)) return messageOf(cause);
+    return `${cause.message}: set \`allow_private_network\` of the webhook to allow it`;
+  }
+}
+
+function variableOf(env: SenderHost['env'], variable: string): string {
+  const value = env(variable)?.trim();
+  if (!value) throw new Error(`the variable \`${variable}\` is not set`);
+  return value;
+}
+
+/** The parts of an address that let anybody write there: the segments of its path, and its query. */
+function secretsOf(address: string): string[] {
+  const url = URL.parse(address);
+  return url ? [...url.pathname.split('/'), ...url.searchParams.values()] : [];
+}

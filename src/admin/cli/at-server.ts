@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { objectOf, parseJson, textOf } from '../../core/object.ts';
+import { codeOf, messageOf } from '../../core/thrown.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { type Operation, TextAnswer } from '../kit/operation.ts';
+import { isMap } from '../kit/values.ts';
+import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../use-cases/operator-socket.ts';
+import { notServed } from '../use-cases/served.ts';
+import type { Performer } from './operations.ts';
+import type { commandActor } from './user.ts';
+
+/** The time in which a running server answers a command, ms. */
+const ANSWER_MS = 2_000;
+
+/**
+ * Finds the server of a data folder.
+ * @returns its socket; null where no server runs that commands can reach, so that they work on the database
+ * @throws UsageError for one that does not answer
+ */
+export async function socketOf(data: string): Promise<string | null> {
+  const socket = join(data, SOCKET_NAME);
+  if (!existsSync(socket)) return null;
+  try {
+    const answer = await fetch('http://localhost/healthz', { unix: socket, signal: AbortSignal.timeout(ANSWER_MS) });
+    await answer.arrayBuffer();
+    return socket;
+  } catch (cause) {
+    // The server was killed, or ends just now.
+    if (!(cause instanceof DOMException)) return null;
+    throw new UsageError(
+      `The server of ${data} does not answer within ${ANSWER_MS / 1_000} s. Add --offline to work on its database; the server follows.`,
+    );
+  }
+}
+
+/** Carries out operations at the server of a socket, as the user who runs the command. */
+export const atServer =
+  (
+    socket: string,
+    operation: Operation,
+    { name, from }: ReturnType<typeof commandActor>,
+    warn: (text: string) => void,
+  ): Performer =>
+  async (id, input) => {
+    const { method, path } = operation;
+    const isRead = method === 'GET';
+    const query = isRead ? queryOf(operation, input) : '';
+    const answer = await fetch(`http://localhost${path.replace(':id', encodeURIComponent(id))}${query}`, {
+      unix: socket,
+      method,
+      headers: {
+        'content-type': 'application/json',
+        [NAME_HEADER]: encodeURIComponent(name),
+        ...(from !== null && { [FROM_HEADER]: encodeURIComponent(from) }),
+      },
+      ...(!isRead && operation.input && { body: JSON.stringify(input) }),
+    }).catch((cause: unknown) => {
+      throw new UsageError(
+        `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Look whether the change was made.`,
+      );
+    });
+    const behind = answer.headers.get(BEHIND_HEADER);
+    if (behind) warn(`The change is saved. ${notServed(behind.split(',').map(decodeURIComponent))}`);
+    const text = await answer.text();
+    const mediaType = answer.headers.get('content-type')?.split(';', 1)[0] ?? '';
+    if (answer.ok && mediaType !== 'application/json') return new TextAnswer(text, mediaType, '');
+    const body = parseJson(text);
+    if (answer.ok) return body;
+    throw errorIn(body, answer.status);
+  };
+
+/** The error of an answer. */
+function errorIn(body: unknown, status: number): SignalboxError {
+  const { code, message, param } = objectOf(objectOf(body).error);
+  const known = textOf(code);
+  return new SignalboxError(
+    isErrorCode(known) ? known : 'internal_error',
+    textOf(message) || `The server answered ${status}.`,
+    typeof param === 'string' ? { param } : {},
+  );
+}
+
+const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);
+
+/** Writes members as the parameters of a query. */
+function queryOf({ input: schema }: Operation, input: object): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries<unknown>({ ...input })) {
+    const field = schema?.properties[name];
+    const pairs = field && isMap(field) ? Object.entries(objectOf(value)).map(([key, one]) => `${key}=${one}`) : null;
+    for (const one of pairs ?? [value].flat()) query.append(name, String(one));
+  }
+  return query.size > 0 ? `?${query}` : '';
+}

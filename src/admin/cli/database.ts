@@ -1,0 +1,78 @@
+import { creditsText } from '../../core/text.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import {
+  acceptDatabase,
+  copyDatabase,
+  type DatabaseStatus,
+  databaseStatus,
+  migrateDatabase,
+} from '../use-cases/database.ts';
+import { groupOf, parseArguments, parseFlags, SWITCH } from './arguments.ts';
+import type { CommandOutput } from './result.ts';
+import { jsonText } from './text.ts';
+import { operator } from './user.ts';
+
+interface DatabaseCommand {
+  readonly url: string;
+  /** The data folder. */
+  readonly data: string;
+  /** The version of Signalbox. */
+  readonly program: string;
+}
+
+/** `signalbox db accept|copy|migrate|status`. Throws UsageError; rejects with StoreError. */
+export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { accept, copy, migrate, status });
+
+async function copy(args: readonly string[], { data, program }: DatabaseCommand): Promise<CommandOutput> {
+  const [from, to, ...more] = parseArguments(args, {}).positionals;
+  if (from === undefined || to === undefined || more.length > 0)
+    throw new UsageError('Usage: signalbox db copy FROM TO. Each is the path of a database, or a postgres:// URL.');
+  const { before, after, isSame } = await copyDatabase(operator(), { from, to, data, program });
+  const { entries, charged } = after.totals;
+  const mistakes = after.findings.length + after.more;
+  const text = `Copied ${entries} entries; charges are ${creditsText(charged)}, and ${after.open.size} holds are open.\n`;
+  if (isSame && mistakes === 0)
+    return { text: `${text}The audit of the copy says the same as that of the original.\n`, code: 0 };
+  const was = before.findings.length + before.more;
+  const why = isSame ? `${was} mistakes, as the original has` : `${mistakes} mistakes, of ${was} before, or other sums`;
+  return { text: `${text}The audit of the copy finds ${why}: see \`signalbox ledger audit\`.\n`, code: 2 };
+}
+
+async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+  parseFlags(args, {});
+  const isAccepted = await acceptDatabase(operator(), url);
+  if (isAccepted === null) return 'Nothing to accept: SQLite has no failover. For a PostgreSQL, set DATABASE_URL.\n';
+  if (!isAccepted) return 'The database had been accepted before; nothing has changed.\n';
+  return 'The database is accepted as it is. Start the servers again: those that run may know of rows that are gone.\n';
+}
+
+async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {
+  parseFlags(args, {});
+  const applied = await migrateDatabase(operator(), url, program);
+  const { place, version } = await databaseStatus(operator(), url);
+  if (applied === 0) return `The tables of ${place} are up to date: version ${version}.\n`;
+  return `Brought the tables of ${place} to version ${version}.\n`;
+}
+
+async function status(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+  const { json } = parseFlags(args, { json: SWITCH });
+  const found = await databaseStatus(operator(), url);
+  const { place, version, known, serves, program, isServed, isCurrent } = found;
+  const body = { database: place, version, known, serves, program, is_served: isServed, is_current: isCurrent };
+  return { text: json ? jsonText(body) : statusText(found), code: isCurrent ? 0 : 2 };
+}
+
+function statusText({ place, version, known, serves, program, isServed, isCurrent }: DatabaseStatus): string {
+  const made = program === null ? '' : `, by Signalbox ${program}`;
+  const tables = version === 0 ? 'none yet' : `version ${version}${made}; for programs of version ${serves} and later`;
+  const after = isCurrent
+    ? ''
+    : version < known
+      ? ' `signalbox db migrate` brings them up to date.'
+      : ' This program is too old for them.';
+  return `Database  ${place}
+Tables    ${tables}
+Program   of version ${known}.${after}
+Servers   ${isServed ? 'running' : 'none'}
+`;
+}

@@ -1,0 +1,51 @@
+import { UsageError } from '../../../core/usage-error.ts';
+import type { StoreReader } from '../../../store/driver.ts';
+import { readStore } from '../../../store/open.ts';
+import { type DecisionReader, listRecords } from '../../decisions.ts';
+import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
+import { groupOf } from '../arguments.ts';
+import { StoredPeople } from '../ledger/holders.ts';
+import { commandsOf } from '../operations.ts';
+import type { CommandOutput } from '../result.ts';
+
+interface DecisionsCommand {
+  readonly reader: StoreReader;
+  readonly people: StoredPeople;
+  now(): number;
+}
+
+/**
+ * `signalbox decisions list`, on the database.
+ * @param file the database, which exists
+ * @returns the text to print
+ * @throws UsageError
+ */
+export async function runDecisions(args: readonly string[], file: string, now: () => number): Promise<CommandOutput> {
+  using reader = await readStore(file, ['records', 'ledger', 'access', 'people']);
+  if (!(await reader.records.isCurrent())) {
+    throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
+  }
+  return await run(args, { reader, people: await StoredPeople.of(reader), now });
+}
+
+const run = groupOf(
+  'decisions',
+  commandsOf<DecisionReader, DecisionsCommand>([listRecords], ({ reader: { records, journal, keys }, people }) => ({
+    records: records.log,
+    sightOf: () => sightOf(keys),
+    teamIdOf: (text) => people.idsOf({ team: text, user: null }).team ?? text,
+    usdPerCredit: () => journal.usdPerCredit(),
+  })),
+);
+
+/** The sight of the operator, with the names of keys. */
+function sightOf(keys: StoreReader['keys']): Sight {
+  const names = new Map<string, string>();
+  return {
+    ...FULL_SIGHT,
+    nameOf: (id) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null,
+    async learn(ids) {
+      for (const { id, name } of await keys.names([...new Set(ids)])) names.set(id, name);
+    },
+  };
+}

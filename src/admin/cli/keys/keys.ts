@@ -1,0 +1,28 @@
+import { KEY_OPERATIONS, type KeyServices } from '../../keys.ts';
+import type { OperationHost } from '../../kit/operation.ts';
+import { KEYS_LOG, type TrailReader } from '../../trail.ts';
+import { storedKeyFunds, storedUsdPerCredit } from '../../use-cases/key-funds.ts';
+import { Places } from '../../use-cases/places.ts';
+import { groupOf } from '../arguments.ts';
+import { commandsOf } from '../operations.ts';
+import { type KeysCommand, requireLedger } from './command.ts';
+
+/** `signalbox keys …`. Returns what to print. Throws UsageError. */
+export const runKeys = groupOf(
+  'keys',
+  commandsOf<KeyServices & TrailReader, KeysCommand>([...KEY_OPERATIONS, KEYS_LOG], servicesIn),
+);
+
+const UNBOUNDED = { own: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, ownTaken: '', allTaken: '' };
+
+function servicesIn({ keys, people, store, file }: KeysCommand): KeyServices & TrailReader & OperationHost {
+  return {
+    ...{ keys, people, store },
+    checkLedger: () => requireLedger(store),
+    usdPerCredit: () => storedUsdPerCredit(file),
+    searches: new Places(UNBOUNDED),
+    fundsOf: (info, now) => storedKeyFunds(file, info, now),
+    // A running server reads what was granted by itself.
+    refresh: async () => {},
+  };
+}

@@ -1,0 +1,64 @@
+import { isAddress } from '../../../core/holder-address.ts';
+import { timeOfId } from '../../../core/id.ts';
+import { creditsText } from '../../../core/text.ts';
+import type { Audit, AuditFinding, OpenAtEnd } from '../../../ledger/audit/audit.ts';
+import { auditBody, decisionOf, findingsOf, heldOf } from '../../use-cases/ledger/audit.ts';
+import { count, jsonText } from '../text.ts';
+
+/** Lines of findings, and of open reservations, that a report has at most. */
+const SHOWN_MAX = 50;
+
+/** The name of a balance's holder. */
+export const holderText = (holder: string): string => `${isAddress(holder) ? 'wallet' : 'key'} ${holder}`;
+
+/** One line: the rows read, and the verdict. */
+export function verdict(audit: Audit): string {
+  const found = findingsOf(audit);
+  const parts = [
+    count(audit.totals.entries, 'entry', 'entries'),
+    count(audit.reservations, 'hold'),
+    `${audit.open.size.toLocaleString('en')} open (${creditsText(heldOf(audit))} held)`,
+    count(audit.funds, 'fund'),
+  ];
+  return `${parts.join(', ')}: ${found === 0 ? 'nothing wrong' : count(found, 'finding')}`;
+}
+
+/** The report for a person. */
+export function auditText(audit: Audit, now: number): string {
+  const { unpriced, totals, payments } = audit;
+  const lines = [verdict(audit)];
+  if (totals.overrun > 0)
+    lines.push(`${creditsText(totals.overrun)} were billed above holds and not charged to any key.`);
+  if (payments.totals.deposited > 0)
+    lines.push(
+      `Wallets paid in ${creditsText(payments.totals.deposited)}, of which ${creditsText(payments.totals.fees)} were kept as fees.`,
+    );
+  if (unpriced > 0) lines.push(`${count(unpriced, 'charge')} had an impossible usage or no price.`);
+  const open = [...audit.open.values()].map((one) => openLine(one, now));
+  if (open.length > 0) lines.push('', 'Open holds:', ...shown(open, open.length));
+  if (audit.findings.length > 0) {
+    const all = audit.findings.slice(0, SHOWN_MAX).map(findingLine);
+    lines.push('', 'Findings, in microcredits:', ...shown(all, findingsOf(audit)));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function shown(lines: readonly string[], count: number): string[] {
+  const first = lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`);
+  const rest = count - first.length;
+  return rest > 0 ? [...first, `  and ${rest.toLocaleString('en')} more`] : first;
+}
+
+function openLine(open: OpenAtEnd, now: number): string {
+  const age = Math.max(0, Math.round((now - timeOfId(open.reservation)) / 1_000));
+  const figures = `${creditsText(open.reserved)} reserved, ${creditsText(open.charged)} charged`;
+  return `${decisionOf(open.reservation)}  ${holderText(open.keyId ?? '?')}, ${figures}, for ${age.toLocaleString('en')} s`;
+}
+
+function findingLine({ kind, seq, reservation, message }: AuditFinding): string {
+  const places = [seq === null ? null : `row ${seq}`, decisionOf(reservation)].filter((place) => place !== null);
+  return `${[...places, kind].join('  ')}: ${message}`;
+}
+
+/** The report for a program: every figure, and every finding that was kept. */
+export const auditJson = (audit: Audit, now: number): string => jsonText(auditBody(audit, now));

@@ -1,0 +1,79 @@
+import { toCredits } from '../../../core/credits.ts';
+import { COLUMNS, exportedLines, type Line, usdCell } from '../../../ledger/export/export.ts';
+import type { JournalReader, MoneyEntry } from '../../../store/journal-reader.ts';
+import { type Writer, writeTable } from '../../use-cases/csv.ts';
+import { groupingsIn } from '../../use-cases/report/grouping.ts';
+import { entriesOf, groupColumns, groupOf, type HolderNames, storedPages } from '../../use-cases/usage.ts';
+import { type UsageGroup, UsageSums } from '../../use-cases/usage-sums.ts';
+import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
+import { inFlags, monthOf, periodOf } from './period.ts';
+
+/** The flags that choose entries of the books, and group them. */
+const ENTRY_FLAGS = {
+  ...{ from: TEXT, to: TEXT, month: TEXT, 'time-zone': TEXT },
+  ...{ key: TEXT, team: TEXT, user: TEXT, label: LIST, model: TEXT, by: TEXT },
+};
+
+/** Reads the arguments, before a database is opened. @param now ms since 1970. Throws UsageError. */
+export function parseExport(args: readonly string[], now: number) {
+  const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
+  const { 'time-zone': timeZone = 'UTC', by } = flags;
+  const format = choiceOf('--format', flags.format ?? 'csv', ['csv', 'json']);
+  const period = monthOf(flags, timeZone, now) ?? periodOf(flags.from, flags.to, timeZone);
+  const labels = pairsOf(flags.label, 'A label');
+  const { key: keyId = null, team = null, user = null, model = null } = flags;
+  const filter = { ...period, keyId, team, user, model, labels };
+  // Without groupings there is a line for each entry.
+  return { filter, by: by === undefined ? null : inFlags(() => groupingsIn(by)), timeZone, format };
+}
+
+/** Writes page by page: an export may be larger than the memory. */
+export async function writeExport(
+  { filter, by, timeZone, format }: ReturnType<typeof parseExport>,
+  journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
+  nameOf: HolderNames,
+  write: Writer,
+): Promise<void> {
+  const unit = await journal.usdPerCredit();
+  if (by) {
+    const sums = new UsageSums(by, timeZone);
+    for await (const page of storedPages(journal, filter)) for (const spending of page) sums.add(spending);
+    const usd = usdCell(unit);
+    const lines = sums.groups().map((group) => sumLine(groupOf(by, group.names, nameOf), group, usd));
+    return writeTable([...groupColumns(by), ...SUM_COLUMNS], [lines], format, write);
+  }
+  const lineOf = exportedLines(unit);
+  const namedLineOf = (entry: MoneyEntry): Line => ({
+    ...lineOf(entry),
+    team_name: nameOf('team', entry.team),
+    user_name: nameOf('user', entry.user),
+  });
+  return writeTable(
+    [...COLUMNS, 'team_name', 'user_name'],
+    linesOf(entriesOf(journal, filter), namedLineOf),
+    format,
+    write,
+  );
+}
+
+async function* linesOf(pages: ReturnType<typeof entriesOf>, lineOf: ReturnType<typeof exportedLines>) {
+  for await (const page of pages) yield page.map(lineOf);
+}
+
+const SUM_COLUMNS = [
+  ...['charges', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens'],
+  ...['credits', 'usd', 'overrun_credits', 'overrun_usd'],
+];
+
+const sumLine = (group: Line, sums: UsageGroup, usd: ReturnType<typeof usdCell>): Line => ({
+  ...group,
+  charges: sums.charges,
+  input_tokens: sums.input,
+  cached_input_tokens: sums.cached,
+  cache_write_tokens: sums.written,
+  output_tokens: sums.output,
+  credits: toCredits(sums.charged),
+  usd: usd(sums.charged),
+  overrun_credits: toCredits(sums.overrun),
+  overrun_usd: usd(sums.overrun),
+});

@@ -1,0 +1,160 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import { parseId } from '../../../core/id.ts';
+import { creditsText } from '../../../core/text.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { auditLedger } from '../../../ledger/audit/run.ts';
+import type { StoreReader } from '../../../store/driver.ts';
+import type { StoredReservation } from '../../../store/ledger-table.ts';
+import type { OperationHost } from '../../kit/operation.ts';
+import { creditsIn } from '../../kit/texts.ts';
+import { type LedgerServices, showLedger } from '../../ledger.ts';
+import { reportUsage, type UsageServices } from '../../usage.ts';
+import { storedUsdPerCredit } from '../../use-cases/key-funds.ts';
+import { findingsOf } from '../../use-cases/ledger/audit.ts';
+import { backUp } from '../../use-cases/ledger/backup.ts';
+import { type BooksFiles, readBooks, type SpoolState } from '../../use-cases/ledger/reading.ts';
+import { refund, refundable } from '../../use-cases/ledger/refund.ts';
+import { storedOverview } from '../../use-cases/ledger/status.ts';
+import { notServed } from '../../use-cases/served.ts';
+import { FULL_SIGHT } from '../../use-cases/sight.ts';
+import { type HolderNames, storedUsage } from '../../use-cases/usage.ts';
+import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
+import { commandsOf } from '../operations.ts';
+import type { CommandOutput, CommandResult } from '../result.ts';
+import { operator } from '../user.ts';
+import { auditJson, auditText, holderText, verdict } from './audit.ts';
+import { parseExport, writeExport } from './export.ts';
+import { StoredPeople } from './holders.ts';
+
+/** The inputs of every command on the ledger. */
+export interface LedgerCommand extends BooksFiles {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly write: (text: string | Uint8Array) => Promise<void>;
+  /** To the standard error. */
+  readonly warn: (text: string) => void;
+}
+
+/** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
+export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
+  ...commandsOf([showLedger], servicesIn),
+  ...commandsOf([reportUsage], servicesIn),
+  ...{ audit, export: exportEntries, backup, refund: refundDecision },
+});
+
+/** Reads the books, and warns of settlements in spools that they lack. Throws UsageError where there are none. */
+async function reading<T>(
+  command: LedgerCommand,
+  read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
+): Promise<T> {
+  const result = await readBooks(operator(), command, (reader, spool) => {
+    warnOf(spool, command);
+    return read(reader, spool);
+  });
+  if (result === null)
+    throw new UsageError(`${command.file} has no ledger of this version yet. Start the server once to create it.`);
+  return result.value;
+}
+
+function warnOf({ paths, settlements, charged, fault }: SpoolState, { warn }: LedgerCommand): void {
+  if (fault !== null) warn(`signalbox: ${fault}\n`);
+  if (settlements === 0) return;
+  const count = settlements === 1 ? '1 settlement is' : `${settlements} settlements are`;
+  warn(
+    `signalbox: ${count} in ${paths.join(' and ')} (${creditsText(charged)}) and not yet in the database. The server books them when it can write to the database, or at its next start.\n`,
+  );
+}
+
+async function audit(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
+  const { json, idle } = parseFlags(args, { json: SWITCH, idle: SWITCH });
+  return reading(command, async ({ journal }, { fault }) => {
+    const result = await auditLedger(journal, { idle, now: command.now() });
+    const text = json ? auditJson(result, command.now()) : auditText(result, command.now());
+    return { text, code: findingsOf(result) > 0 || fault !== null ? 2 : 0 };
+  });
+}
+
+async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<string> {
+  const query = parseExport(args, command.now());
+  await reading(command, async (reader) => {
+    const people = await StoredPeople.of(reader);
+    const filter = { ...query.filter, ...people.idsOf(query.filter) };
+    await writeExport({ ...query, filter }, reader.journal, people.nameOf, command.write);
+  });
+  return '';
+}
+
+/** The reports of a database, whose names of teams and users are those of the last report. */
+function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & OperationHost {
+  let nameOf: HolderNames = () => null;
+  const readingNames = <T>(read: (reader: StoreReader, people: StoredPeople) => Promise<T>) =>
+    reading(command, async (reader) => {
+      const people = await StoredPeople.of(reader);
+      nameOf = people.nameOf;
+      return await read(reader, people);
+    });
+  return {
+    usdPerCredit: () => storedUsdPerCredit(command.file),
+    sightOf: () => FULL_SIGHT,
+    namesFor: () => nameOf,
+    teamIdOf: (text) => text,
+    report: (by, query) =>
+      readingNames((reader, people) => storedUsage(by, reader.journal, { ...query, ...people.idsOf(query) })),
+    overview: (by) =>
+      readingNames(async (reader) => {
+        const { funds, ...sums } = await storedOverview(by, reader, command.now());
+        const named = funds.map((use) => {
+          const { subject } = use.title;
+          return { ...use, subjectName: nameOf('team', subject) ?? nameOf('user', subject) };
+        });
+        return { ...sums, funds: named };
+      }),
+  };
+}
+
+async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
+  const { positionals } = parseArguments(args, {});
+  const target = onlyOne(positionals, 'ledger backup takes the name of one file, or - for the standard output.');
+  // In a container without a shell, a copy in the data folder would be hard to take out.
+  const isPiped = target === '-';
+  const { bytes, audit: result } = await backUp(operator(), command, {
+    target: isPiped ? `${command.file}.backup` : target,
+    onSpool: (spool) => warnOf(spool, command),
+    ...(isPiped && { write: command.write }),
+  });
+  const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
+  // An operator who is about to upgrade needs the copy most, and must not be sent to start the server first.
+  const outcome = result ? verdict(result) : 'Not audited: the database has no ledger, or one of an older version.';
+  const isSound = !result || findingsOf(result) === 0;
+  const text = `Wrote ${isPiped ? 'the backup' : target}, ${size}. ${outcome}\n${isSound ? '' : auditText(result, command.now())}`;
+  if (isPiped) command.warn(text);
+  return { text: isPiped ? '' : text, code: isSound ? 0 : 2 };
+}
+
+const REFUND_USAGE =
+  'ledger refund takes the ID of one decision, and the Credits to refund. Without an amount it refunds all.';
+
+async function refundDecision(args: readonly string[], command: LedgerCommand): Promise<string> {
+  const { holder: decision, credits, note } = parseCreditArguments(args, REFUND_USAGE);
+  const form = `The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`;
+  const id = needed(parseId('dec_', decision), form);
+  const found = await reading(command, (reader) => reader.ledger.reservation(id));
+  const booked = needed(found, `The ledger has no charge of ${decision}.`);
+  const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
+  const isServed = await refund(operator(), command.file, booked, { amount, note }, command.now());
+  if (!isServed) command.warn(`signalbox: The refund is saved. ${notServed()}\n`);
+  return `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
+The budgets whose window still holds the request have it back${paidBy(booked)}.
+`;
+}
+
+const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
+  onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
+
+function amountIn(text: string): Microcredits {
+  const amount = creditsIn(text) ?? 0;
+  if (amount > 0) return amount;
+  throw new UsageError(
+    `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
+  );
+}

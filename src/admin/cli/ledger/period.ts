@@ -1,0 +1,49 @@
+import { SignalboxError } from '../../../core/errors.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { isTimeZone } from '../../../core/zoned-time.ts';
+import { monthIn, type Stretch, spanOf, stretchIn } from '../../use-cases/report/period.ts';
+import { needed } from '../arguments.ts';
+
+/**
+ * Reads `--from` and `--to`. Without `--to` a month is that month, anything else has no end, which is Infinity. Throws UsageError.
+ */
+export function periodOf(from: string | undefined, to: string | undefined, timeZone: string): Stretch {
+  if (!isTimeZone(timeZone)) {
+    throw new UsageError(`There is no time zone "${timeZone}"; write one such as UTC or Europe/Berlin.`);
+  }
+  const [first, last] = [from, to].map((text) => {
+    const form = `Write a time such as 2026-11, 2026-11-20 or 2026-11-20T08:00:00Z, not "${text}".`;
+    return text === undefined ? null : needed(stretchIn(text, timeZone), form);
+  });
+  const end = from?.length === '2026-11'.length ? first?.to : undefined;
+  const period = { from: first?.from ?? 0, to: last?.from ?? end ?? Number.POSITIVE_INFINITY };
+  if (period.from >= period.to) throw new UsageError(`--to ${to} must be later than --from ${from ?? '1970-01-01'}.`);
+  return period;
+}
+
+/** Reads `--month`, which stands in place of `--from` and `--to`; null without it. @param now ms since 1970. Throws UsageError. */
+export function monthOf(
+  { month, from, to }: { readonly month?: string; readonly from?: string; readonly to?: string },
+  timeZone: string,
+  now: number,
+): Stretch | null {
+  if (month === undefined) return null;
+  const days = periodOf(from, to, timeZone);
+  if (days.from > 0 || days.to < Number.POSITIVE_INFINITY) {
+    throw new UsageError('Write --month, or --from and --to, not both.');
+  }
+  const form = `--month takes last, this or a month such as 2026-11, not "${month}".`;
+  return spanOf(needed(monthIn(month, timeZone, now), form));
+}
+
+/** Reads what the API takes, too. @throws UsageError, which names flags in place of members */
+export function inFlags<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof SignalboxError)) throw cause;
+    throw new UsageError(
+      cause.message.replaceAll(/`([a-z_]+)`/g, (_, name: string) => `--${name.replaceAll('_', '-')}`),
+    );
+  }
+}

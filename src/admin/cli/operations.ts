@@ -1,0 +1,184 @@
+import { commandName } from '../../core/command-name.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { isObject, objectOf, objectsIn } from '../../core/object.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { commandOf } from '../kit/fields.ts';
+import { type Operation, type OperationHost, TextAnswer } from '../kit/operation.ts';
+import { isMap, parsedValue } from '../kit/values.ts';
+import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
+import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
+import { listIn, printed } from './printed.ts';
+import type { CommandOutput } from './result.ts';
+import { jsonText } from './text.ts';
+import { operator } from './user.ts';
+
+/** The commands of operations: their flags, their help and what they print are made of the definitions. */
+
+/** Carries out the operation, here or at a running server. @returns the answer on the wire. @throws SignalboxError */
+export type Performer = (id: string, input: object) => Promise<unknown>;
+
+/** The inputs of every command of operations. */
+interface OperationCommand {
+  now(): number;
+}
+
+/** For operations whose answers state no amounts. */
+export const NO_WORTH: OperationHost = { usdPerCredit: () => null };
+
+/** Makes the commands of a group, by their words after the name of the group. */
+export const commandsOf = <Services, Command extends OperationCommand>(
+  operations: readonly Operation<Services>[],
+  servicesIn: (command: Command) => Services & OperationHost,
+) =>
+  Object.fromEntries(
+    operations.map((operation) => [
+      operation.name.slice(operation.name.indexOf(' ') + 1),
+      (args: readonly string[], command: Command) =>
+        runOperation(operation, args, async (id, input) => {
+          const call = { by: operator(), now: command.now(), id, credentials: null, tags: null };
+          return (await operation.perform(servicesIn(command), call, input)).body;
+        }),
+    ]),
+  );
+
+/**
+ * Runs the command of an operation.
+ * @returns what to print
+ * @throws UsageError for flags that do not fit, and for a refusal of the operation
+ */
+export async function runOperation(
+  operation: Operation,
+  args: readonly string[],
+  perform: Performer,
+): Promise<CommandOutput> {
+  const flags = [...flagsOf(operation.input)];
+  const { values, positionals } = parseArguments(withNumbers(args, flags), {
+    ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),
+    json: SWITCH,
+    ...(operation.confirmation !== undefined && { yes: SWITCH }),
+  });
+  const words = [...positionals];
+  const id = operation.takesId ? idIn(operation, words.splice(0, 1)) : '';
+  try {
+    const input = inputIn(operation, flags, values, words);
+    if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
+    if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
+      throw new UsageError(`State what to change. See ${commandName()} help ${operation.name}.`);
+    }
+    if (operation.confirmation !== undefined && values.yes !== true) {
+      throw new UsageError(`${operation.confirmation} Add --yes to do it.`);
+    }
+    const body = await performed(operation, id, input, perform);
+    if (body instanceof TextAnswer) return body.text;
+    const text = values.json === true ? jsonText(body) : printed(operation, body, id);
+    return operation.isFinding?.(body as never) ? { text, code: 2 } : text;
+  } catch (cause) {
+    throw cause instanceof SignalboxError ? refusalOf(cause, flags) : cause;
+  }
+}
+
+const KINDS = { switch: SWITCH, list: LIST, text: TEXT } as const;
+type Options = readonly (readonly [name: string, kind: typeof TEXT | typeof LIST | typeof SWITCH])[];
+
+function optionsOf(operation: Operation, flag: Flag): Options {
+  if (flag.form.isPositional) return [];
+  const removal = [`no-${flag.name}`, isMap(flag.field) ? LIST : SWITCH] as const;
+  return [[flag.name, KINDS[kindOf(flag)]], ...(isRemovable(operation, flag) ? [removal] : [])];
+}
+
+/** Puts a negative number that is an argument at the end, where the parser does not take it for a flag. */
+function withNumbers(args: readonly string[], flags: readonly Flag[]): readonly string[] {
+  if (!flags.some(({ form }) => form.isPositional)) return args;
+  const at = args.findIndex((word, index) => /^-[\d.]/.test(word) && !args[index - 1]?.startsWith('--'));
+  return at < 0 ? args : [...args.toSpliced(at, 1), '--', args[at]!];
+}
+
+/** The ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
+function idIn({ name, idForm }: Operation, words: readonly string[]): string {
+  const id = onlyOne(words, `${name} takes ${idForm ?? 'an ID'}. The command that lists them shows the IDs.`);
+  if ((idForm ? /^.+$/ : /^[\w.:@-]{1,128}$/).test(id) && !id.startsWith('sb_')) return id;
+  throw new UsageError('Give only the ID. The ID of a key is the part between sb_live_ and the next underscore.');
+}
+
+type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+/** The input on the wire that flags and arguments state. @throws UsageError */
+function inputIn(operation: Operation, flags: readonly Flag[], values: Values, words: string[]): object {
+  const input = {};
+  for (const flag of flags) {
+    const given = flag.form.isPositional ? words.splice(0, 1) : [values[flag.name] ?? []].flat();
+    const texts = given.filter((one) => typeof one === 'string');
+    const removed = isRemovable(operation, flag) ? values[`no-${flag.name}`] : undefined;
+    if (removed === true && (texts.length > 0 || values[flag.name] === true)) {
+      throw new UsageError(`--no-${flag.name} contradicts --${flag.name}. Give one of them.`);
+    }
+    if (removed === true) put(input, flag.path, kindOf(flag) === 'switch' ? false : null);
+    else if (Array.isArray(removed))
+      put(input, flag.path, { ...Object.fromEntries(removed.map((name) => [name, null])), ...asObject(flag, texts) });
+    else if (values[flag.name] === true) put(input, flag.path, true);
+    else if (texts.length > 0) put(input, flag.path, valueIn(flag, texts));
+  }
+  return input;
+}
+
+const asObject = (flag: Flag, texts: readonly string[]) =>
+  texts.length > 0 ? (parsedValue(shownName(flag), flag.field, texts) as object) : {};
+
+function valueIn(flag: Flag, texts: readonly string[]): unknown {
+  const { field, form } = flag;
+  const [text = ''] = texts;
+  const read = form.read ?? (field.items && commandOf(field.items).read);
+  if (read) {
+    try {
+      return field.type === 'array' ? texts.map(read) : read(text);
+    } catch (cause) {
+      throw cause instanceof UsageError ? about(flag, cause.message) : cause;
+    }
+  }
+  const value = parsedValue(shownName(flag), field, texts);
+  const isNumber = field.type === 'integer' || field.type === 'number';
+  if (!isNumber || typeof value === 'number') return value;
+  throw new UsageError(`${shownName(flag)} takes a ${field.type === 'integer' ? 'whole ' : ''}number, not "${text}".`);
+}
+
+function put(into: Record<string, unknown>, [name = '', ...more]: readonly string[], value: unknown): void {
+  if (more.length === 0) {
+    into[name] = value;
+    return;
+  }
+  const inner = isObject(into[name]) ? into[name] : {};
+  into[name] = inner;
+  put(inner, more, value);
+}
+
+/** Carries out the operation; a list is read to its end, or to its limit. */
+async function performed(
+  operation: Operation,
+  id: string,
+  input: object & { readonly limit?: unknown },
+  perform: Performer,
+): Promise<unknown> {
+  const body = await perform(id, input);
+  const cursor = cursorOf(operation);
+  if (cursor === null || !isObject(body) || body.has_more !== true) return body;
+  const [name = 'data'] = listIn(operation.output) ?? [];
+  const rows = objectsIn(body[name]);
+  const left = Number(input.limit ?? operation.commandLimit ?? Number.POSITIVE_INFINITY) - rows.length;
+  if (left <= 0) return body;
+  const more = {
+    ...input,
+    [cursor]: body.next_after ?? rows.at(-1)?.id,
+    ...(Number.isFinite(left) && { limit: left }),
+  };
+  const rest = objectOf(await performed(operation, id, more, perform));
+  return { ...rest, [name]: [...rows, ...objectsIn(rest[name])] };
+}
+
+/** A refusal that names the flag in place of the member. */
+function refusalOf({ message, info: { param } }: SignalboxError, flags: readonly Flag[]): UsageError {
+  const text = inFlags(message, flags);
+  const flag = flags.find(({ path }) => new RegExp(`^${path.join('[.]')}(?:$|[.[])`).test(param ?? ''));
+  return flag && !text.includes(shownName(flag)) ? about(flag, text) : new UsageError(text);
+}
+
+const about = (flag: Flag, sentence: string) => new UsageError(`${shownName(flag)}: ${sentence}`);

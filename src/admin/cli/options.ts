@@ -1,0 +1,189 @@
+import { join } from 'node:path';
+import { UsageError } from '../../core/usage-error.ts';
+import { LOG_FORMS } from '../../host/telemetry/log.ts';
+import { SecretFiles } from '../../policy/runtime/secret-files.ts';
+import { POLICY_ORIGINS } from '../../store/instance-reports.ts';
+import { isShared, refuseUrl, storeUrlOf } from '../../store/open.ts';
+import { processFolder, type ServeOptions } from '../use-cases/serve-options.ts';
+import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
+import { helpOf } from './help.ts';
+import { checkWord, unknownCommand } from './unknown-command.ts';
+
+/** Arguments of a command on a data folder, with the URL of its store. */
+export interface DataArguments {
+  readonly data: string;
+  readonly database: string;
+  readonly args: readonly string[];
+}
+
+/** Arguments of a command on a data folder and a policy. */
+export interface PolicyArguments extends DataArguments {
+  readonly folder: string;
+  /** The flags among the arguments that name these folders; the environment may name them, too. */
+  readonly folderFlags: readonly string[];
+}
+
+/** Commands on a data folder alone. */
+const DATA_COMMANDS = [
+  'db',
+  'decisions',
+  'instances',
+  'keys',
+  'ledger',
+  'restart',
+  'logins',
+  'subjects',
+  'teams',
+  'traffic',
+  'trail',
+  'users',
+  'wallets',
+] as const;
+type DataCommandName = (typeof DATA_COMMANDS)[number];
+
+export type Command =
+  | { readonly name: 'help'; readonly text: string }
+  | { readonly name: 'version' }
+  | { readonly name: 'serve'; readonly options: ServeOptions }
+  | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
+  /** `port`: where `serve` would listen in this environment. */
+  | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
+  | ({ readonly name: DataCommandName } & DataArguments)
+  | ({ readonly name: 'policy' | 'learn' | 'catalog' | 'alerts' } & PolicyArguments);
+
+/** The default address of `serve`. */
+const PORT = '8787';
+/** An hour. */
+const DRAIN_MAX_MS = 3_600_000;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The policy folder where none is named, for a data folder. */
+type DefaultPolicies = (data: string) => string;
+
+/** Reads the command line; flags win over the environment. Throws UsageError. */
+export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
+  // Flags alone are those of `serve`; no argument at all asks for help, so that no server starts by surprise.
+  const [name = 'help', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
+  const flags = ['--help', '-h'];
+  if (name === 'help' || flags.some((flag) => argv.includes(flag))) {
+    return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };
+  }
+  if (name === 'version' || argv[0] === '--version') return { name: 'version' };
+  if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
+  if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
+  if (name === 'plugin' || name === 'import') return { name, args: rest };
+  const onData = DATA_COMMANDS.find((one) => one === name);
+  if (onData) {
+    const place = dataOf(rest, env);
+    checkWord(onData, place.args);
+    return { name: onData, ...place };
+  }
+  if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
+    // As `serve` has it; a folder among the arguments wins.
+    const { folder, args } = folderOf('--policies', rest);
+    const own = dataOf(args, env);
+    checkWord(name, own.args);
+    const folderFlags = [
+      ...(folder === null ? [] : ['--policies']),
+      ...(own.args.length === args.length ? [] : ['--data']),
+    ];
+    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), folderFlags, ...own };
+  }
+  throw unknownCommand('', name);
+}
+
+/** The data folder that a flag names, else the environment. Throws UsageError for a URL, of which it shows the scheme alone. */
+function dataFolder(flag: string | null | undefined, env: Environment): string {
+  const folder = flag ?? (env.SIGNALBOX_DATA || join('.', '.signalbox'));
+  refuseUrl(folder);
+  return folder;
+}
+
+function dataOf(rest: readonly string[], env: Environment): DataArguments {
+  const { folder, args } = folderOf('--data', rest);
+  return { ...placeOf(folder, env), args };
+}
+
+/** The data folder, and the URL of the store: that of the environment, else the path of the database in the folder. */
+function placeOf(flag: string | null | undefined, env: Environment) {
+  const data = dataFolder(flag, env);
+  const secrets = new SecretFiles({ env: (name) => env[name], now: Date.now, onUnusable: () => {} });
+  return { data, database: storeUrlOf(data, secrets.fixed('DATABASE_URL') ?? undefined) };
+}
+
+/** The flag of a folder may stand anywhere among the arguments of the subcommand. */
+function folderOf(flag: string, rest: readonly string[]): { folder: string | null; args: readonly string[] } {
+  const isIt = (argument: string) => argument === flag || argument.startsWith(`${flag}=`);
+  const at = rest.findIndex(isIt);
+  if (at !== rest.findLastIndex(isIt)) throw new UsageError(`${flag} is given twice. It takes one folder.`);
+  if (at < 0) return { folder: null, args: rest };
+  const joined = rest[at]!.startsWith(`${flag}=`);
+  const folder = joined ? rest[at]!.slice(flag.length + 1) : rest[at + 1];
+  if (!folder || (!joined && folder.startsWith('-'))) throw new UsageError(`${flag} needs a folder.`);
+  return { folder, args: rest.toSpliced(at, joined ? 1 : 2) };
+}
+
+/** More than any machine has use for; a database takes 128 servers. */
+const PROCESSES_MAX = 64;
+
+/** How many processes serve, and which of them this one is. Throws UsageError where the store is for one server. */
+function processesOf(count: string | undefined, number: string | undefined, database: string) {
+  // Those that replace others, and folders of before, have the numbers behind.
+  if (number) return { processes: null, process: wholeOf('--process', number, 1, 2 * PROCESSES_MAX) };
+  if (!count) return { processes: null, process: null };
+  const processes = wholeOf('--processes', count, 1, PROCESSES_MAX);
+  if (isShared(database)) return { processes, process: null };
+  throw new UsageError(
+    'Several processes need a database that they can share: name a PostgreSQL with DATABASE_URL. A SQLite database has one server.',
+  );
+}
+
+function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
+  const options = {
+    ...{ port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT },
+    ...{ 'allow-policy-writes': SWITCH, 'policies-from': TEXT, processes: TEXT, 'metrics-port': TEXT },
+    // Given by the parent of several processes.
+    process: TEXT,
+  };
+  const flags = parseFlags(args, options);
+  const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
+  const { data: home, database } = placeOf(flags.data, env);
+  const processes = processesOf(flags.processes ?? env.SIGNALBOX_PROCESSES, flags.process, database);
+  const at = portOf(port ?? (env.PORT || PORT));
+  const metricsAt = flags['metrics-port'] ?? env.SIGNALBOX_METRICS_PORT;
+  const metricsPort = metricsAt ? portOf(metricsAt) : nextPort(at);
+  if (processes.processes && metricsPort === at && at !== 0)
+    throw new UsageError('--metrics-port must be another port than --port.');
+  return {
+    name: 'serve',
+    options: {
+      port: at,
+      host: host ?? (env.HOST || '127.0.0.1'),
+      ...{ home, data: processes.process === null ? home : processFolder(home, processes.process), database },
+      ...processes,
+      metricsPort,
+      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(home)),
+      policiesFrom: choiceOf(
+        '--policies-from',
+        flags['policies-from'] ?? (env.SIGNALBOX_POLICIES_FROM || 'files'),
+        POLICY_ORIGINS,
+      ),
+      drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
+      metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
+      allowsPolicyWrites: flags['allow-policy-writes'] || env.SIGNALBOX_ALLOW_POLICY_WRITES === 'on',
+      log: choiceOf('--log', log ?? (env.SIGNALBOX_LOG || 'auto'), LOG_FORMS),
+    },
+  };
+}
+
+/** Any port is next to any port. */
+const nextPort = (port: number): number => (port === 0 || port === 65_535 ? 0 : port + 1);
+
+const portOf = (text: string): number => numberOf('The port must be a number', text, 65_535);
+
+function numberOf(claim: string, text: string, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= max) return number;
+  throw new UsageError(`${claim} from 0 to ${max}, not "${text}".`);
+}

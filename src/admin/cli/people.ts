@@ -1,0 +1,29 @@
+import { type PeopleServices, TEAM_OPERATIONS } from '../teams.ts';
+import { storedUsdPerCredit } from '../use-cases/key-funds.ts';
+import type { PeopleDesk } from '../use-cases/people.ts';
+import { storedBudgetUses } from '../use-cases/people-money.ts';
+import { USER_OPERATIONS } from '../users.ts';
+import { groupOf } from './arguments.ts';
+import { commandsOf } from './operations.ts';
+
+/** The inputs of every command on teams and users. */
+interface PeopleCommand extends PeopleDesk {
+  /** The database. */
+  readonly file: string;
+  /** ms since 1970 */
+  now(): number;
+}
+
+const servicesIn = ({ people, keys, file }: PeopleCommand) => ({
+  ...{ people, keys },
+  usdPerCredit: () => storedUsdPerCredit(file),
+  usesOf: (...[holder, budgets, now]: Parameters<PeopleServices['usesOf']>) =>
+    storedBudgetUses(file, holder, budgets, now),
+  teamPlaces: () => new Map(),
+});
+
+/** `signalbox teams …`. Returns what to print. Throws UsageError. */
+export const runTeams = groupOf('teams', commandsOf<PeopleServices, PeopleCommand>(TEAM_OPERATIONS, servicesIn));
+
+/** `signalbox users …`, likewise. */
+export const runUsers = groupOf('users', commandsOf<PeopleServices, PeopleCommand>(USER_OPERATIONS, servicesIn));

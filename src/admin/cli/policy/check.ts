@@ -1,0 +1,109 @@
+import { commandName } from '../../../core/command-name.ts';
+import { plural } from '../../../core/text.ts';
+import { visible } from '../../../core/visible.ts';
+import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import { STALE_AFTER_DAYS } from '../../../policy/figures.ts';
+import type { PolicyBundle } from '../../../policy/runtime/source.ts';
+import { LATEST_VERSION } from '../../../policy/versions.ts';
+import { countText } from '../../../policy/wildcards.ts';
+import { checkPolicy, type PolicyCheck, unreadFiles } from '../../use-cases/policy/check.ts';
+import { readPolicy } from '../../use-cases/policy/tools.ts';
+import { parseArguments, SWITCH } from '../arguments.ts';
+import type { CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
+import { problemsText } from './problems.ts';
+import { leftOutText, REASONS_MAX } from './setting-text.ts';
+
+/** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
+export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, { all: SWITCH, json: SWITCH, strict: SWITCH });
+  const folder = folderIn(positionals, 'check', options);
+  const bundle = await readPolicy(folder);
+  const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder) });
+  const isWrong = check.errors > 0 || (values.strict && check.warnings + check.not_read.length > 0);
+  const form = { folder, all: values.all || values.strict, colour: options.terminal };
+  return { text: values.json ? jsonText(check) : asText(check, bundle, form), code: isWrong ? 2 : 0 };
+}
+
+/** Warnings that may be why an error is there: another strategy than a selector names, a text that nothing has. */
+const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
+const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
+
+/** Catalogs age all at once: a line for each figure is enough. */
+const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
+
+const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
+  `  ${file}:${line}:${column}  ${code}  ${message}`;
+
+/** Counts of what `--all` lists: the shipped catalog's many figures and providers would bury the operator's own mistakes. */
+function folded(figures: readonly Diagnostic[], missing: number): string {
+  const stale = figures.filter(({ code }) => code === 'stale-figure').length;
+  const unverified = figures.length - stale;
+  const counts = [
+    stale > 0 && `${plural(stale, 'figure')} ${stale === 1 ? 'is' : 'are'} older than ${STALE_AFTER_DAYS} days`,
+    unverified > 0 && `${plural(unverified, 'figure')} without a day or a source`,
+    missing > 0 && `${plural(missing, 'provider')} cannot serve here`,
+  ].filter(Boolean);
+  return counts.length > 0 ? `. ${counts.join(', ')}: --all` : '';
+}
+
+/** The defaults that the latest version would change: tasks by number and selectors by name, since each has several. */
+function versionText(changes: readonly string[], folder: string): string {
+  const latest = `\`version: ${LATEST_VERSION}\``;
+  if (changes.length === 0) return `${latest} would change nothing here.`;
+  const selectors = changes.flatMap((path) => /^selectors\.(.+)\.options\.[^.]+$/.exec(path)?.[1] ?? []);
+  const tasks = changes.filter((path) => path.startsWith('tasks.')).length;
+  const names = [
+    ...changes.filter((path) => !/^(?:tasks|selectors)\./.test(path)),
+    ...(tasks > 0 ? [`the sizes of ${plural(tasks, 'task')}`] : []),
+    ...new Set(selectors.map((name) => `the options of \`${name}\``)),
+  ];
+  return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff ${folder} --as-version ${LATEST_VERSION}`;
+}
+
+/** Only a store can show whether a team of the API exists. */
+function uncheckedText(names: readonly string[]): string {
+  const [teams, are] = names.length === 1 ? ['team', 'is'] : ['teams', 'are'];
+  const list = names.map((name) => `\`${visible(name)}\``).join(', ');
+  return `Not checked: whether the ${teams} ${list} ${are} known to the server, because there is no data folder here. To check, name it with --data, or declare the ${teams} in \`teams\`.`;
+}
+
+interface CheckForm {
+  readonly folder: string;
+  /** Whether to list each of the findings that are otherwise summed up. */
+  readonly all: boolean;
+  readonly colour: boolean;
+}
+
+function asText(check: PolicyCheck, bundle: PolicyBundle, { folder, all, colour }: CheckForm): string {
+  const { diagnostics: found, errors, not_read: unread, left_out_here: missing, unchecked_teams: teams } = check;
+  // Warnings would bury the errors that keep the policy from serving.
+  const shown = errors > 0 ? found.filter(isTold) : found;
+  const figures = shown.filter(isOfFigure);
+  const others = shown.filter((one) => !isOfFigure(one));
+  const parts = others.length === 0 ? [] : [problemsText(others, bundle, colour)];
+  if (all && figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
+  if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
+  // Figures that are folded are counted apart.
+  const counted = all ? found : found.filter((one) => !isOfFigure(one));
+  const warnings = counted.filter(({ severity }) => severity === 'warning').length + unread.length;
+  const unseen = counted.filter((one) => !shown.includes(one)).length;
+  const hidden = unseen === 0 ? '' : unseen === warnings ? ' (not shown)' : ` (${unseen} not shown)`;
+  const counts = [
+    errors > 0 && plural(errors, 'error'),
+    warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,
+  ].filter(Boolean);
+  const files = plural(check.files.length, 'file');
+  const size =
+    check.cases === null
+      ? ''
+      : `, ${countText(check.models ?? 0, check.wildcards ?? 0)}, ${plural(check.cases, 'case')}`;
+  const isFew = all || missing.length <= REASONS_MAX;
+  const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
+  parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
+  if (isFew && missing.length > 0) parts.push(leftOutText(missing));
+  if (teams.length > 0) parts.push(uncheckedText(teams));
+  if (errors === 0 && check.changed_by_latest_version) parts.push(versionText(check.changed_by_latest_version, folder));
+  return `${parts.join('\n\n')}\n`;
+}

@@ -1,0 +1,210 @@
+import { type Paint, painter } from '../../../core/paint.ts';
+import { plural } from '../../../core/text.ts';
+import { visible } from '../../../core/visible.ts';
+import { scrub } from '../../../host/telemetry/secrets.ts';
+import type { PolicyChange, PolicyRename } from '../../../policy/runtime/diff.ts';
+import {
+  type ComparedCase,
+  type ComparedChoice,
+  isRefused,
+  type RequestOutcome,
+  type Totals,
+} from '../../use-cases/policy/compare.ts';
+import type { BuiltPolicy, PolicyDifference } from '../../use-cases/policy/diff.ts';
+import { changedCases } from '../../use-cases/policy/diff.ts';
+import type { ComparedRequests, DifferentRequest } from '../../use-cases/policy/diff-requests.ts';
+import { grid, paragraphs } from '../terminal.ts';
+import { fromTo, growth, pair, short } from './diff-values.ts';
+import { problemsText } from './problems.ts';
+
+/** Requests that are listed one by one; the sums hold all. */
+const REQUESTS_MAX = 30;
+
+const NOTE =
+  'Both policies are compared by their declared figures, with every variable set. Measurements, learned estimates, budgets and balances do not count.';
+
+/** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
+export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
+  scrub(unscrubbedText(difference, terminal));
+
+function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
+  const paint = painter(terminal);
+  const parts = [
+    `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
+    `${paint.strong('Changed declarations')}\n${changesText(changes, renamed, paint)}`,
+    ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
+  ];
+  if (decisions === null) return parts.join('\n');
+  const { cases, caseTotals, requests, worth } = decisions;
+  const changed = changedCases(cases);
+  const inUsd = worth.a !== worth.b;
+  const words: Words = { paint, inUsd, from: a.place.label, to: b.place.label };
+  const items = [
+    ...changed.map((one) => caseText(one, words)),
+    ...(requests?.different ?? []).slice(0, REQUESTS_MAX).map((one) => requestText(one, words)),
+  ];
+  const hidden = requests ? requests.different.length + requests.leftOut - REQUESTS_MAX : 0;
+  if (hidden > 0) items.push(`  and ${short(hidden)} more requests, which --json lists\n`);
+  const heading = paint.strong('Changed decisions');
+  const unaffected = unaffectedText(changes.length > 0, cases.length, requests !== null);
+  parts.push(`${heading}\n${items.length === 0 ? unaffected : items.join('\n')}`);
+  if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
+  parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
+  const broken = cases.filter((one) => one.broken.length > 0).length;
+  const worths = `A Credit is worth ${worth.a} USD in ${words.from} and ${worth.b} USD in ${words.to}: costs are compared in USD.`;
+  const usd = inUsd ? [worths] : [];
+  parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
+  return parts.join('\n');
+}
+
+/** The text for policies that decide all cases and requests alike. */
+function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean): string {
+  if (!isChanged) return '  nothing\n';
+  if (cases === 0 && !hasRequests) {
+    return '  nothing to compare: neither policy has a case. Add a case, or compare requests with --requests FILE.\n';
+  }
+  const compared = hasRequests ? 'no case and no request of the file' : 'no case';
+  return `  nothing: the changes above affect ${compared}. They can still affect other requests: add a case for them${hasRequests ? '' : ', or compare requests with --requests FILE'}.\n`;
+}
+
+/** A line by the sign that it begins with. */
+function signed(line: string, { good, error, warning }: Paint): string {
+  const paints: Readonly<Record<string, Paint['good']>> = { '+': good, '-': error, '~': warning };
+  return paints[line.trimStart().charAt(0)]?.(line) ?? line;
+}
+
+const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
+
+function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyRename[], paint: Paint): string {
+  if (changes.length === 0) return '  nothing\n';
+  const sections = Map.groupBy(changes, ({ section }) => section);
+  const lines = [...sections].flatMap(([section, found]) =>
+    found.flatMap(({ change, name, keys = [] }) => {
+      const thing = name === null ? section : `${section}: ${name}`;
+      const again = renamed.find((one) => one.section === section && [one.from, one.to].includes(name ?? ''));
+      if (again && change === 'removed') {
+        return [
+          `  ${signed(visible(`~ ${section}: ${again.from} → ${again.to}, renamed, otherwise the same`), paint)}`,
+        ];
+      }
+      if (again && change === 'added') return [];
+      const [first, ...more] = keys;
+      // A section that is one value, such as `answer_worth`, has no keys of its own.
+      if (first?.key === '' && more.length === 0) {
+        return fromTo(thing, first).map((line) => `  ${signed(visible(line), paint)}`);
+      }
+      const head = visible(`${SIGNS[change]} ${thing}`);
+      const inside = keys.flatMap(({ key, ...values }) => fromTo(key, values)).map(visible);
+      return [`  ${signed(head, paint)}`, ...inside.map((line) => `      ${signed(line, paint)}`)];
+    }),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function brokenText({ place, problems, message }: BuiltPolicy, terminal: boolean): string {
+  const found = problems.length > 0 ? [problemsText(problems, place.bundle, terminal)] : [];
+  const why = message === null ? '' : `: ${message}`;
+  return `${[...found, visible(`${place.label} cannot be loaded${why.replace(/\.$/, '')}; its decisions are unknown.`)].join('\n\n')}\n`;
+}
+
+interface Words {
+  readonly paint: Paint;
+  /** Whether costs are compared in USD. */
+  readonly inUsd: boolean;
+  readonly from: string;
+  readonly to: string;
+}
+
+function caseText({ case: one, of, isReworded, a, b, broken }: ComparedCase, words: Words): string {
+  const { paint, from, to } = words;
+  const notes = [
+    ...(of === 'both' ? [] : [`only in ${of === 'a' ? from : to}`]),
+    ...(isReworded ? [`its request differs in ${to}, which is the one compared`] : []),
+    ...(broken.length > 0 ? [`held in ${from}, fails in ${to}`] : []),
+  ];
+  const head = `case \`${one.name}\` (${one.place.file}:${one.place.line})${notes.map((note) => `; ${note}`).join('')}`;
+  const fails = broken.map(({ key, wanted, got }) =>
+    paint.error(`- fails    ${visible(`${key}: expected ${wanted}, got ${got}`)}`),
+  );
+  return itemText(head, a, b, words, fails);
+}
+
+function requestText({ name, count, a, b }: DifferentRequest, words: Words): string {
+  const times = count === 1 ? '' : `, ${short(count)} times`;
+  return itemText(`request ${name}${times}`, a, b, words, []);
+}
+
+function itemText(head: string, a: RequestOutcome, b: RequestOutcome, words: Words, more: readonly string[]): string {
+  const lines = [`choice   ${goals(a, b)}`, ...figures(a, b, words)].map(visible);
+  return `  ${words.paint.strong(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
+}
+
+/** Names the providers only where they differ. */
+function goals(a: RequestOutcome, b: RequestOutcome): string {
+  const isMoved = !isRefused(a) && !isRefused(b) && a.model === b.model && a.provider !== b.provider;
+  const goal = (one: RequestOutcome) =>
+    isRefused(one) ? `refused with ${one.code}` : isMoved ? `${one.model} at ${one.provider}` : one.model;
+  return pair(goal(a), goal(b));
+}
+
+function figures(a: RequestOutcome, b: RequestOutcome, { inUsd }: Words): string[] {
+  const [from, to] = [chosen(a), chosen(b)];
+  if (from === null && to === null) return [];
+  const of = (read: (one: ComparedChoice) => string, unit = '') =>
+    from && to ? `${pair(read(from), read(to))}${unit}` : pair(from && read(from) + unit, to && read(to) + unit);
+  const by = (read: (one: ComparedChoice) => number) => (from && to ? growth(read(from), read(to)) : '');
+  const usd = `, ${of(({ costUsd }) => short(costUsd), ' USD')}${by(({ costUsd }) => costUsd)}`;
+  const refusals = [a, b].filter(isRefused).map(({ message }) => `because  ${message}`);
+  return [
+    `reason   ${of(({ reason }) => reason)}`,
+    `cost     ${of(({ costCredits }) => short(costCredits), ' Credits')}${inUsd ? usd : by(({ costCredits }) => costCredits)}`,
+    `latency  ${of(({ latencyMs }) => short(latencyMs), ' ms')}${by(({ latencyMs }) => latencyMs)}`,
+    `quality  ${of(({ quality }) => quality.toFixed(3))}`,
+    ...refusals,
+  ];
+}
+
+const chosen = (answer: RequestOutcome): ComparedChoice | null => (isRefused(answer) ? null : answer);
+
+function movesText({ moves }: ComparedRequests, inUsd: boolean, terminal: boolean): string {
+  const rows = moves.map(({ a, b, totals }) => [short(totals.requests), visible(goals(a, b)), costs(totals, inUsd)]);
+  const head = ['requests', 'go elsewhere', inUsd ? 'USD' : 'Credits'];
+  return `${grid([head, ...rows], terminal, (column) => column === 0).join('\n')}\n`;
+}
+
+function totalsText(cases: Totals, requests: Totals | null, inUsd: boolean, terminal: boolean): string {
+  const row = (name: string, totals: Totals) => {
+    const { answered, a, b, refusedA, refusedB } = totals;
+    const mean = (from: number, to: number, digits: number) => {
+      const exactly = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+      const of = (sum: number) => (sum / answered).toLocaleString('en', exactly);
+      return answered === 0 ? '' : pair(of(from), of(to));
+    };
+    return [
+      name,
+      `${totals.different.toLocaleString('en')} of ${totals.requests.toLocaleString('en')}`,
+      pair(refusedA.toLocaleString('en'), refusedB.toLocaleString('en')),
+      costs(totals, inUsd),
+      mean(a.quality, b.quality, 3),
+      mean(a.latencyMs, b.latencyMs, 0),
+    ];
+  };
+  const head = ['in all', 'differ', 'refused', inUsd ? 'USD' : 'Credits', 'mean quality', 'mean ms'];
+  const rows = [row('cases', cases), ...(requests ? [row('requests', requests)] : [])];
+  return `${grid([head, ...rows], terminal).join('\n')}\n`;
+}
+
+/** The costs of the requests that both policies answer. */
+function costs({ answered, a, b }: Totals, inUsd: boolean): string {
+  if (answered === 0) return '';
+  const [from, to] = inUsd ? [a.costUsd, b.costUsd] : [a.costCredits, b.costCredits];
+  return `${pair(short(from), short(to))}${growth(from, to)}`;
+}
+
+function summary(cases: Totals, requests: Totals | null, broken: number, { from, to }: Words): string {
+  const of = ({ different, requests: all }: Totals, what: string) =>
+    `${different.toLocaleString('en')} of ${all.toLocaleString('en')} ${what}${all === 1 ? '' : 's'}`;
+  const counts = [of(cases, 'case'), ...(requests ? [of(requests, 'request')] : [])].join(' and ');
+  const held = `${plural(broken, 'case')} that held in ${from} ${broken === 1 ? 'fails' : 'fail'} in ${to}`;
+  return `Decided differently: ${counts}${broken > 0 ? `; ${held}` : ''}.`;
+}

@@ -1,0 +1,53 @@
+import { UsageError } from '../../../core/usage-error.ts';
+import { type LanguageVersion, VERSIONS } from '../../../policy/versions.ts';
+import { differenceBody, diffPolicy, type PolicyDifference } from '../../use-cases/policy/diff.ts';
+import { isFolder } from '../../use-cases/policy/tools.ts';
+import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import type { CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
+import type { PolicyCommand } from './command.ts';
+import { differenceText } from './diff-text.ts';
+
+const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH };
+
+/** `signalbox policy diff`. Throws UsageError; where only the earlier policy cannot be loaded, after writing the rest. */
+export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, FLAGS);
+  const asVersion = versionIn(values['as-version']);
+  const [a, b, ...more] = positionals;
+  if (asVersion === undefined && (a === undefined || more.length > 0)) {
+    throw new UsageError(
+      'policy diff takes one or two policies: folders, revisions or commits, as in policy diff HEAD.',
+    );
+  }
+  if (asVersion !== undefined && positionals.length > 1) {
+    throw new UsageError('policy diff --as-version compares one policy with itself, so it takes at most one.');
+  }
+  const workspace = { ...command, folder: folderMeant(positionals, command) };
+  const difference = await diffPolicy({ a: a ?? workspace.folder, b, asVersion, requests: values.requests }, workspace);
+  const text = values.json ? jsonText(await differenceBody(difference)) : differenceText(difference, command.terminal);
+  if (difference.a.side === null) {
+    await command.write(text);
+    throw new UsageError(`${difference.a.place.label} cannot be loaded, so only the declarations were compared.`);
+  }
+  return { text, code: isFine(difference, values.strict) ? 0 : 2 };
+}
+
+function versionIn(text: string | undefined): LanguageVersion | undefined {
+  const version = VERSIONS.find((one) => `${one}` === text);
+  if (text !== undefined && version === undefined) {
+    throw new UsageError(`--as-version must be one of ${VERSIONS.join(', ')}, not ${text}.`);
+  }
+  return version;
+}
+
+/** The folder whose history a bare commit refers to: the other side's folder, if one is named, else the shipped one. */
+function folderMeant(named: readonly string[], { folder, shippedFolder }: PolicyCommand): string {
+  return folder === shippedFolder ? (named.find(isFolder) ?? folder) : folder;
+}
+
+function isFine({ decisions }: PolicyDifference, strict: boolean): boolean {
+  if (decisions === null || decisions.cases.some(({ broken }) => broken.length > 0)) return false;
+  const different = decisions.caseTotals.different + (decisions.requests?.totals.different ?? 0);
+  return !strict || different === 0;
+}

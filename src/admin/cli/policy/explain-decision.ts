@@ -1,0 +1,80 @@
+import type { DecisionOutcome } from '../../../core/decision-record.ts';
+import { idText } from '../../../core/id.ts';
+import { creditsText } from '../../../core/text.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import type { Explanation } from '../../../gateway/request/explain.ts';
+import { story } from '../../../routing/story.ts';
+import { decisionBody } from '../../use-cases/decision-body.ts';
+import { FULL_SIGHT } from '../../use-cases/sight.ts';
+import { explainStoredDecision } from '../../use-cases/stored-decision.ts';
+import { parseArguments } from '../arguments.ts';
+import type { CommandResult } from '../result.ts';
+import { grid, paragraphs } from '../terminal.ts';
+import { jsonText, minute } from '../text.ts';
+import { operator } from '../user.ts';
+import type { PolicyCommand } from './command.ts';
+import { EXPLAIN_FLAGS, refuseOthers } from './explain-flags.ts';
+import { certificateText } from './explain-text.ts';
+
+/** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
+export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, EXPLAIN_FLAGS);
+  const { decision = '', json, here, ...more } = values;
+  refuseOthers('--decision', here ? { here } : more, undefined);
+  if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
+  const folder = positionals[0] ?? command.folder;
+  const { explanation, keyName } = await explainStoredDecision(operator(), decision, {
+    ...command,
+    folder,
+  });
+  const { terminal } = command;
+  const text = json
+    ? jsonText(decisionBody(explanation, { ...FULL_SIGHT, nameOf: () => keyName }))
+    : decisionText(explanation, terminal);
+  return { text, code: explanation.matches ? 0 : 2 };
+}
+
+function decisionText(explanation: Explanation, terminal: boolean): string {
+  const { record, certificate, matches, reason, hindsight, leftOut } = explanation;
+  const { id, kind, keyId, time, revision, choice, outcome } = record;
+  const head = `${idText('dec_', id)}: ${kind} of the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
+  const replay = certificate
+    ? `Repeated from its record, the decision is ${matches ? 'identical, bit for bit' : 'different'}.`
+    : `The decision cannot be repeated. ${reason}`;
+  const parts = [
+    paragraphs([head, replay, ...(leftOut?.length ? [`Left out at that time: ${leftOut.join(', ')}.`] : [])], terminal),
+    ...(certificate
+      ? [certificateText(certificate, terminal), paragraphs(story(certificate, record.facts), terminal)]
+      : []),
+    ...(outcome ? [attemptsText(outcome, terminal), paragraphs(receipt(outcome, hindsight), terminal)] : []),
+  ];
+  return parts.join('\n');
+}
+
+function attemptsText({ attempts }: DecisionOutcome, terminal: boolean): string {
+  const rows = attempts.map(({ provider, model, upstream, ms, firstPartMs, failure }) => [
+    provider,
+    model,
+    upstream,
+    `${Math.round(ms)}`,
+    firstPartMs === null ? '' : `${Math.round(firstPartMs)}`,
+    failure ?? 'answered',
+  ]);
+  const head = ['attempt', 'model', 'upstream', 'ms', 'first ms', 'result'];
+  return `${grid([head, ...rows], terminal, (column) => column === 3 || column === 4).join('\n')}\n`;
+}
+
+function receipt(outcome: DecisionOutcome, hindsight: Explanation['hindsight']): string[] {
+  const { status, error, usage, estimated, charged, saved, totalMs } = outcome;
+  const tokens = usage
+    ? `${usage.inputTokens} input tokens (${usage.cachedInputTokens} cached) and ${usage.outputTokens} output tokens${estimated ? ', counted by Signalbox' : ''}; `
+    : '';
+  const elsewhere = [
+    hindsight?.runnerUp != null && `${creditsText(hindsight.runnerUp)} on the runner-up`,
+    hindsight?.baseline != null && `${creditsText(hindsight.baseline)} on the baseline`,
+  ].filter((text) => typeof text === 'string');
+  return [
+    `The request ${error ? `ended as ${status} with ${error}` : `was ${status}`} in ${Math.round(totalMs)} ms: ${tokens}charged ${creditsText(charged)}, saved ${creditsText(saved)}.`,
+    ...(elsewhere.length > 0 ? [`The same tokens would have cost ${elsewhere.join(' and ')}.`] : []),
+  ];
+}

@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { callerLevels } from '../../../access/levels.ts';
+import { levelsAbove } from '../../../access/people-copy.ts';
+import { parseJson } from '../../../core/object.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { readRouteBody } from '../../../dialects/route-body.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { explainCase, explainStored } from '../../use-cases/policy/explain.ts';
+import { explanationBody } from '../../use-cases/policy/explanation-body.ts';
+import { momentOf } from '../../use-cases/policy/hypothetical.ts';
+import { storedPayer } from '../../use-cases/policy/key-funds.ts';
+import { bodyOf, isFolder, runtimeOf } from '../../use-cases/policy/tools.ts';
+import { pairsOf, parseArguments } from '../arguments.ts';
+import type { CommandResult } from '../result.ts';
+import { operator } from '../user.ts';
+import type { PolicyCommand } from './command.ts';
+import { EXPLAIN_FLAGS, refuseOthers, withFlags } from './explain-flags.ts';
+import { explanationResult } from './explain-result.ts';
+import { explainedAt } from './explain-served.ts';
+import { SETTING_WORDS } from './setting-text.ts';
+import { missingText, placeText } from './test-text.ts';
+
+const NOTE =
+  'The figures come from the policy, corrected by the lengths of questions that this data folder has seen. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
+const SERVED = 'The server decided by its own policy, measurements and learned estimates.';
+const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
+const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
+
+/** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
+export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { terminal } = command;
+  const { values: flags, positionals } = parseArguments(args, EXPLAIN_FLAGS);
+  const { folder: named, file } = placesIn(positionals);
+  const folder = named ?? command.folder;
+  if (flags.case !== undefined) {
+    const { case: name, here, json, ...more } = flags;
+    refuseOthers('--case', more, file);
+    return runExplainCase(name, folder, { here, json }, command);
+  }
+  if (flags.here)
+    throw new UsageError(
+      '--here works only with --case. Other requests are always explained with the variables that are set.',
+    );
+  const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
+  if (flags.url !== undefined) {
+    const { url, key, time, json, label, 'key-models': keyModels } = flags;
+    // The server has its own policy, and the labels and models of its keys.
+    const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
+    const other = others.find(Boolean);
+    if (other) throw new UsageError(`--url explains by the policy and the keys of the server. Remove ${other}.`);
+    const answer = await explainedAt(url, { request: body, key, time }, command.judge.env);
+    return explanationResult(answer, { json, terminal, note: SERVED });
+  }
+  const runtime = await runtimeOf(folder, command.judge);
+  const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
+  const { organization, budgets } = runtime.snapshot;
+  const payer =
+    flags.key === undefined ? null : await storedPayer(operator(), command.database, flags.key, timeMs, organization);
+  const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
+  const stated = flags['key-models'];
+  const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
+  const { team = null, user = null } = payer?.info ?? {};
+  const levels = payer?.levels ?? callerLevels(levelsAbove({ team: null, user: null }, organization));
+  const key = { id: flags.key ?? 'explain', labels, models, team, user, levels };
+  const request = readRouteBody(body);
+  const funds = payer?.fundsUnder(budgets, labels, request.model);
+  const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);
+  return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
+    ...{ json: flags.json, terminal, note: `${NOTE} ${payer ? FUNDED : UNFUNDED}` },
+  });
+}
+
+/** Reads IDs of models. Throws UsageError for one that the policy does not declare. */
+function knownModels(text: string, { snapshot }: Runtime): string[] {
+  const isLeftOut = (id: string) => snapshot.leftOut.some(({ kind, name }) => kind === 'model' && name === id);
+  return text.split(',').map((part) => {
+    const id = part.trim();
+    if (snapshot.modelIndex.has(id) || isLeftOut(id)) return id;
+    throw new UsageError(`--key-models: the policy has no model \`${id}\`.`);
+  });
+}
+
+/** At most a folder with a policy and a file with a request, in any order. */
+function placesIn(positionals: readonly string[]) {
+  const isFile = (path: string) => path === '-' || path.endsWith('.json') || (existsSync(path) && !isFolder(path));
+  const [folder, ...folders] = positionals.filter((path) => !isFile(path));
+  const [file, ...files] = positionals.filter(isFile);
+  if (folders.length + files.length > 0) {
+    throw new UsageError('policy explain takes one folder and one file with a request, or - for the standard input.');
+  }
+  return { folder, file };
+}
+
+async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> {
+  const name = file === '-' ? 'The standard input' : file;
+  let text: string;
+  try {
+    text = file === '-' ? await input() : await readFile(file, 'utf8');
+  } catch {
+    throw new UsageError(`${file} cannot be read.`);
+  }
+  // Some editors begin a file with a mark of its encoding.
+  const body = parseJson(text.replace(/^\uFEFF/, ''));
+  if (body === undefined) throw new UsageError(`${name} is not JSON.`);
+  return body;
+}
+
+const CASE_NOTE =
+  'Cases use only the figures that the policy declares. Learned estimates, measurements and budgets do not count.';
+
+/** `signalbox policy explain --case`. Throws UsageError, or SignalboxError as the API would. */
+async function runExplainCase(
+  caseName: string,
+  folder: string,
+  { here, json }: { readonly here: boolean; readonly json: boolean },
+  { judge, terminal }: PolicyCommand,
+): Promise<CommandResult> {
+  const explanation = await explainCase(caseName, folder, here, judge);
+  const { name, place } = explanation.case;
+  if (explanation.unserved) {
+    throw new UsageError(`The case "${name}" cannot run: ${missingText(explanation.unserved)}.`);
+  }
+  const { failures, settings, missing } = explanation;
+  const status = failures.length === 0 ? 'holds' : 'failed';
+  const keys = failures.map(({ key, wanted, got }) => `${key} is ${got}, expected ${wanted}`);
+  const { file, line, column } = place;
+  const body = {
+    case: { name, file, line, column, status, settings },
+    ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
+  };
+  return explanationResult(body, {
+    ...{ json, terminal, note: CASE_NOTE },
+    before: [`The case “${name}” (${placeText(place)}), ${SETTING_WORDS[settings[0]!]}.`],
+    after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],
+  });
+}

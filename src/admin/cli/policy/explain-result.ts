@@ -1,0 +1,97 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { SchemaCheck } from '../../../core/schema-check.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { visible } from '../../../core/visible.ts';
+import { camelKeys } from '../../../policy/camel-keys.ts';
+import { percent } from '../../../routing/advise.ts';
+import { PolicyExplanation } from '../../policy-explanation.ts';
+import type { CommandResult } from '../result.ts';
+import { paragraphs } from '../terminal.ts';
+import { jsonText } from '../text.ts';
+import { certificateText } from './explain-text.ts';
+import { leftOutBriefly } from './setting-text.ts';
+
+/** The form of an explanation. */
+interface ExplainForm {
+  readonly json: boolean;
+  readonly terminal: boolean;
+  /** Sentences around the story. */
+  readonly before?: readonly string[];
+  readonly after?: readonly string[];
+  /** The last sentence: the limits of the explanation. */
+  readonly note: string;
+}
+
+const { properties } = PolicyExplanation;
+/** The parts of an explanation that are printed; an earlier server may lack others. */
+const Printed = Type.Object({
+  ...Type.Pick(PolicyExplanation, [
+    ...(['choice', 'shortage', 'explanation', 'hold_note', 'task_note', 'task_reasons'] as const),
+    ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
+  ]).properties,
+  candidates: Type.Union([
+    Type.Array(
+      Type.Pick(properties.candidates.anyOf[0].items, [
+        ...(['model', 'rank', 'quality', 'counted_quality', 'cost_credits', 'latency_ms'] as const),
+        ...(['latency_basis', 'utility', 'parts', 'rejections'] as const),
+      ]),
+    ),
+    Type.Null(),
+  ]),
+});
+type Printed = Static<typeof Printed>;
+const check = new SchemaCheck(Printed);
+
+/**
+ * The result of a command that explains: text or JSON, and code 2 for a refusal.
+ * @param body as the API answers
+ * @throws UsageError for an answer in another form
+ */
+export function explanationResult(body: unknown, form: ExplainForm): CommandResult {
+  if (!check.accepts(body)) {
+    throw new UsageError('The answer has another form. It may not be from Signalbox, or be from an earlier version.');
+  }
+  const code = body.choice === null || body.shortage !== null ? 2 : 0;
+  return { text: form.json ? jsonText(body) : asText(body, form), code };
+}
+
+function asText(body: Printed, { terminal, before = [], after = [], note }: ExplainForm): string {
+  const { explanation, task_note, task_reasons, hold_note, failed_rules, left_out_here: missing } = body;
+  const candidates = body.candidates ?? [];
+  const lines = [
+    ...before,
+    ...(task_note ? [task_note] : []),
+    ...(task_reasons ? [taskText(task_reasons)] : []),
+    ...(explanation ?? []),
+    ...(hold_note ? [hold_note] : []),
+    ...after,
+    ...failed_rules.map(({ name, error }) => `The condition of ${name} failed, so it counts as true: ${error}.`),
+    ...(missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : []),
+    ...(candidates.some(({ rank }) => rank !== null) ? [legend(body.usd_per_credit)] : []),
+    note,
+  ];
+  const rows = candidates.map(({ rejections, ...figures }) => ({
+    ...camelKeys(figures),
+    model: visible(figures.model),
+    rejections: rejections.map(({ text, rules }) => ({ text, rules: rules.map((place) => ({ place })) })),
+  }));
+  return `${certificateText({ candidates: rows }, terminal)}\n${paragraphs(lines, terminal)}`;
+}
+
+/** The columns of the table, in words. */
+const legend = (usdPerCredit: string): string =>
+  `Quality is the expected share of good answers; 1 Credit is ${usdPerCredit} USD; latency is the expected time to the end of the answer, and source says where its speed is from. Utility weighs the three as the selector says, and the highest wins.`;
+
+const PLACES: Readonly<Record<string, string>> = {
+  'system prompt': ' in the system prompt',
+  'question before': ' in the question before',
+};
+
+/** `Task: classification (81 % likely, by “classify”, “tickets” in the system prompt; “label”).` */
+function taskText({ task, share, words }: NonNullable<Printed['task_reasons']>): string {
+  const places = Map.groupBy(words, ({ of }) => of);
+  const signs = [...places].map(
+    ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of] ?? ''}`,
+  );
+  return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, by ${signs.join('; ')}` : ''}).`;
+}

@@ -1,0 +1,69 @@
+import { isStoreLocked, openStore, requireStore } from '../../../store/open.ts';
+import { UNFOLLOWED } from '../../policy.ts';
+import type { PolicyDifference } from '../../use-cases/policy/diff.ts';
+import { type PushDesk, type PushedRevision, pushRevision } from '../../use-cases/policy/push-folder.ts';
+import { onlyOne, parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import { jsonText } from '../text.ts';
+import { operator } from '../user.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
+import { differenceText } from './diff-text.ts';
+
+/** `signalbox policy push [DIR] [--from REVISION]`. */
+export async function runPush(args: readonly string[], command: PolicyCommand): Promise<string> {
+  const { values, positionals } = parseArguments(args, { from: TEXT, json: SWITCH });
+  const { from = null, json } = values;
+  return await pushed({ ...command, folder: folderIn(positionals, 'push', command) }, json, { from });
+}
+
+/** `signalbox policy rollback REVISION`. */
+export async function runRollback(args: readonly string[], command: PolicyCommand): Promise<string> {
+  const { values, positionals } = parseArguments(args, { json: SWITCH });
+  const revision = onlyOne(
+    positionals,
+    'policy rollback takes one revision, or its number: policy history lists them.',
+  );
+  return await pushed(command, values.json, { revision });
+}
+
+async function pushed(
+  command: PolicyCommand,
+  json: boolean,
+  what: Parameters<typeof pushRevision>[3],
+): Promise<string> {
+  const { folder, judge, terminal, write } = command;
+  return await atStore(command, async (target) => {
+    const show = async (difference: PolicyDifference) => {
+      if (!json) await write(`${differenceText(difference, terminal)}\n`);
+    };
+    const revision = await pushRevision(operator(), { ...target, judge, show }, folder, what);
+    return json ? jsonText(revision) : pushText(revision);
+  });
+}
+
+/** The store, with the servers that follow it. */
+export type StoreTarget = Omit<PushDesk, 'judge' | 'show'>;
+
+/** Works on the database while servers run or not. Throws UsageError without a database. */
+export async function atStore<Result>(
+  { database, judge }: Pick<PolicyCommand, 'database' | 'judge'>,
+  work: (target: StoreTarget) => Promise<Result>,
+): Promise<Result> {
+  await requireStore(database);
+  const store = await openStore(database, { mode: 'beside', rooms: ['access', 'instances', 'policies', 'records'] });
+  try {
+    return await work({ store, isServed: () => isStoreLocked(database), now: judge.now });
+  } finally {
+    await store.close();
+  }
+}
+
+function pushText({ id, revision, previous, guarded, lagging, following_files, is_followed }: PushedRevision): string {
+  const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
+  return [
+    `${is_followed ? 'In force' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
+    is_followed ? '' : UNFOLLOWED,
+    places.length > 0 ? `It changes where requests go or who may do what: ${places.join(', ')}.\n` : '',
+    lagging.length > 0 ? `Not in force yet at ${lagging.join(', ')}: signalbox instances says why.\n` : '',
+    following_files.length > 0 ? `${following_files.join(', ')} follow their files, and do not take it.\n` : '',
+  ].join('');
+}

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { policySchema, schemaText } from '../../../policy/json-schema.ts';
+import { replaceFile } from '../../../policy/runtime/replace-file.ts';
+import { parseArguments, SWITCH } from '../arguments.ts';
+import type { CommandResult } from '../result.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
+
+/** Policy files name it in their first line, so that editors find it. */
+const FILE = 'policy.schema.json';
+
+/** `signalbox policy schema`: prints the schema, or writes it into the folder of a policy. Throws UsageError. */
+export async function runSchema(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, { write: SWITCH });
+  const folder = folderIn(positionals, 'schema', command);
+  const text = schemaText(policySchema(command.judge.shipped));
+  if (!values.write) return { text, code: 0 };
+  const path = join(folder, FILE);
+  await replaceFile(path, text);
+  const line = `# yaml-language-server: $schema=./${FILE}`;
+  return {
+    text: `Wrote ${path}. To have an editor check a file of the policy, begin the file with this line:\n${line}\n`,
+    code: 0,
+  };
+}

@@ -1,0 +1,133 @@
+import { commandName } from '../../../core/command-name.ts';
+import { painter } from '../../../core/paint.ts';
+import type { SourcePlace } from '../../../core/source-place.ts';
+import { plural } from '../../../core/text.ts';
+import { visible } from '../../../core/visible.ts';
+import type { PolicyBundle } from '../../../policy/runtime/source.ts';
+import type { UnservedPart } from '../../use-cases/policy/cases.ts';
+import type { PolicyTest } from '../../use-cases/policy/test.ts';
+import { clipped } from '../terminal.ts';
+import { problemsText } from './problems.ts';
+import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
+
+/** The form in which results of cases are shown. */
+interface TextForm {
+  /** The folder of the policy, as commands name it. */
+  readonly folder: string;
+  /** Colours of a terminal, or none. */
+  readonly colour: boolean;
+}
+
+type CaseResult = PolicyTest['cases'][number];
+type CaseRun = CaseResult['settings'][number];
+
+/** A line for each case, a diff under each failure, coverage on request, and a summary; or the errors of the policy. */
+export function testText(result: PolicyTest, bundle: PolicyBundle, form: TextForm): string {
+  const { counts, cases, coverage, left_out_here: missing } = result;
+  if (counts === null) {
+    const errors = `${form.folder}: ${plural(result.errors, 'error')}, so no case was run`;
+    return `${problemsText(result.diagnostics, bundle, form.colour)}\n\n${errors}\n`;
+  }
+  // Providers that are missing here do not matter where every case ran.
+  const isOfHere = cases.some(
+    ({ status, settings }) => status === 'not_run' || (status === 'failed' && settings.length > 1),
+  );
+  const tally = [
+    counts.hold > 0 && `${counts.hold} hold`,
+    counts.failed > 0 && `${counts.failed} failed`,
+    counts.not_run > 0 && `${counts.not_run} not run`,
+  ].filter(Boolean);
+  const parts = [
+    ...(cases.length === 0
+      ? []
+      : [
+          `${cases
+            .map((one) => caseText(one, form))
+            .join('\n')
+            .trimEnd()}\n`,
+        ]),
+    ...(coverage ? [coverageText(coverage)] : []),
+    `${form.folder}: ${plural(cases.length, 'case')}${tally.length > 0 ? `: ${tally.join(', ')}` : ''}\n`,
+    ...(isOfHere && missing.length > 0 ? [`${leftOutBriefly(missing)}\n`] : []),
+  ];
+  return parts.join('\n');
+}
+
+/** Longer values are cut: they are whole in `--json`. */
+const VALUE_MAX = 160;
+
+/** The reasons against many models take more room than a value. */
+const HINT_MAX = 1_000;
+
+const shown = (text: string): string => clipped(visible(text), VALUE_MAX);
+
+function caseText(result: CaseResult, form: TextForm): string {
+  const { status, settings } = result;
+  const name = shown(result.name);
+  const paint = painter(form.colour);
+  if (status === 'holds') return `${paint.good('holds')}    ${name}`;
+  if (status === 'not_run') {
+    const why = new Set(settings.map(({ missing }) => shown(missingText(missing))));
+    return `${paint.warning('not run')}  ${name}: ${[...why].join('; here ')}`;
+  }
+  const head = `${paint.error('failed')}   ${name}\n  ${paint.strong(placeText(result))}`;
+  const failed = settings.filter(({ failures }) => failures.length > 0);
+  const bySame = [...Map.groupBy(failed, ({ failures }) => JSON.stringify(failures)).values()];
+  return `${[head, ...bySame.map((same) => runText(same, result, form))].join('\n')}\n`;
+}
+
+export const placeText = ({ file, line, column }: SourcePlace): string => `${file}:${line}:${column}`;
+
+/** The parts of a case that cannot be served: the first with its reason, the others as a count. */
+export function missingText([first, ...more]: readonly UnservedPart[]): string {
+  const others =
+    more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;
+  return `the case names ${first?.name}, which cannot be served (${first?.reason})${others}`;
+}
+
+/** Failures that are the same in several settings. */
+function runText(same: readonly CaseRun[], { name, settings }: CaseResult, { folder, colour }: TextForm): string {
+  const names = same.flatMap((one) => one.settings);
+  const onlyHere = !names.includes('all_set');
+  const isEverywhere = names.length === settings.flatMap((one) => one.settings).length;
+  const where = isEverywhere ? [] : [`  ${SETTING_WORDS[onlyHere ? 'here' : 'all_set']}:`];
+  const more = `${commandName()} policy explain ${quoted(folder)} --case ${quoted(name)}${onlyHere ? ' --here' : ''}`;
+  return [...where, ...diffLines(same[0]!.failures, colour), `  more: ${visible(more)}`].join('\n');
+}
+
+function diffLines(failures: CaseRun['failures'], colour: boolean): string[] {
+  const paint = painter(colour);
+  const lines: string[] = [];
+  for (const [at, { key, expected, got, hint }] of failures.entries()) {
+    const next = failures[at + 1];
+    lines.push(paint.error(`  - ${shown(key)}: ${shown(expected)}`));
+    // A refusal stands for all keys that ask for a choice.
+    if (isRefusal(got) && next?.got === got) continue;
+    lines.push(paint.good(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
+    if (hint !== null) lines.push(`    ${clipped(visible(hint), HINT_MAX)}`);
+  }
+  return lines;
+}
+
+const isRefusal = (got: string): boolean => got.startsWith('refused: ');
+
+/** For a shell. */
+function quoted(text: string): string {
+  if (/^[\w./@%+:,-]+$/.test(text)) return text;
+  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
+}
+
+function coverageText({
+  touched,
+  total,
+  percent,
+  min,
+  enough,
+  untouched,
+}: NonNullable<PolicyTest['coverage']>): string {
+  const lines = untouched.map(
+    ({ kind, name, ...place }) => `untouched  ${kind.padEnd(10)}  ${shown(name)}  ${placeText(place)}`,
+  );
+  const sum = `Coverage: ${percent} %, ${touched} of ${total} rules and models`;
+  return `${[...lines, enough ? `${sum}.` : `${sum}; the minimum is ${min} %.`].join('\n')}\n`;
+}

@@ -1,0 +1,48 @@
+import { UsageError } from '../../../core/usage-error.ts';
+import { testPolicy } from '../../use-cases/policy/test.ts';
+import { readPolicy } from '../../use-cases/policy/tools.ts';
+import { parseArguments, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import type { CommandResult } from '../result.ts';
+import { jsonText, pathText } from '../text.ts';
+import { folderIn, type PolicyCommand } from './command.ts';
+import { testText } from './test-text.ts';
+import { testOnEdits } from './test-watch.ts';
+
+const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SWITCH, json: SWITCH };
+
+/** `signalbox policy test`. Throws UsageError when there is nothing to run. */
+export async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, FLAGS);
+  const min = values.min === undefined ? null : percentOf(values.min);
+  const folder = folderIn(positionals, 'test', command);
+  const run = (judge: PolicyCommand['judge']) => testOnce({ ...values, folder, min }, { ...command, judge });
+  return values.watch ? testOnEdits({ ...values, folder }, command, run) : run(command.judge);
+}
+
+function percentOf(text: string): number {
+  const percent = Number(text);
+  if (!/^\d{1,3}(\.\d+)?$/.test(text) || percent > 100) {
+    throw new UsageError(`--min takes a percentage from 0 to 100, not "${text}".`);
+  }
+  return percent;
+}
+
+interface TestOptions extends Omit<ReturnType<typeof parseFlags<typeof FLAGS>>, 'min'> {
+  readonly folder: string;
+  /** The least coverage in percent; null for none. */
+  readonly min: number | null;
+}
+
+async function testOnce(options: TestOptions, { judge, terminal: colour }: PolicyCommand): Promise<CommandResult> {
+  const { folder, case: text = null, here: onlyHere, min, json, watch } = options;
+  const bundle = await readPolicy(folder);
+  const coverage = options.coverage || min !== null ? { min } : null;
+  const result = await testPolicy(folder, bundle, judge, { text, onlyHere, coverage });
+  const isFine = result.counts?.failed === 0 && (result.coverage?.enough ?? true);
+  // With `--watch` there are many results: one line for each.
+  const asJson = () => (watch ? `${JSON.stringify(result)}\n` : jsonText(result));
+  return {
+    text: json ? asJson() : testText(result, bundle, { folder: pathText(folder), colour }),
+    code: isFine ? 0 : 2,
+  };
+}

@@ -1,0 +1,40 @@
+import type { People } from '../../access/people.ts';
+import { iso } from '../../core/clock.ts';
+import type { OpenStore } from '../../store/driver.ts';
+import { showTraffic, type TrafficServices } from '../traffic.ts';
+import { type SightSources, sightOf } from '../use-cases/sight.ts';
+import { rebuildTraffic } from '../use-cases/traffic/traffic.ts';
+import { namesFor } from '../use-cases/usage.ts';
+import { groupOf, parseFlags } from './arguments.ts';
+import { commandsOf } from './operations.ts';
+import type { CommandOutput } from './result.ts';
+import { operator } from './user.ts';
+
+interface TrafficCommand {
+  readonly store: OpenStore;
+  readonly keys: SightSources['keys'];
+  readonly people: Pick<People, 'team' | 'teamNamed' | 'user'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** `signalbox traffic show|rebuild`. Throws UsageError. */
+export const runTraffic = groupOf<TrafficCommand, CommandOutput>('traffic', {
+  ...commandsOf<TrafficServices, TrafficCommand>([showTraffic], ({ store, keys, people }) => ({
+    store,
+    // An operator is shown no less where there is no policy.
+    sightOf: ({ caller }) => sightOf(caller, { keys, policy: () => ({ budgets: [], reportedRuns: null }) }),
+    namesFor: ({ caller }) => namesFor(caller, people),
+    teamIdOf: (text) => people.teamNamed(text)?.id ?? text,
+    // A ledger that never had a policy has no charges.
+    usdPerCredit: async () => (await store.journal.usdPerCredit()) ?? '0',
+  })),
+  rebuild,
+});
+
+async function rebuild(args: readonly string[], { store, now }: TrafficCommand): Promise<string> {
+  parseFlags(args, {});
+  const from = await rebuildTraffic(operator(), store.traffic, now);
+  if (from === 0) return 'Counted all traffic again.\n';
+  return `Counted the traffic since ${iso(from).slice(0, 10)} again. Earlier records were deleted, so earlier buckets are as they were.\n`;
+}

@@ -1,0 +1,42 @@
+import { commandName } from '../../core/command-name.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { nearest } from '../../policy/nearest.ts';
+import { HELP } from './help-texts.ts';
+import { peerCommand } from './peer-words.ts';
+
+/** Checks the word after a group of commands before anything is opened. Throws UsageError for one that names no command. */
+export function checkWord(group: string, [word = '']: readonly string[]): void {
+  const commands = Object.keys(HELP).filter((command) => command.startsWith(`${group} `));
+  if (commands.length > 0 && !commands.includes(`${group} ${word}`)) throw unknownCommand(group, word);
+}
+
+/**
+ * Returns the error for a word that names no command, with the commands there are.
+ * @param group such as `policy`; '' for the first word of a command line
+ */
+export function unknownCommand(group: string, word = ''): UsageError {
+  const start = group === '' ? '' : `${group} `;
+  const named = Object.keys(HELP).filter((command) => command.startsWith(start));
+  const words = [...new Set(named.map((command) => command.slice(start.length).split(' ', 1)[0] ?? ''))];
+  const sentences = [
+    ...(word === '' ? [] : [`There is no command \`${start}${word}\`.`]),
+    ...(peerCommand(start, word, named)?.sentences ?? ownCommand(start, word, named, words)),
+    `${group || 'Signalbox'} takes ${listed(words)}.`,
+    `See ${commandName()} help${group && ` ${group}`}.`,
+  ];
+  return new UsageError(sentences.join(' '));
+}
+
+/** The command with this word in a group, as `explain` alone means `policy explain`; else the one with the most similar word. */
+function ownCommand(start: string, word: string, named: readonly string[], words: readonly string[]): string[] {
+  const below = word === '' || start !== '' ? undefined : named.find((command) => command.endsWith(` ${word}`));
+  const near = below === undefined ? nearest(word, words) : null;
+  const meant = below ?? (near === null ? null : start + near);
+  return meant === null ? [] : [`Did you mean \`${meant}\`?`];
+}
+
+/** `a, b or c`. */
+export function listed(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
+}

@@ -1,0 +1,109 @@
+import { plural } from '../../../core/text.ts';
+import { visible } from '../../../core/visible.ts';
+import {
+  ASK,
+  block,
+  commentedText,
+  exact,
+  type Field,
+  field,
+  flow,
+  type PolicyValue,
+  writeFile,
+} from '../../../policy/emit.ts';
+import {
+  type CatalogProposal,
+  isComplete,
+  type PolicyModel,
+  type ProposedModel,
+  type ProposedPrice,
+} from './propose.ts';
+
+/** For models of unknown quality. */
+const QUALITY = flow({ default: 0.5 });
+
+/**
+ * Writes a proposal as a file of a policy. New models that are known well enough are entries; the others, and all that
+ * concerns models of the policy, are comments.
+ */
+export function patchOf(proposal: CatalogProposal): string {
+  const { added, provider } = proposal;
+  const complete = added.filter(isComplete);
+  const open = added.filter((one) => !isComplete(one));
+  const entries = complete.map((one, at) => field(one.id, entryOf(one, provider), { isApart: at > 0 }));
+  const models = entries.length > 0 ? field('models', block(...entries), { isApart: true }) : null;
+  const { text } = writeFile('', headOf(proposal, complete.length, open), models);
+  const questions = open.map((one) => `\n${commentedText(2, field(one.id, entryOf(one, provider)))}`);
+  const heading = models === null && questions.length > 0 ? '\n# models:' : '';
+  return [text, heading, ...questions].join('');
+}
+
+/** The comments at the top: what there is to decide, the questions first. */
+function headOf(
+  { provider, today, factsSource, added, gone, repriced, unfit, known }: CatalogProposal,
+  complete: number,
+  open: readonly ProposedModel[],
+): string[] {
+  const asked = Object.entries(QUESTIONS).flatMap(([key, figure]) => {
+    const models = open.filter((one) => one[figure] === null);
+    return models.length === 0 ? [] : [`- ${key}: ${models.map(({ id }) => id).join(', ')}`];
+  });
+  const reasons = Map.groupBy(unfit, ([, why]) => why);
+  return [
+    `Models of ${provider} on ${today}: ${plural(known, 'model')} of its list in the policy, ${complete} to add, ${open.length} with questions.`,
+    'This file changes nothing. Review it, then save what you want in the folder of the policy.',
+    ...section('QUESTIONS. The entries below that are comments wait for:', asked),
+    ...section('Prices that the list states otherwise, USD per 1M tokens:', repriced.map(repricedText)),
+    ...section(`No longer listed by ${provider}; requests for them may fail:`, gone.map(goneText)),
+    ...section(
+      'Left out:',
+      [...reasons].map(([why, ones]) => `- ${visible(why)}: ${ones.map(([id]) => visible(id)).join(', ')}`),
+    ),
+    ...(added.length > 0
+      ? [
+          '',
+          `Figures are those of the list, else of ${factsSource}. Quality is unknown: correct it by your own outcomes.`,
+        ]
+      : []),
+  ];
+}
+
+/** The figures that a model needs, by their keys in a policy. */
+const QUESTIONS = { price: 'price', context_window: 'contextWindow', max_output: 'maxOutput' } as const;
+
+const section = (heading: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', heading, ...lines];
+
+const repricedText = ({ id, place, usd, price }: PolicyModel & { readonly price: ProposedPrice }): string =>
+  `- ${id} (${place}): input ${usd.input}, now ${price.input}; output ${usd.output}, now ${price.output}`;
+
+const goneText = ({ id, place }: PolicyModel): string => `- ${id} (${place})`;
+
+function entryOf({ id, upstream, ...model }: ProposedModel, provider: string) {
+  const { price, contextWindow, maxOutput, capabilities, temperature, released } = model;
+  return block(
+    field('provider', provider),
+    id === upstream ? null : field('upstream', upstream),
+    field('price', price ? priceOf(price) : flow({ input: ASK, output: ASK })),
+    field('context_window', contextWindow ?? ASK),
+    field('max_output', maxOutput ?? ASK),
+    capabilities === null
+      ? field('capabilities', [], { beside: 'unknown: none assumed' })
+      : field('capabilities', capabilities),
+    temperature ? null : field('temperature', false),
+    field('quality', QUALITY),
+    released === null ? null : field('released', exact(released)),
+  );
+}
+
+function priceOf(price: ProposedPrice): PolicyValue {
+  const figureOf = (key: string, value: ProposedPrice[string]): PolicyValue => {
+    if (typeof value !== 'string') return value.map((tier) => flow(figures(tier)));
+    return key === 'basis' ? value : exact(value);
+  };
+  const fields = Object.entries(price).map(([key, value]): Field => ({ key, value: figureOf(key, value) }));
+  return 'tiers' in price ? block(...fields) : { ...block(...fields), isFlow: true };
+}
+
+const figures = (tier: Readonly<Record<string, string>>): Record<string, PolicyValue> =>
+  Object.fromEntries(Object.entries(tier).map(([key, text]) => [key, exact(text)]));

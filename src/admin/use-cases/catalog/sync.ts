@@ -1,0 +1,99 @@
+import { basename } from 'node:path';
+import type { ListedModel } from '../../../contract/provider.ts';
+import { commandName } from '../../../core/command-name.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { loadFacts } from '../../../policy/facts.ts';
+import type { ParsedPolicy } from '../../../policy/load.ts';
+import { didYouMean, listNames } from '../../../policy/nearest.ts';
+import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { UpstreamError } from '../../../providers/failures.ts';
+import { listModels } from '../../../providers/model-list.ts';
+import { idleIn, type JudgeTools, nothingServes, readPolicy, toolsFor } from '../policy/tools.ts';
+import { type CatalogProposal, type PolicyModel, propose } from './propose.ts';
+
+/**
+ * Compares the list of models that a provider gives with the models that a policy has of it. Changes nothing.
+ * @param today such as `2026-11-20`
+ * @throws UsageError where the policy has mistakes or no such provider, or the provider gives no list
+ */
+export async function syncCatalog(
+  folder: string,
+  name: string,
+  judge: JudgeTools,
+  today: string,
+): Promise<CatalogProposal> {
+  const { parsed, runtime } = await policyHere(folder, name, judge);
+  const setup = runtime.snapshot.providers.get(name);
+  const listed = await listedModels(name, runtime);
+  const stated = parsed.providers.find((one) => one.name === name)?.data;
+  const table = await loadFacts();
+  const service = stated?.preset ?? stated?.adapter ?? name;
+  return propose({
+    provider: name,
+    isOwnServer: setup?.allowPrivateNetwork === true && setup.apiKeyEnv === null,
+    own: modelsOf(name, parsed),
+    taken: new Set([...parsed.modelIds.keys(), ...parsed.aliases.keys(), ...parsed.selectors.map((one) => one.name)]),
+    listed,
+    factsOf: (id) => table.of(service, id),
+    rowsOf: (id) => table.rowsOf(service, id),
+    factsSource: `${table.source} of ${table.asOf}`,
+    today,
+  });
+}
+
+/** The policy as `serve` would run it here. Throws UsageError unless the provider is a part of it. */
+async function policyHere(folder: string, name: string, judge: JudgeTools) {
+  const bundle = await readPolicy(folder);
+  const { here, parsed } = await toolsFor(folder, bundle, judge);
+  const names = parsed.policy.providers.map((one) => one.name);
+  if (!names.includes(name))
+    throw new UsageError(
+      `${folder} has no provider \`${name}\`: ${didYouMean(name, names) ?? `it has ${listNames(names)}.`}`,
+    );
+  const local = await compileCandidate(bundle, here);
+  if (isRejected(local)) {
+    const idle = idleIn(local.problems);
+    throw idle ? nothingServes(folder, idle) : mistakesIn(folder, local.message);
+  }
+  const { snapshot } = local.runtime;
+  const left = snapshot.leftOut.find((one) => one.kind === 'provider' && one.name === name);
+  if (!snapshot.providers.has(name)) throw new UsageError(`\`${name}\` cannot be asked: ${left?.reason}.`);
+  return { runtime: local.runtime, parsed: parsed.policy };
+}
+
+const mistakesIn = (folder: string, message: string | null): UsageError =>
+  new UsageError(
+    `${folder}: ${message?.replace(/\.$/, '') ?? `the policy has mistakes. Run ${commandName()} policy check to see them`}.`,
+  );
+
+async function listedModels(name: string, { providers, snapshot }: Runtime): Promise<readonly ListedModel[]> {
+  const target = providers.get(name);
+  const { apiKeyEnv = null, baseUrl = null } = snapshot.providers.get(name) ?? {};
+  try {
+    const listed = target ? await listModels(target) : null;
+    if (listed) return listed;
+  } catch (cause) {
+    if (!(cause instanceof UpstreamError)) throw cause;
+    const { kind, message, status } = cause.failure;
+    const said = `${status === undefined || message.includes(`${status}`) ? '' : `${status}: `}${message}`;
+    const refused = kind === 'auth' ? ` refuses the key${apiKeyEnv === null ? '' : ` in ${apiKeyEnv}`}` : '';
+    throw new UsageError(
+      `\`${name}\` at ${baseUrl}${refused || ' gives no list of models'}: ${said.replace(/\.$/, '')}.`,
+    );
+  }
+  throw new UsageError(`\`${name}\` has no list of models that Signalbox can read.`);
+}
+
+/** The models that the policy has at a provider. */
+const modelsOf = (name: string, { models }: ParsedPolicy): PolicyModel[] =>
+  models.flatMap(({ model, endpoints }) =>
+    endpoints
+      .filter(({ endpoint }) => endpoint.provider === name)
+      .map(({ endpoint, place, usd }) => ({
+        id: model.id,
+        upstream: endpoint.upstream,
+        place: `${basename(place.file)}:${place.line}`,
+        usd,
+      })),
+  );

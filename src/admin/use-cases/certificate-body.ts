@@ -1,0 +1,67 @@
+import { basename } from 'node:path';
+import { shownCredits } from '../../core/ceiling.ts';
+import type { ExpectedLength } from '../../core/expected-length.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { AppliedRule, CandidateEntry, EstimateEntry } from '../../routing/certificate.ts';
+import type { Certificate } from '../../routing/certify.ts';
+import { story } from '../../routing/story.ts';
+import { snakeKeys } from './snake-keys.ts';
+
+/** The members of a decision that come from deciding it again. */
+export function certificateBody(certificate: Certificate, facts: Facts) {
+  const { constraints, preferences, runnerUp, baseline, learning } = certificate;
+  return {
+    explanation: story(certificate, facts),
+    ...lengthBody(certificate),
+    answer_worth_credits: shownCredits(certificate.answerWorth),
+    candidates: certificate.candidates.map(candidateBody),
+    constraints: constraints.map(ruleBody),
+    preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),
+    choice_without_preferences: certificate.unpreferred,
+    strategy_failed: certificate.faulty,
+    learning: learning && { mode: learning.mode, trust: learning.trust, choice_by_learnt: learning.choice },
+    draw: certificate.draw,
+    runner_up: runnerUp && snakeKeys(runnerUp),
+    baseline: baseline && snakeKeys(baseline),
+  };
+}
+
+/** An expected length, of a decision made again or as its record keeps it. */
+export const lengthBody = ({ expectedLength }: { readonly expectedLength: ExpectedLength | null }) => ({
+  expected_output_tokens: expectedLength?.tokens ?? null,
+  expected_output_source: expectedLength?.source ?? null,
+});
+
+/** The same members where the decision cannot be made again. */
+export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {
+  explanation: null,
+  expected_output_tokens: null,
+  expected_output_source: null,
+  answer_worth_credits: null,
+  candidates: null,
+  constraints: null,
+  preferences: null,
+  choice_without_preferences: null,
+  strategy_failed: null,
+  learning: null,
+  draw: null,
+  runner_up: null,
+  baseline: null,
+};
+
+const candidateBody = ({ estimate, outputCap, cappedBy, rejections, ...figures }: CandidateEntry): object => ({
+  ...snakeKeys(figures),
+  estimate: estimate && estimateBody(estimate),
+  max_output_tokens: outputCap,
+  output_capped_by: cappedBy,
+  rejections: rejections.map(({ rules, ...reason }) => ({ ...reason, rules: rules.map(ruleBody) })),
+});
+
+const estimateBody = ({ count, shadow, ...parts }: EstimateEntry) => ({
+  ...parts,
+  outcome_count: count,
+  shadow_quality: shadow,
+});
+
+/** Shows the file's name without its folder. */
+const ruleBody = ({ name, place: { file, line } }: AppliedRule) => ({ name, file: basename(file), line });

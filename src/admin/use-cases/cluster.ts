@@ -1,0 +1,17 @@
+import { type LiveInstance, liveInstances, type ReportSource, revisionsIn } from '../../store/instance-reports.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+
+/** The servers at one database: the policy, version and clock of each. */
+export interface ClusterStatus {
+  readonly instances: readonly LiveInstance[];
+  /** Whether they run different policies. */
+  readonly isSplit: boolean;
+}
+
+/** Reads the servers that run. Rejects with StoreError. */
+export async function clusterStatus(by: Principal, store: ReportSource): Promise<ClusterStatus> {
+  checkAction(by.caller, 'status.read');
+  const instances = await liveInstances(store);
+  return { instances, isSplit: revisionsIn(instances).length > 1 };
+}

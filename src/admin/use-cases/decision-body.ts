@@ -1,0 +1,153 @@
+import { capabilityNames, SCHEMA_INSTEAD } from '../../core/capability.ts';
+import { iso } from '../../core/clock.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import type { Facts, FundFacts } from '../../core/facts.ts';
+import { idText } from '../../core/id.ts';
+import { NO_RUN } from '../../core/run-names.ts';
+import { usageBody } from '../../dialects/openai-chat/completion.ts';
+import { platformAttempt } from '../../gateway/money/receipt.ts';
+import type { Hindsight } from '../../gateway/request/certificate.ts';
+import type { Explanation } from '../../gateway/request/explain.ts';
+import { certificateBody, lengthBody, NO_CERTIFICATE } from './certificate-body.ts';
+import { FULL_SIGHT } from './sight.ts';
+import { snakeKeys } from './snake-keys.ts';
+
+/**
+ * A decision as `GET /v1/decisions/{id}` answers and the command line prints it.
+ * @param traceUrl where people find its trace, with `{decision_id}` in the place of its ID
+ */
+export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, traceUrl: string | null = null): object {
+  const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
+  const { kind, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
+  const { session, agent, parentAgent } = sight.showsRunsOf(record.keyId, record.labels ?? {}) ? record : NO_RUN;
+  return {
+    id: idText('dec_', record.id),
+    object: 'decision',
+    created: Math.floor(record.time / 1000),
+    time: iso(record.time),
+    key_id: sight.isNarrow ? null : record.keyId,
+    key_name: sight.nameOf(record.keyId),
+    labels: record.labels,
+    ...snakeKeys({ kind, session, agent, parentAgent }),
+    team_id: record.team,
+    user_id: sight.isNarrow ? null : record.user,
+    sent_by: sight.isNarrow ? null : record.sentBy,
+    policy_revision: record.revision,
+    seed,
+    route_reason: record.reason,
+    choice,
+    fallbacks,
+    last_resorts: record.lastResorts.map(({ model }) => model),
+    facts: factsBody(facts),
+    readings: { frame: readingsNumber },
+    quality,
+    left_out: leftOut,
+    replay: { matches, reason },
+    ...(certificate ? certificateBody(certificate, facts) : { ...NO_CERTIFICATE, ...lengthBody(record) }),
+    outcome: outcome && outcomeBody(outcome, hindsight),
+    receipt: outcome && receiptBody(record, outcome),
+    trace_url: traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,
+  };
+}
+
+export function factsBody(facts: Facts): object {
+  const { operation, model, alias, pinned, task, weights, ceilings, addOns } = facts;
+  const { images, audioBytes, pdfs, pages, unboundedMedia } = facts;
+  return {
+    ...{ operation, model, alias, pinned, task },
+    task_shares: facts.mix,
+    difficulty: facts.difficulty,
+    quality_factor: facts.qualityFactor ?? null,
+    natural_language: facts.naturalLanguage,
+    languages: facts.languagesSeen,
+    estimated_input_tokens: facts.inputTokens,
+    max_input_tokens: facts.inputTokensMax,
+    counted_input_tokens: facts.inputTokensCounted,
+    service_counts: facts.serviceCounts ?? null,
+    cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
+    ...snakeKeys({ images, audioBytes, pdfs, pages, unboundedMedia }),
+    estimated_output_tokens: facts.outputTokens,
+    asked_output_tokens: facts.outputTokensAsked,
+    max_tokens: facts.outputTokensMax,
+    min_output_tokens: facts.outputTokensMin ?? null,
+    n: facts.choices,
+    needs: capabilityNames(facts.needs),
+    adapts_forced_tool: (facts.needs & SCHEMA_INSTEAD) !== 0,
+    required_languages: facts.languages,
+    route_strategy: weights && {
+      ...{ cost_weight: weights.cost, quality_weight: weights.quality },
+      ...(weights.latency !== undefined && { latency_weight: weights.latency }),
+    },
+    max_cost_credits: ceilings.costCredits,
+    max_latency_ms: ceilings.latencyMs,
+    budget_limit: creditsOrNull(facts.budget),
+    max_funded_credits: creditsOrNull(facts.funds?.free),
+    capping_fund: cappingFund(facts.funds),
+    key_models: facts.allowedModels,
+    embedding: embeddingBody(facts),
+    thread: facts.thread ?? null,
+    thought_readers: facts.readers ?? null,
+    add_ons: addOns ? snakeKeys(addOns) : null,
+  };
+}
+
+const creditsOrNull = (amount: Microcredits | null | undefined) => (amount == null ? null : toCredits(amount));
+
+function embeddingBody({ embedding }: Facts): object | null {
+  if (embedding === undefined) return null;
+  const { inputs, longest, dimensions } = embedding;
+  return { inputs, longest_input_tokens: longest, dimensions };
+}
+
+function cappingFund(funds: FundFacts | null): object | null {
+  if (funds?.cap === undefined) return null;
+  const { by, unspent } = funds.cap;
+  return { name: by, unspent_credits: toCredits(unspent) };
+}
+
+function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {
+  const { status, error, firstPartMs, totalMs, usageReplaced } = outcome;
+  return {
+    status,
+    error,
+    attempts: outcome.attempts.map(snakeKeys),
+    usage: outcome.usage && usageBody(outcome.usage, outcome.estimated),
+    ...chargeBody(outcome),
+    runner_up_cost_credits: creditsOrNull(hindsight?.runnerUp),
+    baseline_cost_credits: creditsOrNull(hindsight?.baseline),
+    ...snakeKeys({ firstPartMs, totalMs, usageReplaced }),
+    output_capped_by: outcome.cappedBy,
+    adapted: outcome.adapted ?? [],
+  };
+}
+
+const chargeBody = ({ estimated, charged, saved }: DecisionOutcome) => ({
+  estimated,
+  credits_consumed: toCredits(charged),
+  cost_saved_credits: toCredits(saved),
+});
+
+/** The caller's `platform` without the names of dropped fields, which are the caller's own words. */
+function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: DecisionOutcome): object {
+  const { attempts } = outcome;
+  const last = attempts.at(-1);
+  const model = last && isAnswer(last, outcome) ? last.model : choice;
+  return {
+    routed_model: model,
+    route_reason: model === choice ? reason : `${reason}:fallback`,
+    ...chargeBody(outcome),
+    decision_id: idText('dec_', id),
+    policy_revision: revision,
+    attempts: attempts.map(platformAttempt),
+    ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
+    ...(outcome.usageReplaced && { usage_replaced: true }),
+    ...(outcome.adapted && { adapted: outcome.adapted }),
+  };
+}
+
+/** Whether the last attempt is the one that the caller saw: it showed content, or was charged. */
+function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome): boolean {
+  if (status === 'abandoned') return failure === null;
+  return status !== 'failed' || usage !== null;
+}

@@ -1,0 +1,105 @@
+import { type BillLine, billOf } from '../../core/accounting/bill.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { type Decimal, parseDecimal } from '../../core/decimal.ts';
+import type { Price } from '../../core/price.ts';
+import type { RecordReader } from '../../gateway/records/records.ts';
+import { visibleRecord } from '../../gateway/request/explain.ts';
+import { quotient, readAddOns, readPrice } from '../../ledger/export/price.ts';
+import { hashOf } from '../../policy/runtime/source.ts';
+import { HOLD_ENTRIES, type ReservationEntry } from '../../store/journal-reader.ts';
+import type { Repositories } from '../../store/repositories.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { FULL_SIGHT } from './sight.ts';
+
+/** Where the money of a decision stands. */
+export interface MoneySources {
+  readonly records: Pick<RecordReader, 'find'>;
+  readonly store: Pick<Repositories, 'ledger' | 'journal'>;
+}
+
+const MILLION = 1_000_000n;
+
+/**
+ * The entries of the journal for one decision, each charge with the lines of its bill, and their sums, in microcredits.
+ * @param id `dec_…`
+ * @throws SignalboxError `not_found`, also for a decision of others. Rejects with StoreError.
+ */
+export async function decisionMoney(
+  by: Principal,
+  { records, store: { ledger, journal } }: MoneySources,
+  id: string,
+  sight = FULL_SIGHT,
+) {
+  const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const { id: number } = await visibleRecord(records, id, keyIds);
+  const [entries, booked, usdPerCredit] = await Promise.all([
+    journal.reservation(number),
+    ledger.reservation(number),
+    journal.usdPerCredit(),
+  ]);
+  const worth = usdPerCredit === null ? null : parseDecimal(usdPerCredit);
+  return {
+    id: number,
+    state: entries.length === 0 ? ('none' as const) : stateOf(entries),
+    usdPerCredit,
+    entries: entries.flatMap((entry) => shownEntry(entry, worth)),
+    sums: sumsOf(entries, booked?.givenBack ?? 0),
+  };
+}
+
+const stateOf = (entries: readonly ReservationEntry[]): 'settled' | 'expired' | 'open' =>
+  entries.some(({ kind }) => kind === 'settle')
+    ? 'settled'
+    : entries.some(({ kind }) => kind === 'expire')
+      ? 'expired'
+      : 'open';
+
+function sumsOf(entries: readonly ReservationEntry[], refunded: Microcredits) {
+  const sum = (...kinds: readonly ReservationEntry['kind'][]) =>
+    entries.reduce((all, { kind, amount }) => (kinds.includes(kind) ? all + amount : all), 0);
+  const [held, charged] = [sum('reserve', 'raise'), sum('post', 'settle', 'expire')];
+  const released = stateOf(entries) === 'open' ? 0 : held - charged;
+  return {
+    held: { amount: held },
+    charged: { amount: charged },
+    released: { amount: released },
+    overrun: { amount: sum('overrun') },
+    refunded: { amount: refunded },
+  };
+}
+
+function shownEntry(entry: ReservationEntry, worth: Decimal | null) {
+  const kind = HOLD_ENTRIES.find((one) => one === entry.kind);
+  if (!kind) return [];
+  const { time, amount, model, provider, upstream } = entry;
+  const price = entry.price !== null && isCharge(kind) ? readPrice(entry.price) : null;
+  return [
+    {
+      ...{ kind, time, amount, model, provider, upstream },
+      priceRevision: price && entry.price !== null ? hashOf(entry.price) : null,
+      estimated: price && entry.estimated,
+      lines: price && linesOf(entry, price).map((line) => shownLine(line, price, worth)),
+    },
+  ];
+}
+
+const isCharge = (kind: ReservationEntry['kind']): boolean => kind === 'post' || kind === 'settle';
+
+function linesOf({ input, cached, written, output, reasoning, addOns }: ReservationEntry, price: Price) {
+  const tokens = { inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens: output };
+  const beside = readAddOns(addOns);
+  return billOf(price, { ...tokens, reasoningTokens: reasoning, ...(beside && { addOns: beside }) });
+}
+
+/** A rate over the divisor is Credits for a million units. */
+function shownLine({ item, name, units, rate }: BillLine, { divisor }: Price, worth: Decimal | null) {
+  const over = BigInt(divisor) * 10n ** BigInt(worth?.scale ?? 0);
+  const isTokens = item !== 'tool' && item !== 'request';
+  const usdRate = worth && quotient(BigInt(rate) * worth.digits, isTokens ? over : over * MILLION);
+  return {
+    ...{ item, name: name === '' ? null : name, units, per: isTokens ? 1_000_000 : 1, rateUsd: usdRate },
+    credits: (units * rate) / divisor / 1_000_000,
+    usd: worth && quotient(BigInt(units) * BigInt(rate) * worth.digits, over * MILLION),
+  };
+}

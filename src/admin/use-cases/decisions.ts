@@ -1,0 +1,38 @@
+import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../store/records.ts';
+import { GrowingPage } from './pages.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { FULL_SIGHT } from './sight.ts';
+
+/**
+ * Lists the decisions that a principal may see.
+ * @param bodyOf a decision as the answer has it, whose size bounds the page
+ * @throws StoreError, by rejecting
+ */
+export async function listDecisions(
+  by: Principal,
+  log: Pick<RecordLog, 'list'>,
+  query: RecordQuery,
+  sight = FULL_SIGHT,
+  bodyOf: (entry: RecordEntry) => unknown = (entry) => entry,
+): Promise<RecordPage> {
+  const ids = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const asked = query.keyIds ?? (ids && (query.keyId === undefined ? [...ids] : [query.keyId]));
+  const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
+  const page = new GrowingPage<RecordEntry, unknown>(query.limit);
+  const wanted = { ...query, ...(keyIds && { keyIds }) };
+  for (let after = query.after; ; ) {
+    const limit = Math.min(BATCH, query.limit - page.rows.length);
+    const { entries, next } = await log.list({ ...wanted, after, limit });
+    await sight.learn(entries.map(({ keyId }) => keyId));
+    const isWhole = entries.every((entry) => page.take(entry, bodyOf(entry)));
+    const { rows } = page;
+    if (!isWhole) return { entries: rows, next: rows.at(-1)?.id ?? next };
+    // A page ends where the log has looked far enough, even if it is not full.
+    if (next === null || page.isFull || entries.length < limit) return { entries: rows, next };
+    after = next;
+  }
+}
+
+/** Records that are read at once. Some have long texts. */
+const BATCH = 64;

@@ -1,0 +1,53 @@
+import type { Health } from '../../providers/health/health.ts';
+import type { EndpointSample } from '../../providers/health/types.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { compareNames } from './usage-sums.ts';
+
+/** Returns the health and speed of every endpoint of the active policy, by provider, model and upstream model; figures to one decimal. */
+export function endpointStatus(by: Principal, health: Pick<Health, 'samples'>) {
+  checkAction(by.caller, 'endpoints.read');
+  const endpoints = [...health.samples()].sort((a, b) => compareNames(namesOf(a), namesOf(b)));
+  const recentOf = Map.groupBy(endpoints, ({ model }) => model);
+  const shareOf = ({ model, recent }: EndpointSample): number | null => {
+    const all = (recentOf.get(model) ?? []).reduce((sum, one) => sum + one.recent.total, 0);
+    return all === 0 ? null : Math.round((recent.total / all) * 1_000) / 1_000;
+  };
+  return endpoints.map((one) => endpointOf(one, shareOf(one)));
+}
+
+const namesOf = ({ provider, model, upstream }: EndpointSample): readonly string[] => [provider, model, upstream];
+
+const toTenths = (figure: number): number => Math.round(figure * 10) / 10;
+
+const rounded = (quantiles: EndpointSample['ttftMs']) =>
+  quantiles && { p50: toTenths(quantiles.p50), p90: toTenths(quantiles.p90) };
+
+function endpointOf(sample: EndpointSample, recentShare: number | null) {
+  const { retryAt, since, breaker, declared, recent, ttftMs, warmTtftMs, tokensPerSecond, attempts } = sample;
+  return {
+    ...sample,
+    since: since === 0 ? null : since,
+    breaker: { ...breaker, state: breakerState(breaker.isOpen, sample.state === 'ejected' && retryAt > 0) },
+    declared: declared && {
+      ttftMs: toTenths(declared.ttftMs),
+      warmTtftMs: toTenths(Math.min(declared.ttftMs, declared.warmTtftMs)),
+      outputTokensPerSecond: toTenths(declared.outputTokensPerSecond),
+      basis: declared.basis,
+    },
+    recentAttempts: recent.total,
+    recentFaults: recent.faults,
+    recentShare,
+    retryAt: retryAt === 0 ? null : retryAt,
+    ttftMs: rounded(ttftMs),
+    warmTtftMs: rounded(warmTtftMs),
+    tokensPerSecond: rounded(tokensPerSecond),
+    attempts: Object.fromEntries(attempts),
+  };
+}
+
+/** A breaker whose time is up lets one attempt through, whose answer closes it. */
+function breakerState(isOpen: boolean, isWaiting: boolean): 'closed' | 'open' | 'half_open' {
+  if (!isOpen) return 'closed';
+  return isWaiting ? 'open' : 'half_open';
+}

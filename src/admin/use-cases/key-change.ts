@@ -1,0 +1,86 @@
+import { differenceOf, type KeyPatch, patched } from '../../access/key-patch.ts';
+import type { Keys } from '../../access/keys.ts';
+import { type Caller, permissionsOf } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { listedFor } from '../../routing/model-name.ts';
+import type { KeyInfo } from '../../store/keys.ts';
+import type { Principal } from './principal.ts';
+import { checkGivable, checkNoOperatorKey, isWithin } from './reach.ts';
+import { checkAction, type Reach } from './roles.ts';
+
+/** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
+type Tags = readonly string[] | null;
+
+/**
+ * Changes the terms of a key.
+ * @param patchOf returns the change of the key as it is; it may be called several times
+ * @returns the key; null for one that does not exist or is revoked
+ * @throws SignalboxError `not_found` beyond the principal's reach, and `insufficient_permissions`; KeyTermsError and KeyConflict
+ */
+export async function changeKey(
+  { caller, actor }: Principal,
+  keys: Pick<Keys, 'change'>,
+  id: string,
+  patchOf: (info: KeyInfo) => KeyPatch,
+  tags: Tags = null,
+): Promise<KeyInfo | null> {
+  const reach = checkAction(caller, 'keys.change');
+  const alter = (before: KeyInfo): KeyInfo => {
+    if (!isWithin(reach, caller, before)) throw notThere();
+    checkNoOperatorKey(reach, before);
+    const after = patched(before, patchOf(before));
+    checkGain(caller, reach, before, after);
+    return after;
+  };
+  return await keys.change(id, alter, actor, tags);
+}
+
+/** Suspends a key, or resumes it. As `changeKey`. */
+export async function suspendKey(
+  { caller, actor }: Principal,
+  keys: Pick<Keys, 'suspend' | 'resume'>,
+  id: string,
+  isSuspended: boolean,
+  tags: Tags = null,
+): Promise<KeyInfo | null> {
+  checkAction(caller, 'keys.suspend');
+  return await (isSuspended ? keys.suspend(id, actor, tags) : keys.resume(id, actor, tags));
+}
+
+/**
+ * The members that each reach may change. Rules and budgets of the policy go by labels, so that whoever sets them could take
+ * what the policy gives to others.
+ */
+const CHANGEABLE: Readonly<Record<Exclude<Reach, 'all'>, ReadonlySet<string>>> = {
+  team: new Set(['name', 'scopes', 'models', 'limits', 'budgets', 'expires_at']),
+  own: new Set(['name']),
+};
+
+/**
+ * Refuses to give a key more than the caller may give, and to change what is not the caller's to decide.
+ * @throws SignalboxError `insufficient_permissions`
+ */
+function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo): void {
+  const had = permissionsOf(before.scopes);
+  checkGivable(
+    caller,
+    after.scopes.filter((scope) => !had.has(scope)),
+  );
+  if (reach === 'all') return;
+  const differing = Object.keys(differenceOf(before, after)?.after ?? {});
+  const closed = differing.find((name) => !CHANGEABLE[reach].has(name));
+  if (closed !== undefined) throw refused(closed, `Your role does not let you change \`${closed}\` of this key.`);
+  const own = listedFor(caller);
+  const gained = after.models?.filter((model) => before.models?.includes(model) === false);
+  const isAll = after.models === null && before.models !== null;
+  if (own && (isAll || gained?.some((model) => !own.includes(model)))) {
+    throw refused('models', 'You can give models only that you may use yourself.');
+  }
+}
+
+const refused = (param: string, message: string) =>
+  new SignalboxError('insufficient_permissions', `${message} Ask an operator.`, { param });
+
+/** The ID is not repeated: somebody may have put a whole key in its place. */
+export const notThere = () =>
+  new SignalboxError('not_found', 'No key that can be changed has this ID. It does not exist or was revoked.');

@@ -1,0 +1,52 @@
+import { type KeyFunds, visibleBalance } from '../../access/key-body.ts';
+import { holderOf } from '../../access/key-entry.ts';
+import type { Window } from '../../core/accounting/window.ts';
+import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { KeyInfo, KeyRow } from '../../store/keys.ts';
+import { readStore } from '../../store/open.ts';
+
+/**
+ * Returns the money of a key as a running server has it: the use of each of its own budgets, in their order, and its balance, which is
+ * null for a key without grants.
+ */
+export async function servedKeyFunds(
+  ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>,
+  info: KeyInfo,
+  usdPerCredit: string,
+): Promise<KeyFunds> {
+  const uses = await ledger.budgetUses({ kind: 'key', id: info.id }, info.budgets);
+  const balance = ledger.balanceOf(holderOf(info));
+  return {
+    uses,
+    balance: visibleBalance(info, balance && { granted: balance.limit, spent: balance.spent }),
+    usdPerCredit,
+  };
+}
+
+/** Returns the same as a database has it at one moment. Without a ledger nothing is spent. */
+export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
+  using reader = await readStore(database, ['access', 'ledger']);
+  const ledger = (await reader.ledger.exists()) ? reader.ledger : null;
+  const family = info.budgets.length === 0 ? [] : familyIn(await reader.keys.all(), info.id);
+  const spentIn = async (window: Window) => {
+    const spent = await Promise.all(family.map((id) => ledger?.spentIn(id, window) ?? 0));
+    return spent.reduce((sum, one) => sum + one, 0);
+  };
+  const uses = await holderBudgetUses(spentIn, info.budgets, now);
+  const balance = visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null);
+  return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
+}
+
+/** A key and all that descend from it, whose charges count in its budgets. @param rows the oldest first */
+function familyIn(rows: readonly KeyRow[], keyId: string): readonly string[] {
+  const family = new Set([keyId]);
+  for (const { key } of rows) if (key.info.parent !== null && family.has(key.info.parent)) family.add(key.info.id);
+  return [...family];
+}
+
+/** The worth of a Credit as a database has it; null in one that never had a policy. */
+export async function storedUsdPerCredit(database: string): Promise<string | null> {
+  using reader = await readStore(database, ['access', 'ledger']);
+  return (await reader.ledger.exists()) ? await reader.journal.usdPerCredit() : null;
+}

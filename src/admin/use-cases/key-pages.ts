@@ -1,0 +1,84 @@
+import { type KeyState, keyStateOf } from '../../access/key-entry.ts';
+import type { Caller } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { isEmpty } from '../../core/object.ts';
+import type { KeyInfo, KeyPageQuery } from '../../store/keys.ts';
+import type { KeyAdmin } from './keys.ts';
+import { type Page, pageOf } from './pages.ts';
+import type { Principal } from './principal.ts';
+import { isWithin } from './reach.ts';
+import { checkAction, type Reach } from './roles.ts';
+
+/** Selects keys; null admits all. */
+export interface KeyQuery {
+  readonly state: KeyState | null;
+  /** A part of the name or the ID, in any case. */
+  readonly search: string | null;
+  /** Members that a key must have. Of team, user and parent the IDs. */
+  readonly members: Partial<KeyInfo>;
+  /** True selects keys with a list of models of their own, false keys without one. */
+  readonly hasModels: boolean | null;
+  /** Labels that a key must have. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The cursor: ID of the last key of the page before. */
+  readonly after: string | null;
+  /** Null for all. */
+  readonly limit: number | null;
+}
+
+/** Whether a query looks through keys one by one, with no index that finds them. */
+export function isSearch({ members, search, hasModels, labels }: KeyQuery): boolean {
+  const { team: _, user: __, parent: ___, ...others } = members;
+  return !isEmpty(others) || hasModels !== null || search !== null || !isEmpty(labels);
+}
+
+/**
+ * Returns a page of the keys that a principal may see, the oldest first.
+ * @param now ms since 1970
+ * @param bodyOf a key as the answer has it, whose size bounds the page
+ * @throws SignalboxError `invalid_value` for a cursor that is none of these keys. Rejects with StoreError.
+ */
+export async function pageOfKeys<Body>(
+  { caller }: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'read'>,
+  query: KeyQuery,
+  now: number,
+  bodyOf: (info: KeyInfo) => Body,
+): Promise<Page<KeyInfo, Body>> {
+  const reach = checkAction(caller, 'keys.read');
+  // The place is found without the filters: a key may cease to match between two pages.
+  const after = query.after === null ? null : await keys.get(query.after);
+  if (query.after !== null && !(after && isWithin(reach, caller, after))) {
+    throw new SignalboxError('invalid_value', '`after` must be the ID of a key that you may see.', { param: 'after' });
+  }
+  const isUnrevoked = query.state !== null && query.state !== 'revoked';
+  const all = keys.read({ after, of: ownerIn(query, reach, caller), isUnrevoked });
+  const wanted = those(all, (info) => isWithin(reach, caller, info) && matches(info, query, now));
+  return await pageOf(wanted, query.limit ?? Number.POSITIVE_INFINITY, bodyOf);
+}
+
+/** The owner by whom the keys are read; null for all. Its keys may be more than those that are wanted. */
+function ownerIn({ members }: KeyQuery, reach: Reach, caller: Caller): KeyPageQuery['of'] {
+  for (const member of ['user', 'parent', 'team'] as const) {
+    const id = members[member];
+    if (id != null) return { member, id };
+  }
+  if (reach === 'all') return null;
+  // The keys of a user are of its team.
+  if (reach === 'team' && caller.team !== undefined) return { member: 'team', id: caller.team };
+  return { member: 'user', id: caller.user ?? '' };
+}
+
+async function* those<Row>(rows: AsyncIterable<Row>, isWanted: (row: Row) => boolean): AsyncGenerator<Row, void> {
+  for await (const row of rows) if (isWanted(row)) yield row;
+}
+
+function matches(info: KeyInfo, { state, labels, search, hasModels, members }: KeyQuery, now: number): boolean {
+  return (
+    Object.entries(members).every(([member, value]) => info[member as keyof KeyInfo] === value) &&
+    (search === null || `${info.name}\n${info.id}`.toLowerCase().includes(search.toLowerCase())) &&
+    (hasModels === null || (info.models !== null) === hasModels) &&
+    (state === null || keyStateOf(info.inForce ?? info, now) === state) &&
+    Object.entries(labels).every(([name, value]) => Object.hasOwn(info.labels, name) && info.labels[name] === value)
+  );
+}

@@ -1,0 +1,138 @@
+import type { IssuedKey, Keys } from '../../access/keys.ts';
+import type { KeyGrant } from '../../access/terms.ts';
+import type { Caller } from '../../core/caller.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { listedFor } from '../../routing/model-name.ts';
+import type { KeyInfo } from '../../store/keys.ts';
+import type { LedgerTable } from '../../store/ledger-table.ts';
+import type { Repositories } from '../../store/repositories.ts';
+import type { Store } from '../../store/store.ts';
+import type { Principal } from './principal.ts';
+import { checkGivable, checkNoOperatorKey, isWithin } from './reach.ts';
+import { checkAction, type Reach } from './roles.ts';
+
+/** The keys, as those see them who work with several. */
+export type KeyAdmin = Pick<
+  Keys,
+  | 'create'
+  | 'rotate'
+  | 'change'
+  | 'suspend'
+  | 'resume'
+  | 'revoke'
+  | 'grant'
+  | 'get'
+  | 'read'
+  | 'known'
+  | 'idsWhere'
+  | 'idsOf'
+  | 'named'
+>;
+
+/** Credits to add to the balance of a key or a wallet. */
+export interface CreditGrant {
+  /** Negative to take back; never 0. */
+  readonly amount: Microcredits;
+  readonly note: string;
+}
+
+/** The part of a store that grants are made with. */
+export interface GrantStore extends Pick<Store, 'commit'>, Pick<Repositories, 'trail'> {
+  readonly ledger: Pick<LedgerTable, 'grant'>;
+}
+
+/** The details of a grant in the trail. */
+export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCredits(amount), note });
+
+/** Returns a key; null where there is none that the principal may see. Rejects with StoreError. */
+export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> =>
+  keyWithin(caller, checkAction(caller, 'keys.read'), keys, id);
+
+async function keyWithin(caller: Caller, reach: Reach, keys: Pick<KeyAdmin, 'get'>, id: string) {
+  const info = await keys.get(id);
+  return info && isWithin(reach, caller, info) ? info : null;
+}
+
+/**
+ * Makes a key. A key of a lead belongs to its team, one of a member to itself, and neither has more scopes, models or labels than its
+ * maker: labels decide by the policy, so nobody chooses them for oneself.
+ * @throws SignalboxError `insufficient_permissions` for terms beyond the principal's. Rejects with KeyTermsError.
+ */
+export async function createKey(
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'create'>,
+  grant: KeyGrant,
+): Promise<IssuedKey> {
+  const reach = checkAction(caller, 'keys.change');
+  checkGivable(caller, grant.scopes);
+  if (reach === 'all') return await keys.create(grant, actor);
+  return await keys.create(ownedGrant(caller, reach, grant), actor, { maker: caller.user ?? caller.keyId });
+}
+
+/** A valid key's new secret is told to the principal, so it must lie within what the principal may give. */
+export async function rotateKey(
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'rotate'>,
+  id: string,
+  overlapMs: number,
+): Promise<IssuedKey | null> {
+  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
+  if (!info) return null;
+  checkGivable(caller, info.scopes);
+  return await keys.rotate(id, overlapMs, actor);
+}
+
+/** Revokes a key. Returns false where there was none that the principal may revoke. */
+export async function revokeKey(
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'revoke'>,
+  id: string,
+): Promise<boolean> {
+  const reach = checkAction(caller, 'keys.change');
+  const info = await keyWithin(caller, reach, keys, id);
+  return info !== null && (await keys.revoke(id, actor, (before) => checkNoOperatorKey(reach, before)));
+}
+
+/**
+ * Grants Credits to a valid key, or to its wallet if it has one.
+ * @returns false without such a key.
+ * @throws KeyTermsError for a note that cannot be kept.
+ */
+export async function grantToKey(
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'grant'>,
+  { ledger }: Pick<GrantStore, 'ledger'>,
+  id: string,
+  grant: CreditGrant,
+  now: number,
+): Promise<boolean> {
+  checkAction(caller, 'keys.grant');
+  const write = (holder: string) => ledger.grant(holder, grant.amount, grant.note, now);
+  return await keys.grant(id, write, grantDetails(grant), actor);
+}
+
+/** The terms of a key that a lead or a member makes. */
+function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
+  const { team, user } = caller;
+  if (Object.entries(grant.labels ?? {}).some(([name, value]) => caller.labels[name] !== value)) {
+    throw beyond('labels', 'Labels decide what a key may do, so only an operator can choose them.');
+  }
+  // A user without a team is of no lead.
+  const isOfOther = grant.team == null ? grant.user != null && grant.user !== user : grant.team !== team;
+  if (isOfOther) throw beyond('team', 'You can make keys of your own team only.');
+  if (reach === 'own' && grant.user != null && grant.user !== user) {
+    throw beyond('user', 'You can make keys of your own only.');
+  }
+  const own = listedFor(caller);
+  const isBeyond = (model: string) => own?.includes(model) === false;
+  if (grant.models?.some(isBeyond)) throw beyond('models', 'You can give models only that you may use yourself.');
+  return {
+    ...grant,
+    ...{ labels: caller.labels, team: team ?? null },
+    user: (reach === 'own' ? user : grant.user) ?? null,
+    models: grant.models ?? (caller.models && [...caller.models]),
+  };
+}
+
+const beyond = (param: string, message: string) => new SignalboxError('insufficient_permissions', message, { param });

@@ -1,0 +1,106 @@
+import type { FundStanding } from '../../../core/accounting/fund.ts';
+import { SignalboxError } from '../../../core/errors.ts';
+import { parseJson } from '../../../core/object.ts';
+import { runsOutAt } from '../../../ledger/forecast.ts';
+import type { FundHolds } from '../../../ledger/open-holds.ts';
+import { pageOfList } from '../pages.ts';
+
+/** A window of a budget or a balance, with the open requests that hold it. */
+export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
+  readonly holds: FundHolds;
+  /** How the key, team or user that `subject` is the ID of is called now, as far as the asker may see it; null for none. */
+  readonly subjectName?: string | null;
+}
+
+/** The most funds of a page. */
+export const FUNDS_MAX = 1_000;
+
+/** A page of funds that an asker wants. */
+export interface FundPage {
+  readonly limit: number;
+  /** The cursor of the page before; null for the first. */
+  readonly after: string | null;
+}
+
+/** The place of a fund in the list: when it runs out, how full it is, and its names. */
+type Rank = readonly [runsOutAt: number, usedShare: number, kind: string, name: string, subject: string];
+
+interface RankedFund {
+  readonly use: FundUse;
+  readonly rank: Rank;
+}
+
+const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
+
+function rankOf(use: FundUse, now: number): Rank {
+  const { kind, name, subject } = use.title;
+  return [runsOutAt(use.spent, use.limit, use.title, now) ?? Number.MAX_VALUE, usedShare(use), kind, name, subject];
+}
+
+/** The first to run out comes first, then the fullest. */
+function compareRanks(a: Rank, b: Rank): number {
+  if (a[0] !== b[0]) return a[0] - b[0];
+  if (a[1] !== b[1]) return b[1] - a[1];
+  for (const at of [2, 3, 4] as const) if (a[at] !== b[at]) return a[at] < b[at] ? -1 : 1;
+  return 0;
+}
+
+const ranked = (funds: readonly FundUse[], now: number): RankedFund[] =>
+  funds.map((use) => ({ use, rank: rankOf(use, now) })).sort((a, b) => compareRanks(a.rank, b.rank));
+
+/**
+ * Returns a page of the funds. All pages go by the forecasts of the moment of the first, which the cursor has.
+ * @param now ms since 1970
+ * @throws SignalboxError `invalid_value` for another cursor
+ */
+export function pageOfFunds<Body>(
+  all: readonly FundUse[],
+  { limit, after }: FundPage,
+  now: number,
+  bodyOf: (use: FundUse) => Body,
+) {
+  const place = after === null ? null : placeIn(after);
+  const moment = place?.moment ?? now;
+  const funds = ranked(all, moment);
+  const start = place ? startBehind(funds, place) : 0;
+  const { rows, data, hasMore } = pageOfList(funds.slice(start), limit, ({ use }) => bodyOf(use));
+  const nextAfter = hasMore ? cursorOf(funds, start + rows.length - 1, moment) : null;
+  return { funds: data, hasMore, nextAfter };
+}
+
+/** A place in the list: behind so many funds of a rank. Reports see names for IDs, so that several can have one. */
+interface Place {
+  readonly moment: number;
+  readonly rank: Rank;
+  readonly count: number;
+}
+
+function startBehind(funds: readonly RankedFund[], { rank, count }: Place): number {
+  const first = funds.findIndex((one) => compareRanks(one.rank, rank) >= 0);
+  if (first < 0) return funds.length;
+  let start = first;
+  while (start < funds.length && start - first < count && compareRanks(funds[start]!.rank, rank) === 0) start++;
+  return start;
+}
+
+function cursorOf(funds: readonly RankedFund[], last: number, moment: number): string {
+  const { rank } = funds[last]!;
+  let count = 1;
+  while (count <= last && compareRanks(funds[last - count]!.rank, rank) === 0) count++;
+  return Buffer.from(JSON.stringify([moment, count, ...rank])).toString('base64url');
+}
+
+function placeIn(cursor: string): Place {
+  const place: unknown = parseJson(Buffer.from(cursor, 'base64url').toString());
+  if (Array.isArray(place) && place.length === 7) {
+    const [moment, count, runsOut, share, kind, name, subject]: unknown[] = place;
+    const isTexts = typeof kind === 'string' && typeof name === 'string' && typeof subject === 'string';
+    const isFigures =
+      typeof moment === 'number' &&
+      typeof count === 'number' &&
+      typeof runsOut === 'number' &&
+      typeof share === 'number';
+    if (isTexts && isFigures) return { moment, count, rank: [runsOut, share, kind, name, subject] };
+  }
+  throw new SignalboxError('invalid_value', '`after` must be the `next_after` of the page before.', { param: 'after' });
+}

@@ -1,0 +1,61 @@
+import type { Microcredits } from '../../../core/credits.ts';
+import { idText } from '../../../core/id.ts';
+import { creditsText } from '../../../core/text.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import type { StoredReservation } from '../../../store/ledger-table.ts';
+import { isStoreLocked, openStore } from '../../../store/open.ts';
+import { StoreError } from '../../../store/store.ts';
+import { grantDetails } from '../keys.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
+import { servedChange } from '../served.ts';
+
+/**
+ * Returns the amount to give back.
+ * @param decision the decision's ID, for messages.
+ * @param wanted null for all that is left.
+ * @throws UsageError for an amount that cannot be given back.
+ */
+export function refundable(decision: string, booked: StoredReservation, wanted: Microcredits | null): Microcredits {
+  if (booked.isOpen) throw new UsageError(`${decision} is still running, so its cost is not known yet.`);
+  const left = booked.charged - booked.givenBack;
+  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were refunded already` : '';
+  const charged = `${decision} was charged ${creditsText(booked.charged)}${given}`;
+  if (left <= 0) throw new UsageError(`${charged}: nothing is left.`);
+  const amount = wanted ?? left;
+  if (amount > left) throw new UsageError(`${charged}: ${creditsText(amount)} is too much.`);
+  return amount;
+}
+
+/**
+ * Asks a ledger for a refund, and waits until a running server has it in force.
+ * @returns false when a server still lacks it
+ * @throws UsageError; rejects with StoreError
+ */
+export async function refund(
+  by: Principal,
+  file: string,
+  booked: StoredReservation,
+  { amount, note }: { readonly amount: Microcredits; readonly note: string },
+  now: number,
+): Promise<boolean> {
+  checkAction(by.caller, 'ledger.refund');
+  const store = await openStore(file, { mode: 'beside' });
+  try {
+    const subject = { kind: 'decision', id: idText('dec_', booked.reservation) };
+    const details = grantDetails({ amount, note });
+    const entry = store.trail.add({ time: now, actor: by.actor, action: 'refund', subject, details });
+    await store.commit([entry, store.ledger.refund(booked, amount, note, now)]);
+    return await servedChange(
+      () => isStoreLocked(file),
+      () => store.ledger.isAdopted(booked.reservation),
+    );
+  } catch (cause) {
+    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+    throw new UsageError(
+      'Another refund of this decision was made at the same moment. Check the ledger, then try again.',
+    );
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,172 @@
+import type { Keys } from '../../access/keys.ts';
+import type { People, Tags } from '../../access/people.ts';
+import type { UserDraft } from '../../access/people-body.ts';
+import { PeopleError } from '../../access/people-terms.ts';
+import { type Caller, roleOf } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { UserRole } from '../../core/people.ts';
+import type { KeyInfo } from '../../store/keys.ts';
+import type { Membership, Team, User } from '../../store/people.ts';
+import type { Principal } from './principal.ts';
+import { checkNoOperatorKey } from './reach.ts';
+import { checkAction, type Reach } from './roles.ts';
+
+/** What the use cases of people work with. */
+export interface PeopleDesk {
+  readonly people: People;
+  readonly keys: Pick<Keys, 'read' | 'revoke'>;
+}
+
+/** A caller, and how far it reaches with an action. */
+export interface Reaching {
+  readonly caller: Caller;
+  readonly reach: Reach;
+}
+
+/**
+ * Removes a user: its keys are revoked first, and then its words erased.
+ * @param text its ID or address
+ * @throws SignalboxError, PeopleError
+ */
+export async function removeUser(
+  { caller, actor }: Principal,
+  { people, keys }: PeopleDesk,
+  text: string,
+  tags: Tags = null,
+): Promise<{ readonly user: User; readonly revoked: number }> {
+  const by = { caller, reach: checkAction(caller, 'people.change') };
+  const found = foundUser(people, text, by);
+  const { id } = found;
+  await checkKeysOf(by, keys, found);
+  if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
+  // No key is made with it from now on.
+  await people.suspendUser(id, true, actor);
+  try {
+    const check = (key: KeyInfo) => checkNoOperatorKey(by.reach, key);
+    const own = await unrevokedKeys(keys, 'user', id);
+    own.forEach(check);
+    for (const key of own) await keys.revoke(key.id, actor, check);
+    return { user: await people.removeUser(id, actor), revoked: own.length };
+  } catch (cause) {
+    // An operator has given it a key at the same time, which must go on working.
+    const isRefused = cause instanceof SignalboxError && cause.code === 'insufficient_permissions';
+    if (isRefused && found.suspendedAt === null) await people.suspendUser(id, false, actor);
+    throw cause;
+  }
+}
+
+/** The team and the user of a new key, by ID or name of the team. A key of a user is of the team of the user. @throws PeopleError */
+export function membershipOf(people: People, { team = null, user = null }: Partial<Membership>): Membership {
+  const ofTeam = team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam(team)));
+  if (user === null) return { team: ofTeam?.id ?? null, user };
+  const ofUser = people.user(user);
+  if (ofUser?.removedAt !== null) throw PeopleError.noUser();
+  if (ofTeam && ofTeam.id !== ofUser.team) throw PeopleError.otherTeam();
+  return { team: ofUser.team, user };
+}
+
+/** The same of a change of a key: an absent member stays, null removes. @throws PeopleError */
+export function membershipPatch(people: People, { team, user }: Partial<Membership>): Partial<Membership> {
+  if (typeof user === 'string') return membershipOf(people, { team: team ?? null, user });
+  return {
+    ...(user === null && { user }),
+    ...(team !== undefined && { team: membershipOf(people, { team }).team }),
+  };
+}
+
+/**
+ * The ID of a user that a text names: an ID, or the address of exactly one user. Another text is returned as it is.
+ * @param isSeen whether the caller may see a user: an address names no other
+ * @throws PeopleError
+ */
+export function userIdIn(
+  people: Pick<People, 'user' | 'users'>,
+  text: string,
+  isSeen: (user: User) => boolean = () => true,
+): string {
+  if (!text.includes('@') || people.user(text) !== null) return text;
+  const [user, ...others] = people
+    .users()
+    .filter((one) => one.email?.toLowerCase() === text.toLowerCase() && isSeen(one));
+  if (others.length > 0) throw PeopleError.manyUsers(text, [user!, ...others]);
+  return user?.id ?? text;
+}
+
+/** The team of an ID or a name, removed ones apart. */
+function teamOf(people: Pick<People, 'team' | 'teamNamed'>, name: string): Team | null {
+  const team = people.team(name) ?? people.teamNamed(name);
+  return team?.removedAt === null ? team : null;
+}
+
+/**
+ * Finds a team by its ID or name.
+ * @param only the ID of the team that the caller may see; null for all
+ * @throws SignalboxError `not_found`
+ */
+export function foundTeam(people: Pick<People, 'team' | 'teamNamed'>, name: string, only: string | null = null): Team {
+  const team = teamOf(people, name);
+  if (team && (only === null || team.id === only)) return team;
+  throw new SignalboxError('not_found', 'No team has this ID or name.');
+}
+
+export const isReached = ({ caller, reach }: Reaching, { id, team }: User): boolean =>
+  reach === 'all' || (reach === 'team' && team !== null && team === caller.team) || id === caller.user;
+
+/**
+ * Finds a user that the caller reaches.
+ * @param text its ID, or the address of exactly one user
+ * @throws SignalboxError `not_found`
+ */
+export function foundUser(people: Pick<People, 'user' | 'users'>, text: string, by: Reaching): User {
+  const known = people.user(text);
+  const address = text.toLowerCase();
+  const named = known === null ? people.users().filter(({ email }) => email?.toLowerCase() === address) : [known];
+  const [user, ...others] = named.filter((one) => one.removedAt === null && isReached(by, one));
+  if (!user) throw new SignalboxError('not_found', 'No user has this ID or address.');
+  if (others.length === 0) return user;
+  throw new SignalboxError('not_found', PeopleError.manyUsers(text, [user, ...others]).message);
+}
+
+const HIGH: ReadonlySet<UserRole> = new Set(['owner', 'admin']);
+
+/** Refuses what would give, take or use more than one has: owners alone change owners and admins, and a lead the members of its team. */
+export function checkGrant({ caller, reach }: Reaching, { role, team }: Pick<UserDraft, 'role' | 'team'>): void {
+  if (HIGH.has(role) && roleOf(caller) !== 'owner') {
+    throw new SignalboxError('insufficient_permissions', 'Only an owner changes users with the roles owner and admin.');
+  }
+  if (reach !== 'all' && (role !== 'member' || team === null || team !== caller.team)) {
+    throw new SignalboxError('insufficient_permissions', 'A lead changes the members of its own team alone.');
+  }
+}
+
+/** Refuses a lead who names the person behind a user: it would be that of another team. */
+export function checkPerson(
+  { reach }: Reaching,
+  { issuer, sub }: { readonly [Name in 'issuer' | 'sub']?: string | null | undefined },
+): void {
+  if (reach === 'all' || (issuer === undefined && sub === undefined)) return;
+  throw new SignalboxError('insufficient_permissions', 'A lead does not state the issuer and sub of a user.');
+}
+
+/** Refuses to change or end the keys of a user to a caller who may not change the user, or not each of these keys. */
+export async function checkKeysOf(by: Reaching, keys: PeopleDesk['keys'], user: User): Promise<void> {
+  checkGrant(by, user);
+  if (by.reach === 'all') return;
+  for (const key of await unrevokedKeys(keys, 'user', user.id)) checkNoOperatorKey(by.reach, key);
+}
+
+/** The unrevoked keys of a team or a user, by ID, without child keys: they end with the first key of their line. */
+export async function unrevokedKeys(
+  keys: Pick<Keys, 'read'>,
+  member: 'team' | 'user',
+  id: string,
+): Promise<readonly KeyInfo[]> {
+  const own: KeyInfo[] = [];
+  const all = keys.read({ after: null, of: { member, id }, isUnrevoked: true });
+  for await (const key of all) if (key.parent === null) own.push(key);
+  return own;
+}
+
+function refuse(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,96 @@
+import type { PolicyCase } from '../../../core/policy-case.ts';
+import { measuredModels } from '../../../core/readings.ts';
+import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { byNearness, listNames } from '../../../policy/nearest.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
+import { meaningOf } from '../../../routing/model-name.ts';
+import { type Mismatch, mismatches } from './mismatches.ts';
+import { type CaseOutcome, outcomeOf } from './reasons.ts';
+
+/** The result of running one case. */
+export interface CaseRun {
+  readonly case: PolicyCase;
+  /** Null where it could not run. */
+  readonly outcome: CaseOutcome | null;
+  /** Parts that it names and that cannot be served here; empty where it ran. */
+  readonly missing: readonly UnservedPart[];
+  /** The keys of `expect` that do not hold; empty where it did not run. */
+  readonly failures: readonly Mismatch[];
+}
+
+/** A model or a provider that cannot be served. */
+export interface UnservedPart {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/**
+ * Runs a case by the catalog's figures alone: without readings, lengths of questions and budgets.
+ */
+export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
+  const missing = unservedIn(policyCase, runtime.snapshot);
+  if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
+  const own = runtimeFor(runtime, policyCase.given.model);
+  const outcome = outcomeOf(policyCase, own);
+  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, own, runtime) };
+}
+
+function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {
+  const { providers, selectors, wildcards } = snapshot;
+  const served = new Set(measuredModels(snapshot).map(({ id }) => id));
+  const { model } = meaningOf(given.model, snapshot);
+  const isServed = (id: string) => {
+    const found = served.has(id) ? null : wildcards?.find(id);
+    return served.has(id) || (found != null && 'model' in found);
+  };
+  const keyModels = given.key.models ?? [];
+  const models = new Set([
+    ...(selectors.has(model) ? [] : [model]),
+    ...(expect.models ?? []),
+    ...Object.keys(expect.rejected),
+    // A key may list models that are not served, but it needs one that is.
+    ...(keyModels.some(isServed) ? [] : keyModels),
+  ]);
+  const isMissing = expect.provider !== null && !providers.has(expect.provider);
+  return [
+    ...[...models].filter((id) => !isServed(id)).map((id) => unservedPart('model', id, snapshot)),
+    ...(isMissing ? [unservedPart('provider', expect.provider, snapshot)] : []),
+  ];
+}
+
+function unservedPart(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): UnservedPart {
+  const found = leftOut.find((one) => one.kind === kind && one.name === name);
+  return { name, reason: found?.reason ?? 'it is not served here' };
+}
+
+/** Letters shown of a name that no case has. */
+const CASE_SHOWN = 100;
+/** The most names listed where none or too many fit. */
+const TOLD_MAX = 5;
+
+/** The cases whose name has this text in it, whatever the case of its letters. Throws UsageError when there is none. */
+export function casesNamed(text: string, cases: readonly PolicyCase[]): PolicyCase[] {
+  const wanted = text.toLowerCase();
+  const found = cases.filter(({ name }) => name.toLowerCase().includes(wanted));
+  if (found.length > 0) return found;
+  if (cases.length === 0) throw new UsageError('The policy has no cases.');
+  const near = byNearness(
+    text,
+    cases.map(({ name }) => name),
+  );
+  throw new UsageError(
+    `No case is named like "${text.slice(0, CASE_SHOWN)}"; near it are ${listNames(near.slice(0, TOLD_MAX))}.`,
+  );
+}
+
+/** The one case of this name, or with this text in its name. Throws UsageError. */
+export function caseNamed(text: string, cases: readonly PolicyCase[]): PolicyCase {
+  const found = casesNamed(text, cases);
+  const exact = found.find(({ name }) => name === text);
+  if (exact) return exact;
+  if (found.length === 1) return found[0]!;
+  const names = listNames(found.slice(0, TOLD_MAX).map(({ name }) => name));
+  throw new UsageError(`"${text}" is in the names of ${found.length} cases; say more of one: ${names}.`);
+}

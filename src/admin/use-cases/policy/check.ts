@@ -1,0 +1,117 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StrategyPlugin } from '../../../contract/strategy.ts';
+import { iso } from '../../../core/clock.ts';
+import { measuredModels } from '../../../core/readings.ts';
+import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { type Diagnostic, type DiagnosticCode, diagnosticsBody } from '../../../policy/diagnostics.ts';
+import { isWildcard } from '../../../policy/models.ts';
+import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../../policy/runtime/candidate.ts';
+import type { Outline } from '../../../policy/runtime/diff.ts';
+import { isPolicyFile, type PolicyBundle } from '../../../policy/runtime/source.ts';
+import { changedDefaults } from '../../../policy/version-changes.ts';
+import { outlineOf } from './bundles.ts';
+import { guardedChanges } from './guarded.ts';
+import { idleIn, idleText, type JudgeTools, toolsFor } from './tools.ts';
+
+/** A policy that was checked, as commands print it and the API answers. */
+export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
+
+/**
+ * Checks a policy with every variable set and with the variables that are set here.
+ * @param folder where relative plugins are
+ * @param disk the files that a policy which was sent is to replace; absent for the files of a folder
+ * @param unread the files of the folder that are not read
+ * @throws UsageError when there is nothing to check.
+ */
+export async function checkPolicy(
+  folder: string,
+  bundle: PolicyBundle,
+  judge: JudgeTools,
+  { disk, unread = [] }: { readonly disk?: PolicyBundle; readonly unread?: string[] } = {},
+) {
+  const tools = await toolsFor(folder, bundle, { ...judge, today: iso(judge.now()).slice(0, 10) });
+  const judged = await buildCandidate(bundle, tools.anywhere);
+  if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
+  const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
+  const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
+  // Null for a policy with errors that keep it from being built.
+  const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
+  const declared = snapshot && declaredIn(snapshot);
+  // First the findings with every variable set, then those that show only with the variables set here. A finding of both names the
+  // models that can be served here.
+  const diagnostics = [
+    ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
+    ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
+  ];
+  const outline: Outline = JSON.parse(tools.parsed.outline);
+  return {
+    ...diagnosticsBody(diagnostics, bundle.files),
+    files: bundle.files.map(({ path }) => path),
+    models: declared?.filter((id) => !isWildcard(id)).length ?? null,
+    wildcards: declared?.filter(isWildcard).length ?? null,
+    cases: snapshot?.cases.length ?? null,
+    left_out_here: here.missing,
+    changed_by_latest_version: changedDefaults(outline, strategiesOf(judge.shipped)),
+    guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
+    not_read: unread,
+    // Only a store says whether a team exists.
+    unchecked_teams: snapshot && !judge.teams?.() ? teamsLeftOpen(snapshot) : [],
+  };
+}
+
+const teamsLeftOpen = ({ teamIds, teamPlaces }: PolicySnapshot): string[] =>
+  [...teamIds.keys()].filter((name) => !teamPlaces.has(name));
+
+const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
+  new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
+
+/** Warnings that depend on the models that can be served, and whose messages name some of them. */
+const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict', 'satisfied-by-none']);
+
+const NO_FINDINGS = { missing: [], diagnostics: [] };
+
+/** The findings with the variables that are set here. */
+async function checkHere(bundle: PolicyBundle, tools: PolicyTools) {
+  const judged = await buildCandidate(bundle, tools);
+  if (!isRejected(judged)) {
+    const diagnostics = judged.warnings.filter(({ code }) => OF_SERVED_MODELS.has(code));
+    return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics };
+  }
+  const idle = idleIn(judged.problems);
+  return { missing: idle ? [idleText(idle)] : [], diagnostics: judged.problems.filter((one) => one !== idle) };
+}
+
+const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
+  a.code === b.code &&
+  a.file === b.file &&
+  a.line === b.line &&
+  a.column === b.column &&
+  (OF_SERVED_MODELS.has(a.code) || a.message === b.message);
+
+/** The declared models and wildcards: also those that serve only alone, which are left out where every variable is set. */
+const declaredIn = (snapshot: PolicySnapshot): string[] => [
+  ...measuredModels(snapshot).map(({ id }) => id),
+  ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
+];
+
+/** Lists files that look like a part of the policy and are not read, so that their rules have no effect: each with the reason. */
+export async function unreadFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const visible = entries.filter(({ name }) => !name.startsWith('.'));
+  const misnamed = visible.filter((entry) => !entry.isDirectory() && isYaml(entry.name) && !isPolicyFile(entry.name));
+  const folders = visible.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
+  const below = await Promise.all(folders.map(({ name }) => yamlIn(folder, name)));
+  return [
+    ...misnamed.map(({ name }) => `${name} (policy files end in .yaml or .yml, in small letters)`),
+    ...below.flat().map((path) => `${path} (subfolders of a policy are not read)`),
+  ].sort();
+}
+
+const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name);
+
+async function yamlIn(folder: string, name: string): Promise<string[]> {
+  const names = await readdir(join(folder, name)).catch(() => []);
+  return names.filter((one) => isYaml(one) && !one.startsWith('.')).map((one) => join(name, one));
+}

@@ -1,0 +1,172 @@
+import { basename } from 'node:path';
+import type { Plugin } from '../../../contract/kinds.ts';
+import { SignalboxError } from '../../../core/errors.ts';
+import { isObject } from '../../../core/object.ts';
+import type { Revision } from '../../../core/revision.ts';
+import { messageOf } from '../../../core/thrown.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import type { PolicyFile } from '../../../policy/load.ts';
+import { PLACEHOLDER } from '../../../policy/providers.ts';
+import type { PolicyCandidate } from '../../../policy/runtime/candidate.ts';
+import { type PolicyBundle, PolicySourceError } from '../../../policy/runtime/source.ts';
+import type { Principal } from '../principal.ts';
+import { bundleOf, namedBundle, type SentPolicy, sentBundle } from './bundles.ts';
+import type { PolicyHome } from './home.ts';
+import { knownPlugins, recalling } from './place.ts';
+import type { JudgeTools, PolicySource } from './tools.ts';
+import type { Turns } from './turns.ts';
+
+/** The policies of a running server, as its tools work on them. */
+export interface PolicyDesk {
+  inForce(): PolicyCandidate;
+  /** Of plugins that stand beside the policy. */
+  readonly folder: string;
+  /** Where the policy is kept. */
+  readonly home: PolicyHome;
+  /** Judges as a reload does, without the health and the connections of providers; parses in a worker. */
+  readonly judge: JudgeTools;
+  /** @returns null for an unknown one. Rejects with StoreError. */
+  findRevision(revision: string): Promise<Revision | null>;
+  /** @returns those with this beginning. Rejects with StoreError. */
+  revisionsLike(beginning: string): Promise<readonly string[]>;
+  readonly turns: Turns;
+}
+
+/**
+ * The tools that judge a policy which somebody sent. Of plugins they know those in force, and no others run; of variables, whether those
+ * are set that the policy in force or a preset names, and never a value. So a check can neither run code nor read the environment.
+ */
+export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boolean): JudgeTools {
+  const candidate = inForce();
+  const named = new Set([...variablesIn(JSON.parse(candidate.outline)), ...presetVariables(judge.shipped)]);
+  const get = (name: string) => (named.has(name) && judge.env.get(name)?.trim() ? PLACEHOLDER : undefined);
+  const loader = knownPlugins(candidate.surroundings.plugins, judge.loader, (isKnown) =>
+    isKnown ? 'its code has changed since the server started' : NOT_IN_FORCE,
+  );
+  return { ...judge, env: { get }, loader, isStale };
+}
+
+/** The values of all keys that name a variable, whatever section they are in. */
+function variablesIn(data: unknown): string[] {
+  if (Array.isArray(data)) return data.flatMap(variablesIn);
+  if (!isObject(data)) return [];
+  return Object.entries(data).flatMap(([key, value]) =>
+    typeof value === 'string' && key.endsWith('_env') ? [value] : variablesIn(value),
+  );
+}
+
+const presetVariables = (plugins: readonly Plugin[]): string[] =>
+  plugins.flatMap((plugin) =>
+    plugin.kind === 'provider'
+      ? Object.values(plugin.presets ?? {}).flatMap(({ apiKeyEnv, baseUrlEnv }) => [apiKeyEnv ?? '', baseUrlEnv ?? ''])
+      : [],
+  );
+
+const NOT_IN_FORCE =
+  'it is not in the policy in force, and by HTTP no other code is run. `policy check` on the command line runs it';
+
+/** Parses policies in a worker, one at a time. A policy that takes the worker too long is refused. */
+export function oneAtATime(parse: JudgeTools['parse']): JudgeTools['parse'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (files, before) => {
+    const parsed = last.then(() => parse(files, before));
+    last = parsed.catch(() => {});
+    return parsed.catch((cause) => {
+      throw new UsageError(messageOf(cause));
+    });
+  };
+}
+
+/** Runs a tool of the command line for a request. @throws SignalboxError */
+export async function orRefused<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause;
+    throw new SignalboxError('invalid_value', cause.message, { cause });
+  }
+}
+
+/** Runs a tool on what a request sent, in its turn. @throws SignalboxError */
+export const atDesk = <Result>(
+  by: Principal,
+  desk: PolicyDesk,
+  work: (judge: JudgeTools, isStale: () => boolean) => Promise<Result>,
+): Promise<Result> =>
+  desk.turns.take(by.caller.keyId, (isStale) => orRefused(() => work(judgeOfSent(desk, isStale), isStale)));
+
+/** The files on disk, or those that were pushed last. @throws SignalboxError `conflict` where they cannot be read */
+export async function filesOnDisk({ home }: Pick<PolicyDesk, 'home'>): Promise<PolicyBundle> {
+  try {
+    return await home.read();
+  } catch (cause) {
+    if (!(cause instanceof PolicySourceError)) throw cause;
+    throw new SignalboxError('conflict', cause.message.replace('; name another with --policies', ''), { cause });
+  }
+}
+
+/** A policy of a request: a stored revision, one that was sent, or the files on disk. */
+export interface NamedPolicy extends SentPolicy {
+  readonly revision?: string | undefined;
+}
+
+/** The policy that a request names. @param named null for that in force. @throws SignalboxError */
+export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judge: JudgeTools): Promise<PolicySource> {
+  const { folder, inForce } = desk;
+  const { loader } = judge;
+  if (named === null) {
+    const { bundle, runtime } = inForce();
+    return { label: runtime.snapshot.revision, kind: 'revision', bundle: namedBundle(bundle), folder, loader };
+  }
+  const { revision, ...sent } = named;
+  if (revision !== undefined) {
+    if (sent.files || sent.changes) {
+      throw new SignalboxError('invalid_value', 'State either `revision` or files.', { param: 'revision' });
+    }
+    return revisionSource(await storedRevision(desk, revision), folder, judge);
+  }
+  const isSent = sent.files !== undefined || sent.changes !== undefined;
+  const disk = sent.files ? null : await filesOnDisk(desk);
+  const bundle = sentBundle(sent, () => disk ?? { files: [], hash: '' });
+  return {
+    label: isSent ? 'the files sent' : 'the files on disk',
+    kind: isSent ? 'bundle' : 'folder',
+    bundle,
+    folder,
+    loader,
+  };
+}
+
+/**
+ * Finds a stored revision by its first digits.
+ * @throws SignalboxError `not_found`
+ */
+export async function storedRevision(
+  { findRevision, revisionsLike }: Pick<PolicyDesk, 'findRevision' | 'revisionsLike'>,
+  beginning: string,
+): Promise<Revision> {
+  const found = /^[0-9a-f]{6,16}$/.test(beginning) ? await revisionsLike(beginning) : [];
+  if (found.length > 1) {
+    const message = `More than one stored revision begins with ${beginning}; state more of its digits.`;
+    throw new SignalboxError('conflict', message);
+  }
+  const revision = found[0] === undefined ? null : await findRevision(found[0]);
+  if (revision) return revision;
+  throw new SignalboxError('not_found', 'No revision of the policy with this name is stored.');
+}
+
+/** The files of a stored revision, with names in place of paths. */
+export function revisionBundle({ source }: Revision): PolicyBundle {
+  // Written by the server alone.
+  const files: readonly PolicyFile[] = JSON.parse(source);
+  return bundleOf(files.map((file) => ({ ...file, path: basename(file.path) })));
+}
+
+/** A stored revision, with its plugins as they were, as far as they are loaded. */
+export const revisionSource = (revision: Revision, folder: string, { loader }: JudgeTools): PolicySource => ({
+  label: revision.revision,
+  kind: 'revision',
+  bundle: revisionBundle(revision),
+  folder,
+  loader: { ...loader, load: recalling(revision, loader) },
+});

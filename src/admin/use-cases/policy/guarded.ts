@@ -1,0 +1,137 @@
+import { isObject, objectOf } from '../../../core/object.ts';
+import { LANGUAGE } from '../../../policy/language.ts';
+import { formText, type Outline } from '../../../policy/runtime/diff.ts';
+import type { GatewayText, ProviderText } from '../../../policy/schema.ts';
+import type { AlertsText } from '../../../policy/schema-alerts.ts';
+import { BY_KEY, ORDINARY, type Section } from '../../../policy/section-definition.ts';
+
+/** A difference of two policies that gives power, sends data elsewhere or removes evidence. */
+export interface GuardedChange {
+  readonly section: string;
+  /** Null for a section without named items. */
+  readonly name: string | null;
+  /** Null for the whole item or section. */
+  readonly key: string | null;
+  readonly why: string;
+}
+
+/** `ordinary`, or why a difference there is guarded. */
+type Guard = string;
+type Keys<Text> = Readonly<Record<keyof Text, Guard>>;
+
+const TRUST = 'it decides whose word the gateway takes for the address of a caller';
+const GUESSES = 'it bounds how many keys can be guessed';
+const DESTINATION = 'it decides where requests and keys are sent';
+const UNSEEN = 'it lets fields pass that nobody has looked at or priced';
+
+const GATEWAY: Keys<GatewayText> = {
+  trusted_proxies: TRUST,
+  cors: 'it decides which web pages may call the gateway',
+  allow_private_image_urls: 'it lets callers have addresses of private networks fetched',
+  passthrough_tools: UNSEEN,
+  failed_auth_per_minute: GUESSES,
+  keyless_per_minute: GUESSES,
+  body_bytes_max: ORDINARY,
+  messages_max: ORDINARY,
+  tools_max: ORDINARY,
+  commit_after_ms: ORDINARY,
+  failed_streams: ORDINARY,
+  websockets: ORDINARY,
+  socket_bytes_max: ORDINARY,
+  alternatives: ORDINARY,
+  retries_max: ORDINARY,
+  tool_uses_max: ORDINARY,
+  drop_tools: ORDINARY,
+  drop_unsupported: ORDINARY,
+  output_above_maximum: ORDINARY,
+  repeats_in_flight: ORDINARY,
+  forced_tools: ORDINARY,
+  time_zone: ORDINARY,
+  concurrency_max: ORDINARY,
+  bodies_bytes_max: ORDINARY,
+  answers_bytes_max: ORDINARY,
+  queue_max: ORDINARY,
+  queue_ms: ORDINARY,
+  reports_per_minute: ORDINARY,
+};
+
+const PROVIDER: Keys<ProviderText> = {
+  adapter: DESTINATION,
+  preset: DESTINATION,
+  base_url: DESTINATION,
+  base_url_env: DESTINATION,
+  api_key_env: DESTINATION,
+  allow_private_network: DESTINATION,
+  // Adapters take paths, versions and headers there.
+  settings: DESTINATION,
+  passthrough: UNSEEN,
+  cache_ttl_s: ORDINARY,
+  cache_min_tokens: ORDINARY,
+  after_abort: ORDINARY,
+  pages_max: ORDINARY,
+  serve: ORDINARY,
+  serves: ORDINARY,
+};
+
+const ALERTS: Keys<(typeof AlertsText)['static']> = {
+  webhooks: 'it decides who is told of what happens',
+  rules: ORDINARY,
+};
+
+const SECTION_GUARDS = new Map(Object.entries<Section>(LANGUAGE).map(([name, { guard }]) => [name, guard]));
+
+const UNKNOWN = 'this version does not know what it does';
+
+/**
+ * The guarded differences between two policies, by what they state and not by how: the texts, their files and their order do not
+ * matter. To leave a provider out is no such difference.
+ */
+export function guardedChanges(before: Outline, after: Outline): GuardedChange[] {
+  const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return sections.flatMap((section) => {
+    const [from, to] = [ownOf(before, section), ownOf(after, section)];
+    if (isSame(from, to)) return [];
+    // A section that a policy makes up is guarded.
+    const guard = SECTION_GUARDS.get(section) ?? UNKNOWN;
+    if (guard === ORDINARY) return [];
+    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard }];
+    return section === 'providers' ? ofProviders(from, to) : ofKeys(section, null, from, to, keysOf(section));
+  });
+}
+
+const keysOf = (section: string): Readonly<Record<string, Guard>> => (section === 'gateway' ? GATEWAY : ALERTS);
+
+function ofProviders(from: unknown, to: unknown): GuardedChange[] {
+  if (to !== undefined && !isObject(to)) return [{ section: 'providers', name: null, key: null, why: DESTINATION }];
+  return Object.entries(objectOf(to)).flatMap(([name, provider]): GuardedChange[] => {
+    const known = ownOf(objectOf(from), name);
+    if (known === undefined) return [{ section: 'providers', name, key: null, why: DESTINATION }];
+    return ofKeys('providers', name, known, provider, PROVIDER);
+  });
+}
+
+function ofKeys(
+  section: string,
+  name: string | null,
+  from: unknown,
+  to: unknown,
+  guards: Readonly<Record<string, Guard>>,
+): GuardedChange[] {
+  if (!isMap(from) || !isMap(to)) return isSame(from, to) ? [] : [{ section, name, key: null, why: UNKNOWN }];
+  const [mine, theirs] = [objectOf(from), objectOf(to)];
+  const keys = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].sort();
+  return keys.flatMap((key) => {
+    const guard = ownOf(guards, key) ?? UNKNOWN;
+    const isOrdinary = guard === ORDINARY || isSame(ownOf(mine, key), ownOf(theirs, key));
+    return isOrdinary ? [] : [{ section, name, key, why: String(guard) }];
+  });
+}
+
+/** A section that is left out, or empty, states nothing. */
+const isMap = (value: unknown): boolean => value === undefined || value === null || isObject(value);
+
+/** Ignores inherited properties: a policy may have a name such as `constructor`. */
+const ownOf = (map: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(map, key) ? map[key] : undefined;
+
+const isSame = (one: unknown, other: unknown): boolean => formText(one) === formText(other);

@@ -1,0 +1,207 @@
+import type { Decision } from '../../../core/decision.ts';
+import { SignalboxError } from '../../../core/errors.ts';
+import type { PolicyCase } from '../../../core/policy-case.ts';
+import type { CaseFailure } from '../../../policy/cases.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
+import { isRefusal } from '../../../routing/decide.ts';
+import { refusalError } from '../../../routing/refuse.ts';
+import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
+import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
+
+/** A key of a case's `expect` that does not hold. */
+export interface Mismatch extends CaseFailure {
+  /** As the policy has it: `model`, `rejected.sim-small`. */
+  readonly key: string;
+  /** The values side by side: `sim-coder` and `sim-large`, `below 1 Credits` and `2.4 Credits`. */
+  readonly wanted: string;
+  readonly got: string;
+}
+
+/**
+ * Returns the keys of `expect` that do not hold.
+ * @param runtime that of the request, by `runtimeFor`
+ * @param whole that of the whole policy
+ */
+export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime, whole: Runtime): Mismatch[] {
+  const { expect } = policyCase;
+  const refusal = refusalIn(outcome, runtime);
+  const found = [
+    ...taskMismatch(policyCase, outcome),
+    ...(expect.refused === null
+      ? choiceMismatches(expect, outcome, refusal, runtime)
+      : refusalMismatch(expect.refused, outcome, refusal, runtime)),
+    ...rejectedMismatches(expect, outcome, whole),
+  ];
+  return found.map(({ hint, expected, ...text }) => ({
+    case: policyCase,
+    ...text,
+    expected: expected ?? `\`${text.wanted}\``,
+    ...(hint !== undefined && { hint }),
+  }));
+}
+
+/** Returns the error that the caller would get; null for a decision. */
+function refusalIn(outcome: CaseOutcome, { snapshot }: Runtime): SignalboxError | null {
+  if (outcome instanceof SignalboxError) return outcome;
+  return isRefusal(outcome) ? refusalError(outcome, snapshot) : null;
+}
+
+/** The texts of a mismatch: `wanted` and `got` for a diff, and the diagnostic's words. */
+interface MismatchText {
+  readonly key: string;
+  readonly wanted: string;
+  readonly got: string;
+  readonly message: string;
+  readonly expected?: string;
+  readonly hint?: string | undefined;
+}
+
+function taskMismatch({ expect: { task }, given }: PolicyCase, outcome: CaseOutcome): MismatchText[] {
+  if (task === null) return [];
+  if (outcome instanceof SignalboxError) return [refusedBefore('task', task, outcome)];
+  const { task: got } = outcome.facts;
+  if (got === task) return [];
+  const hint = given.query.task_type === undefined ? 'state `task_type` where only you can know it' : undefined;
+  return [{ key: 'task', wanted: task, got, message: `it is taken for \`${got}\``, hint }];
+}
+
+/** A request may be refused before a decision, with nothing to compare. */
+const refusedBefore = (key: string, wanted: string, { code, message: hint }: SignalboxError): MismatchText => ({
+  key,
+  wanted,
+  got: refusedText(code),
+  message: `refused with \`${code}\` before \`${key}\` was evaluated`,
+  hint,
+});
+
+const refusedText = (code: string): string => `refused: ${code}`;
+
+/** The part of a mismatch that the outcome tells. */
+type Miss = Omit<MismatchText, 'key' | 'wanted'>;
+
+/** Compares a key of `expect` that only a decision can fulfil. Returns null where it holds. */
+type MissOf<Wanted> = (wanted: Wanted, decision: Decision, runtime: Runtime) => Miss | null;
+
+function choiceMismatches(
+  expect: PolicyCase['expect'],
+  outcome: CaseOutcome,
+  refusal: SignalboxError | null,
+  runtime: Runtime,
+): MismatchText[] {
+  const whyRefused = () => refusalText(refusal!, outcome, expect.models ?? [], runtime);
+  const check = <Wanted>(
+    key: string,
+    value: Wanted | null,
+    textOf: (value: Wanted) => string,
+    missOf: MissOf<Wanted>,
+  ) => {
+    if (value === null) return [];
+    const miss = isDecision(outcome) ? missOf(value, outcome, runtime) : refusedMiss(refusal!, whyRefused());
+    return miss ? [{ key, wanted: textOf(value), ...miss }] : [];
+  };
+  const bound = (key: keyof typeof BOUNDS, value: number | null) =>
+    check(key, value, (one) => boundText(key, one), boundMiss(key));
+  return [
+    ...check('model', expect.models, (ids) => ids.join(' or '), modelMiss),
+    ...check('provider', expect.provider, String, providerMiss),
+    ...check('reason', expect.reason, String, reasonMiss),
+    ...bound('cost_below_credits', expect.costBelowCredits),
+    ...bound('latency_below_ms', expect.latencyBelowMs),
+    ...bound('quality_above', expect.qualityAbove),
+  ];
+}
+
+/** The message of a refusal, with what rejected each model. That no model is eligible needs no reasons twice. */
+function refusalText(
+  { code, message, info }: SignalboxError,
+  outcome: CaseOutcome,
+  first: readonly string[],
+  runtime: Runtime,
+): string {
+  if (outcome instanceof SignalboxError || isDecision(outcome)) return message;
+  const rejected = whyRejected(outcome, first, runtime);
+  if (rejected === '') return message;
+  if (code !== 'no_eligible_model') return `${message} ${rejected}`;
+  const relaxation = info.details?.relaxation;
+  return typeof relaxation === 'string' ? `${rejected}. A change that admits a model: ${relaxation}` : rejected;
+}
+
+const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({
+  ...{ got: refusedText(code), message: `refused with \`${code}\``, expected: 'a model', hint },
+});
+
+const modelMiss: MissOf<readonly string[]> = (models, decision, runtime) => {
+  const got = chosenId(decision, runtime);
+  if (models.includes(got)) return null;
+  const expected = models.map((id) => `\`${id}\``).join(' or ');
+  return { got, message: `chose \`${got}\``, expected, hint: whyNotChosen(models, decision, runtime) };
+};
+
+const chosenId = ({ ranked: [choice] }: Decision, { snapshot }: Runtime): string => snapshot.models[choice.model]!.id;
+
+const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { snapshot }) => {
+  const { id, endpoints } = snapshot.models[choice.model]!;
+  const all = endpoints.map((one) => one.provider);
+  const [got = '', ...others] = choice.endpoints.map((at) => all[at]!);
+  if (got === provider) return null;
+  const hint = all.includes(provider)
+    ? `the endpoints of \`${id}\` are ${all.join(', ')}; this request may use ${[got, ...others].join(', ')}`
+    : `\`${id}\` has no endpoint of \`${provider}\``;
+  return { got, message: `\`${got}\` would be tried first for \`${id}\``, hint };
+};
+
+const reasonMiss: MissOf<string> = (reason, { reason: got }) =>
+  got === reason ? null : { got, message: `the reason is \`${got}\`` };
+
+const BOUNDS = {
+  cost_below_credits: { what: 'cost', side: 'below', unit: 'Credits', of: 'costCredits' },
+  latency_below_ms: { what: 'latency', side: 'below', unit: 'ms', of: 'latencyMs' },
+  quality_above: { what: 'quality', side: 'above', unit: '', of: 'quality' },
+} as const;
+
+const boundText = (key: keyof typeof BOUNDS, bound: number): string =>
+  `${BOUNDS[key].side} ${bound} ${BOUNDS[key].unit}`.trim();
+
+const boundMiss =
+  (key: keyof typeof BOUNDS): MissOf<number> =>
+  (bound, decision, runtime) => {
+    const { what, side, unit, of } = BOUNDS[key];
+    const [choice] = decision.ranked;
+    const value = of === 'quality' && choice.share === null ? Number.NaN : choice[of];
+    if (side === 'below' ? value < bound : value > bound) return null;
+    const got = Number.isNaN(value) ? 'unknown' : `${Number(value.toPrecision(6))} ${unit}`.trim();
+    const message = `the expected ${what} of \`${chosenId(decision, runtime)}\` is ${got}`;
+    return { got, message, expected: boundText(key, bound) };
+  };
+
+function refusalMismatch(
+  wanted: string,
+  outcome: CaseOutcome,
+  refusal: SignalboxError | null,
+  runtime: Runtime,
+): MismatchText[] {
+  const key = 'refused';
+  if (refusal) {
+    const { code } = refusal;
+    if (code === wanted) return [];
+    const hint = refusalText(refusal, outcome, [], runtime);
+    return [{ key, wanted, got: code, message: `refused with \`${code}\``, hint }];
+  }
+  const id = isDecision(outcome) ? chosenId(outcome, runtime) : '';
+  return [{ key, wanted, got: `chose ${id}`, message: `chose \`${id}\`` }];
+}
+
+function rejectedMismatches({ rejected }: PolicyCase['expect'], outcome: CaseOutcome, whole: Runtime): MismatchText[] {
+  return Object.entries(rejected).flatMap(([id, rule]) => {
+    const key = `rejected.${id}`;
+    if (outcome instanceof SignalboxError) return [refusedBefore(key, rule, outcome)];
+    const runtime = runtimeFor(whole, id);
+    const against = reasonsAgainst(id, outcome.facts, runtime);
+    if (against.includes(rule)) return [];
+    const got = against.length === 0 ? 'eligible' : against.join(', ');
+    const message = against.length === 0 ? `\`${id}\` is eligible` : `\`${id}\` is rejected by ${got}`;
+    const hint = whyNotRejectedBy(rule, id, outcome.facts, runtime);
+    return [{ key, wanted: rule, got, message, expected: `\`${id}\` rejected by \`${rule}\``, hint }];
+  });
+}

@@ -1,0 +1,127 @@
+import { basename } from 'node:path';
+import { SignalboxError } from '../../../core/errors.ts';
+import { hasSecret } from '../../../host/telemetry/secrets.ts';
+import { pushedBundle } from '../../../policy/runtime/pushed.ts';
+import { readBundle } from '../../../policy/runtime/source.ts';
+import type { OpenStore } from '../../../store/driver.ts';
+import { liveInstances, type ReportSource } from '../../../store/instance-reports.ts';
+import type { PushedPolicy } from '../../../store/pushed-policies.ts';
+import { StoreError } from '../../../store/store.ts';
+import { namedBundle } from './bundles.ts';
+import type { EditNotes, JudgedEdit, PolicyHome } from './home.ts';
+
+/** How long servers are waited for, ms: one that has ended is not listed any more by then. */
+const JUDGED_MS = 30_000;
+/** How long a revision that all have judged is waited for, ms. */
+const IN_FORCE_MS = 10_000;
+const POLL_EVERY_MS = 20;
+/** An offer this old is of a maker that has ended, ms. */
+const STALE_MS = 2 * JUDGED_MS;
+/** Pushed revisions that are kept. */
+const KEPT_MAX = 500;
+
+/** The store that revisions are pushed to, with the servers that follow it. */
+export interface PushTarget {
+  readonly store: Pick<OpenStore, 'commit' | 'instanceReports' | 'pushedPolicies'>;
+  /** Resolves with whether a server may run. */
+  isServed(): Promise<boolean>;
+  /** ms since 1970 */
+  readonly now: () => number;
+}
+
+/** The servers that follow pushed revisions. */
+export const followers = async (store: ReportSource, isServed: PushTarget['isServed']) =>
+  (await isServed()) ? (await liveInstances(store)).filter(({ follows }) => follows === 'store') : [];
+
+/** Keeps the policy in the store; before the first push it is in the files of a folder. */
+export const storeHome = (folder: string, target: PushTarget): PolicyHome => ({
+  origin: 'store',
+  async read() {
+    const head = await target.store.pushedPolicies.head();
+    return head ? pushedBundle(head) : await readBundle(folder);
+  },
+  check: async () => {},
+  async write(edit, notes) {
+    await push(edit, notes, target);
+    return null;
+  },
+  lagging: () => lagging(target),
+});
+
+/** A server refuses a revision, or has not judged it. */
+class RefusedPush extends Error {
+  override readonly name = 'RefusedPush';
+}
+
+/**
+ * Stores a revision that was judged here. Every server that follows pushes judges it, too; where one refuses, it comes into force
+ * nowhere.
+ * @throws SignalboxError `conflict` where another revision is in force or offered, `policy_invalid` where a server refuses it
+ */
+export async function push(edit: JudgedEdit, notes: EditNotes, target: PushTarget): Promise<PushedPolicy> {
+  const { store, now } = target;
+  const { pushedPolicies: table } = store;
+  const secret = edit.after.files.find(({ text = '' }) => hasSecret(text));
+  if (secret) {
+    const message = `\`${basename(secret.path)}\` has a text that looks like a secret, which the database would keep. Take it out, and push again.`;
+    throw new SignalboxError('invalid_value', message, { param: 'files' });
+  }
+  const [last] = await table.list(1);
+  const offer = offerOf(edit, (last?.id ?? 0) + 1, now());
+  const { id } = offer;
+  const expiry = table.expire(now() - STALE_MS, 'Its maker ended before all servers had judged it.');
+  await store.commit([expiry, table.offer(offer), notes.done({ pushed: id })]).catch(refuseOvertaken);
+  try {
+    const revision = (await judgedEverywhere(id, target)) ?? offer.revision;
+    await store.commit([table.accept(id, revision), table.forget(id - KEPT_MAX), notes.inForce(revision)]);
+    return { ...offer, revision, state: 'accepted', reason: null };
+  } catch (cause) {
+    if (!(cause instanceof RefusedPush)) throw cause;
+    await store.commit([table.refuse(id, cause.message), notes.undone({ pushed: id })]);
+    throw new SignalboxError('policy_invalid', `${cause.message} It is in force nowhere.`, { cause });
+  }
+}
+
+/** Its files have names in place of paths, which differ from server to server. */
+function offerOf({ before, after, candidate: { runtime, surroundings } }: JudgedEdit, id: number, time: number) {
+  const source = JSON.stringify(namedBundle(after).files);
+  const { revision } = runtime.snapshot;
+  return { id, base: before.pushed?.id ?? 0, revision, source, plugins: surroundings.plugins, time };
+}
+
+function refuseOvertaken(cause: unknown): never {
+  if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+  const message =
+    'Another revision was pushed meanwhile, or its servers are still judging it, so nothing was stored. Read what is in force, and push again.';
+  throw new SignalboxError('conflict', message, { cause });
+}
+
+/** Waits for the judgement of every server. @returns the name of the revision at the first of them; null without any */
+async function judgedEverywhere(id: number, target: PushTarget): Promise<string | null> {
+  const until = performance.now() + JUDGED_MS;
+  for (;;) {
+    const all = await followers(target.store, target.isServed);
+    const refusing = all.find(({ judged, refusal }) => judged === id && refusal !== null);
+    if (refusing)
+      throw new RefusedPush(`The server ${refusing.name} refuses it: ${refusing.refusal?.replace(/\.?$/, '.')}`);
+    const waiting = all.filter(({ judged }) => judged !== id).map(({ name }) => name);
+    if (waiting.length === 0) return all[0]?.judgedRevision ?? null;
+    if (performance.now() > until) {
+      throw new RefusedPush(`${waiting.join(', ')} had not judged it after ${JUDGED_MS / 1_000} seconds.`);
+    }
+    await Bun.sleep(POLL_EVERY_MS);
+  }
+}
+
+/** Waits a while until all servers have the last revision in force. @returns the names of those that have not */
+export async function lagging(target: PushTarget): Promise<readonly string[]> {
+  const head = (await target.store.pushedPolicies.list(KEPT_MAX)).find(({ state }) => state === 'accepted');
+  const until = performance.now() + IN_FORCE_MS;
+  for (;;) {
+    const behind = (await followers(target.store, target.isServed)).filter(
+      ({ pushed }) => pushed !== (head?.id ?? null),
+    );
+    if (behind.length === 0 || performance.now() > until) return behind.map(({ name }) => name);
+    await Bun.sleep(POLL_EVERY_MS);
+  }
+}

@@ -1,0 +1,91 @@
+import { callerLevels } from '../../../access/levels.ts';
+import { levelsAbove } from '../../../access/people-copy.ts';
+import { RouteRequest } from '../../../core/api/route-query.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../../../core/decision.ts';
+import { SignalboxError } from '../../../core/errors.ts';
+import type { Facts } from '../../../core/facts.ts';
+import type { ModelRequest } from '../../../core/model-request.ts';
+import { dropNulls } from '../../../core/nullable.ts';
+import { INHERITED, NO_GROUP_TERMS } from '../../../core/people.ts';
+import type { PolicyCase } from '../../../core/policy-case.ts';
+import { hasBit } from '../../../core/rules.ts';
+import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
+import { readRouteBody } from '../../../dialects/route-body.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { isRefusal } from '../../../routing/decide.ts';
+import { violatedConstraints } from '../../../routing/rejections.ts';
+import { vectorSpaceOf } from '../../../routing/rules.ts';
+import { decideFor, hypotheticalFacts } from './hypothetical.ts';
+
+/** The time of cases and requests that state none, a Wednesday noon, so that results do not depend on the clock. */
+export const USUAL_TIME = '2026-01-07T12:00:00Z';
+
+const dropped = dropNulls(RouteRequest);
+
+/**
+ * Returns the facts of a case's request, with the rules that apply to it.
+ * @throws SignalboxError as a request would.
+ */
+export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
+  const { time, team, user } = given;
+  const request = requestOf(given);
+  const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
+  return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+}
+
+/** The levels above the key of a case: its user and team, with the terms that the policy states for them, and the organization. */
+function levelsIn({ team, user }: PolicyCase['given'], { snapshot: { teams, organization } }: Runtime) {
+  const terms = teams.find(({ name }) => name === team?.name) ?? NO_GROUP_TERMS;
+  const above = { team: team && { ...terms, ...team }, user: user && { ...user, terms: INHERITED } };
+  return callerLevels(levelsAbove(above, organization));
+}
+
+/** @throws SignalboxError for a body that could not be sent */
+function requestOf({ query, body, model, metadata }: PolicyCase['given']): ModelRequest {
+  if (body) return readRouteBody({ ...body, model, ...(Object.keys(metadata).length > 0 && { metadata }) });
+  // Checked with the query's schema when the policy was read.
+  return readRouteRequest(dropped({ ...query, model, metadata }));
+}
+
+/** A decision, or the reason why there is none. */
+export type CaseOutcome = Decision | Refusal | SignalboxError;
+
+export const isDecision = (outcome: CaseOutcome): outcome is Decision => 'ranked' in outcome;
+
+/** Returns the outcome of a case's request. */
+export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
+  try {
+    return decideFor(factsOf(policyCase, runtime), runtime);
+  } catch (error) {
+    if (error instanceof SignalboxError) return error;
+    throw error;
+  }
+}
+
+/** Returns all that rejects a model: the names of constraints, and the kinds of other reasons. */
+export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): string[] {
+  const { snapshot } = runtime;
+  const index = snapshot.modelIndex.get(id)!;
+  const model = snapshot.models[index]!;
+  const asked: Facts = { ...facts, model: id, pinned: true };
+  const outcome = decideFor(asked, runtime);
+  const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
+  const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
+  const allows = snapshot.selectors.get(facts.model)?.allows ?? null;
+  // A selector never chooses a wildcard's model.
+  const isUnselected = !facts.pinned && (snapshot.isOfWildcard || (allows !== null && !hasBit(allows, index)));
+  const rules =
+    (bits & REJECTIONS.constraint.bit) === 0
+      ? []
+      : violatedConstraints(model, bits, { facts: asked, readings: outcome.readings, snapshot }).map(
+          ({ name }) => name,
+        );
+  const space = vectorSpaceOf(facts, snapshot);
+  const isElsewhere = space !== undefined && model.embedding !== null && model.embedding.vectorSpace !== space;
+  return [
+    ...rules,
+    ...kinds.map(([kind]) => kind),
+    ...(isUnselected ? ['selector'] : []),
+    ...(isElsewhere ? ['vector_space'] : []),
+  ];
+}

@@ -1,0 +1,23 @@
+import { type CaseFailure, caseDiagnostics } from '../../../policy/cases.ts';
+import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import { runCase } from './cases.ts';
+
+/**
+ * Step 6: runs the policy's own cases on a runtime that does not serve yet, by the catalog's figures alone. Skips cases
+ * that name a model which cannot be served here. Yields between cases; returns a diagnostic for each mismatch.
+ */
+export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]> {
+  const failures: CaseFailure[] = [];
+  for (const policyCase of runtime.snapshot.cases) {
+    failures.push(...withoutRepeats(runCase(policyCase, runtime).failures));
+    yield;
+  }
+  return caseDiagnostics(failures);
+}
+
+/** A refusal fails every key that expects a choice: it is reported once. */
+function withoutRepeats(failures: readonly CaseFailure[]): CaseFailure[] {
+  const said = (one: CaseFailure) => JSON.stringify([one.message, one.expected]);
+  return [...new Map(failures.map((one) => [said(one), one])).values()];
+}

@@ -1,0 +1,127 @@
+import type { PolicyCase } from '../../../core/policy-case.ts';
+import { scrubAll } from '../../../host/telemetry/secrets.ts';
+import { diagnosticsBody } from '../../../policy/diagnostics.ts';
+import { inSlices } from '../../../policy/runtime/slices.ts';
+import type { PolicyBundle } from '../../../policy/runtime/source.ts';
+import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
+import { type CaseRun, casesNamed, runCase } from './cases.ts';
+import { figuresBody, isRefused, requestOutcomeOf } from './compare.ts';
+import { Coverage, type CoverageReport, summaryOf } from './coverage.ts';
+import { isDecision } from './reasons.ts';
+import { type PolicySetting, type Settings, settingsOf } from './settings.ts';
+import type { JudgeTools } from './tools.ts';
+
+/** The cases to run, and where. */
+interface TestTerms {
+  /** A part of their names; null for all. */
+  readonly text: string | null;
+  /** Only with the variables that are set here. */
+  readonly onlyHere: boolean;
+  /** The least coverage in percent, null for none; null where coverage is not asked for. */
+  readonly coverage: { readonly min: number | null } | null;
+}
+
+/** The results of cases, as commands print them and the API answers. */
+export type PolicyTest = Awaited<ReturnType<typeof testPolicy>>;
+
+/** Runs the cases of a policy. Throws UsageError when there is nothing to run. */
+export async function testPolicy(
+  folder: string,
+  bundle: PolicyBundle,
+  judge: JudgeTools,
+  { text, onlyHere, coverage }: TestTerms,
+  isStale: () => boolean = () => false,
+) {
+  const settings = await settingsOf(folder, bundle, judge, onlyHere);
+  const found = { ...diagnosticsBody(settings.problems, bundle.files), left_out_here: [...settings.missing] };
+  if (settings.problems.length > 0) return { ...found, counts: null, settings: [], cases: [], coverage: null };
+  const results = await inSlices(runCases(settings, text), isStale);
+  const cases = results.map((result) => caseBody(result, settings.settings));
+  const count = (status: CaseStatus) => cases.filter((one) => one.status === status).length;
+  return {
+    ...found,
+    ...scrubAll({
+      counts: { cases: cases.length, hold: count('holds'), failed: count('failed'), not_run: count('not_run') },
+      settings: settings.settings.map(({ names, runtime }) => {
+        return { names: [...names], policy_revision: runtime.snapshot.revision };
+      }),
+      cases,
+      coverage: coverage && summaryOf(await inSlices(coverageOf(settings, results), isStale), coverage.min),
+    }),
+  };
+}
+
+/** A case in every setting that it ran in, or was to run in. */
+interface CaseResult {
+  readonly case: PolicyCase;
+  /** In the order of the settings. */
+  readonly runs: readonly CaseRun[];
+}
+
+/** Runs the cases with this text in their names, or all, in the policy's order; yields between them. Throws UsageError without one. */
+function* runCases({ settings }: Settings, text: string | null): Generator<undefined, CaseResult[]> {
+  const all = settings[0]?.runtime.snapshot.cases ?? [];
+  const chosen = new Set(text === null ? all : casesNamed(text, all));
+  const results: CaseResult[] = [];
+  // The cases of one policy are the same in each of its snapshots.
+  for (const [at, policyCase] of all.entries()) {
+    if (!chosen.has(policyCase)) continue;
+    const runs = settings.map(({ runtime }) => runCase(runtime.snapshot.cases[at]!, runtime));
+    results.push({ case: policyCase, runs });
+    yield;
+  }
+  return results;
+}
+
+type CaseStatus = 'holds' | 'failed' | 'not_run';
+
+const statusOf = ({ outcome, failures }: CaseRun): CaseStatus =>
+  outcome === null ? 'not_run' : failures.length > 0 ? 'failed' : 'holds';
+
+/** A case holds when it holds in every setting that it can run in. */
+const wholeStatus = ({ runs }: CaseResult): CaseStatus =>
+  (['failed', 'holds'] as const).find((status) => runs.some((run) => statusOf(run) === status)) ?? 'not_run';
+
+/** The parts of the policy that the cases which hold cover. Yields between cases. */
+function* coverageOf(
+  { parsed: { policy }, settings }: Settings,
+  results: readonly CaseResult[],
+): Generator<undefined, CoverageReport> {
+  const coverage = new Coverage(policy);
+  for (const { runtime } of settings) coverage.declare(runtime.snapshot);
+  for (const result of results) {
+    if (wholeStatus(result) !== 'holds') continue;
+    for (const [at, run] of result.runs.entries()) coverage.add(run, settings[at]!.runtime);
+    yield;
+  }
+  return coverage.report();
+}
+
+function caseBody(result: CaseResult, settings: readonly PolicySetting[]) {
+  const { name, place } = result.case;
+  const { file, line, column } = place;
+  const ofRuns = result.runs.map((run, at) => ({
+    settings: [...settings[at]!.names],
+    status: statusOf(run),
+    missing: [...run.missing],
+    failures: run.failures.map(({ key, wanted, got, hint = null }) => ({ key, expected: wanted, got, hint })),
+    ...outcomeBody(run, settings[at]!),
+  }));
+  // The case's own fields are of the first setting in which it fails, or else ran.
+  const status = wholeStatus(result);
+  const { settings: _, ...first } = ofRuns.find((one) => one.status === status) ?? ofRuns[0]!;
+  return { name, file, line, column, ...first, settings: ofRuns };
+}
+
+const NO_CHOICE = {
+  ...{ choice: null, provider: null, reason: null },
+  ...{ cost_credits: null, cost_usd: null, latency_ms: null, quality: null },
+};
+
+function outcomeBody({ case: { given }, outcome }: CaseRun, { runtime }: PolicySetting) {
+  if (outcome === null || !isDecision(outcome)) return NO_CHOICE;
+  const choice = requestOutcomeOf(outcome, runtimeFor(runtime, given.model).snapshot);
+  if (isRefused(choice)) return NO_CHOICE;
+  const { model, provider, reason } = choice;
+  return { choice: model, provider, reason, ...figuresBody(choice, 1), quality: outcome.ranked[0].share };
+}

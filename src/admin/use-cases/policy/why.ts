@@ -1,0 +1,101 @@
+import type { Decision, Refusal } from '../../../core/decision.ts';
+import type { Facts } from '../../../core/facts.ts';
+import type { Constraint } from '../../../core/rules.ts';
+import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import { listNames } from '../../../policy/nearest.ts';
+import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
+import type { CandidateEntry, RejectionEntry } from '../../../routing/certificate.ts';
+import { certify } from '../../../routing/certify.ts';
+import { rejectionsAgainst, violatedConstraints } from '../../../routing/rejections.ts';
+import { shortPlace } from '../../../routing/story.ts';
+import { UNNAMED } from './hypothetical.ts';
+
+/** Groups of models with the same reasons, and models in a group, that one line names. */
+const GROUPS_MAX = 8;
+const NAMES_MAX = 5;
+
+/**
+ * Returns, in a line, what rejected each model of a refusal, with the rules and their places.
+ * @param first IDs of the models to name first
+ */
+export function whyRejected(
+  { rejected, ...refusal }: Refusal,
+  first: readonly string[],
+  { snapshot }: Runtime,
+): string {
+  const inputs = { ...refusal, snapshot };
+  const all = rejected.map(({ model: at, rejections }) => {
+    const model = snapshot.models[at]!;
+    return { id: model.id, why: against(rejectionsAgainst(model, rejections, inputs)) };
+  });
+  const isFirst = ({ id }: { readonly id: string }) => first.includes(id);
+  const groups = [...Map.groupBy([...all.filter(isFirst), ...all.filter((one) => !isFirst(one))], ({ why }) => why)];
+  const texts = groups.slice(0, GROUPS_MAX).map(([why, models]) => {
+    const more = models.length - NAMES_MAX;
+    const names = listNames(models.slice(0, NAMES_MAX).map(({ id }) => id));
+    return `${models.length > 1 ? 'each of ' : ''}${names}${more > 0 ? ` and ${more} more` : ''}: ${why}`;
+  });
+  const rest = groups.slice(GROUPS_MAX).reduce((sum, [, models]) => sum + models.length, 0);
+  const whole = [...texts, ...(rest > 0 ? [`${rest} more for other reasons`] : [])].join('; ');
+  const rules = rejected.flatMap(({ model, rejections }) =>
+    violatedConstraints(snapshot.models[model]!, rejections, inputs),
+  );
+  const unserved = [...new Set(rules)].flatMap((rule) => unservedBy(rule, snapshot) ?? []);
+  return [whole, ...unserved].join('. ');
+}
+
+/** Providers that a line names with what they lack. */
+const PROVIDERS_MAX = 3;
+
+/** The providers of endpoints that a rule admits and that cannot serve here, with the reasons; undefined for none. */
+function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnapshot): string | undefined {
+  const found = leftOut.filter((one) => one.kind === 'provider' && unserved.includes(one.name));
+  if (found.length === 0) return undefined;
+  const shown = found.slice(0, PROVIDERS_MAX).map((one) => `\`${one.name}\` (${one.reason})`);
+  const more = found.length - shown.length;
+  return `\`${name}\` admits endpoints of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}, which cannot serve here`;
+}
+
+/** Returns, in a line, why none of these models was chosen: the rank of the best one, and the reasons against those that have none. */
+export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
+  const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+  const [choice] = candidates;
+  const meant = candidates.filter(({ model }) => models.includes(model));
+  const best = meant.find(({ rank }) => rank !== null);
+  const leftOut = meant
+    .filter(({ rank }) => rank === null)
+    .map((one) => `\`${one.model}\` is left out: ${against(one.rejections)}`);
+  if (choice && best) {
+    const count = candidates.filter(({ rank }) => rank !== null).length;
+    const rank = `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
+    return [rank, ...leftOut].join('; ');
+  }
+  if (facts.pinned) return `\`${facts.model}\` is requested by name`;
+  return leftOut.join('; ');
+}
+
+const utility = ({ utility: value }: CandidateEntry): string => (value ?? 0).toPrecision(4);
+
+const against = (rejections: readonly RejectionEntry[]): string =>
+  rejections.map(({ text, rules }) => (rules.length === 0 ? text : `rejected by ${rulesText(rules)}`)).join('; ');
+
+function rulesText(rules: RejectionEntry['rules']): string {
+  const names = rules.map(({ name, place }) => `\`${name}\` (${shortPlace(place)})`);
+  return `${names.length > 1 ? 'the constraints' : 'the constraint'} ${names.join(', ')}`;
+}
+
+/** Returns why a rule does not reject a model; undefined where it is no constraint of the policy. */
+export function whyNotRejectedBy(
+  rule: string,
+  id: string,
+  { rules }: Facts,
+  { snapshot }: Runtime,
+): string | undefined {
+  const at = snapshot.constraints.findIndex(({ name }) => name === rule);
+  const constraint = snapshot.constraints[at];
+  if (!constraint) return undefined;
+  const where = `\`${rule}\` (${shortPlace(constraint.place)})`;
+  return rules.constraints.includes(at)
+    ? `${where} applies, and \`${id}\` fulfils it`
+    : `${where} does not apply: its \`when\` is false for this request`;
+}

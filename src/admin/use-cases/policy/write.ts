@@ -1,0 +1,301 @@
+import { basename } from 'node:path';
+import { type Caller, roleOf } from '../../../core/caller.ts';
+import { SignalboxError } from '../../../core/errors.ts';
+import { hasSecret, mask } from '../../../host/telemetry/secrets.ts';
+import { diagnosticsBody } from '../../../policy/diagnostics.ts';
+import type { PolicyFile } from '../../../policy/load.ts';
+import { buildCandidate, isRejected, type PolicyCandidate } from '../../../policy/runtime/candidate.ts';
+import { pushedBundle } from '../../../policy/runtime/pushed.ts';
+import type { PolicyBundle } from '../../../policy/runtime/source.ts';
+import type { ReloadAttempt } from '../../../policy/runtime/status.ts';
+import { type FileEdit, UnwritablePolicy } from '../../../policy/runtime/write-edit.ts';
+import type { OpenStore } from '../../../store/driver.ts';
+import type { PolicyOrigin } from '../../../store/instance-reports.ts';
+import type { Actor, TrailDetails } from '../../../store/trail.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
+import { changedBundle, type FileChange, namedBundle, outlineOf, patchOf, sentBundle } from './bundles.ts';
+import { atDesk, filesOnDisk, orRefused, type PolicyDesk } from './desk.ts';
+import { type GuardedChange, guardedChanges } from './guarded.ts';
+import { formerPush } from './history.ts';
+import type { EditNotes } from './home.ts';
+import { otherRevision } from './serving.ts';
+import type { JudgeTools } from './tools.ts';
+import { AT_ONCE_WITH_EDIT_MAX } from './turns.ts';
+
+/** The desk of a server whose policy can be written. */
+export interface WritableDesk extends PolicyDesk {
+  /** Whether the server was started to take guarded edits of owners. */
+  readonly allowsGuarded: boolean;
+  /** Puts the files on disk in force now. */
+  reload(by: Actor): Promise<ReloadAttempt>;
+  readonly store: Pick<OpenStore, 'commit' | 'instanceReports' | 'pushedPolicies' | 'trail'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The revisions of which one must be active; null where none is stated. */
+type Expected = readonly string[] | null;
+
+/** An edit that is in force. */
+export interface WrittenPolicy {
+  readonly previous: string;
+  readonly files: readonly { readonly name: string; readonly change: 'added' | 'removed' | 'changed' }[];
+  readonly guarded: readonly GuardedChange[];
+  readonly reload: ReloadAttempt;
+  /** The names of servers that do not have it in force yet. */
+  readonly lagging: readonly string[];
+}
+
+const PATCH = 'Take it as a patch (POST /admin/policy/patch) and apply it where the files are kept.';
+
+/** Characters of the difference that the trail keeps. */
+const TRAIL_PATCH_MAX = 32_768;
+
+/**
+ * Writes an edit of the policy's files as one, and puts it in force: after the check and the policy's own cases, which refuse it whole.
+ * A guarded edit needs an owner, and a server that was started for it.
+ * @throws SignalboxError; nothing was written then
+ */
+export async function writePolicyFiles(
+  by: Principal,
+  desk: WritableDesk,
+  changes: readonly FileChange[],
+  expected: Expected,
+): Promise<WrittenPolicy> {
+  checkAction(by.caller, 'policy.write');
+  return await written(by, desk, (before) => changedBundle(before, changes), expected);
+}
+
+/**
+ * Pushes whole files, or the files of an earlier push again, as `writePolicyFiles` writes an edit; for a server that follows pushes.
+ * @param revision the number of an earlier push, or at least 6 of the first digits of its revision
+ * @throws SignalboxError; nothing was stored then
+ */
+export async function pushPolicy(
+  by: Principal,
+  desk: WritableDesk,
+  {
+    files = [],
+    revision,
+  }: { readonly files?: readonly FileChange[] | undefined; readonly revision?: string | undefined },
+  expected: Expected,
+): Promise<WrittenPolicy> {
+  checkAction(by.caller, 'policy.write');
+  if (desk.home.origin !== 'store') {
+    const message = 'This server follows its files: it was started without --policies-from store.';
+    throw new SignalboxError('conflict', message);
+  }
+  if (revision === undefined) return await written(by, desk, () => sentBundle({ files }, noFiles), expected);
+  const former = namedBundle(pushedBundle(await formerPush(revision, desk.store)));
+  return await written(by, desk, () => former, expected ?? [desk.inForce().runtime.snapshot.revision]);
+}
+
+const noFiles = (): PolicyBundle => ({ files: [], hash: '' });
+
+async function written(
+  by: Principal,
+  desk: WritableDesk,
+  edited: (before: PolicyBundle) => PolicyBundle,
+  expected: Expected,
+): Promise<WrittenPolicy> {
+  if (expected === null) {
+    const message = 'State the revision that the edit began from: If-Match: <revision>.';
+    throw new SignalboxError('missing_field', message, { param: 'If-Match' });
+  }
+  return await desk.turns.take(
+    by.caller.keyId,
+    (isStale) =>
+      desk.turns.alone(() =>
+        orRefused(async () => {
+          const edit = await plannedEdit(by, desk, edited, expected);
+          const candidate = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
+          return await put(by, desk, { ...edit, patch: await patchOf(edit.before, edit.after, isStale) }, candidate);
+        }),
+      ),
+    AT_ONCE_WITH_EDIT_MAX,
+  );
+}
+
+const NOT_IN_FORCE: Readonly<Record<PolicyOrigin, string>> = {
+  files:
+    'The files on disk are not those in force, as after an edit that was refused. Mend or take back that edit first.',
+  store: 'The revision that was pushed last is not in force here; GET /admin/policy says why.',
+};
+
+/** An edit that may be written, and is not checked yet. */
+interface PlannedEdit {
+  readonly before: PolicyBundle;
+  readonly after: PolicyBundle;
+  readonly edits: readonly FileEdit[];
+  readonly guarded: readonly GuardedChange[];
+}
+
+async function plannedEdit(
+  by: Principal,
+  desk: WritableDesk,
+  edited: (before: PolicyBundle) => PolicyBundle,
+  expected: readonly string[],
+): Promise<PlannedEdit> {
+  const inForce = desk.inForce();
+  const { revision } = inForce.runtime.snapshot;
+  if (!expected.includes(revision)) throw otherRevision(revision, 'written');
+  const before = await filesOnDisk(desk);
+  if (before.hash !== inForce.bundle.hash) throw new SignalboxError('conflict', NOT_IN_FORCE[desk.home.origin]);
+  const after = edited(before);
+  const edits = editsOf(before, after);
+  if (edits.length === 0) throw new SignalboxError('invalid_value', 'The edit changes nothing.', { param: 'changes' });
+  await desk.home.check(edits).catch(refuseUnwritable);
+  const guarded = guardedChanges(await outlineOf(before, desk.judge), await outlineOf(after, desk.judge));
+  checkGuarded(by, desk, guarded);
+  return { before, after, edits, guarded };
+}
+
+export function editsOf(before: PolicyBundle, after: PolicyBundle): FileEdit[] {
+  const [from, to] = [textsOf(before), textsOf(after)];
+  const names = [...new Set([...from.keys(), ...to.keys()])].sort();
+  const edits = names.flatMap((name) => {
+    const [old = null, text = null] = [from.get(name), to.get(name)];
+    return old === text ? [] : [{ name, before: old, after: text }];
+  });
+  const masked = edits.find(({ before: old }) => old !== null && hasSecret(old));
+  if (masked) {
+    const message = `\`${masked.name}\` has a text that looks like a secret, which nobody is shown here. Take it out of the file where the files are kept.`;
+    throw new SignalboxError('conflict', message);
+  }
+  return edits;
+}
+
+const textsOf = ({ files }: PolicyBundle) => new Map(files.map(({ path, text = '' }) => [basename(path), text]));
+
+function checkGuarded({ caller }: Principal, { allowsGuarded }: WritableDesk, guarded: readonly GuardedChange[]): void {
+  if (guarded.length === 0 || (allowsGuarded && roleOf(caller) === 'owner')) return;
+  const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
+  const who = allowsGuarded
+    ? 'only an owner may write it here'
+    : 'this server takes it from nobody: it was started without --allow-policy-writes';
+  const listed = places
+    .slice(0, 5)
+    .map((place) => `\`${place}\``)
+    .join(', ');
+  throw new SignalboxError('insufficient_permissions', `The edit is guarded for ${listed}, and ${who}. ${PATCH}`, {
+    details: { guarded },
+  });
+}
+
+/** Checks the edited policy as a reload would. @throws SignalboxError `policy_invalid` */
+async function judged(
+  after: PolicyBundle,
+  judge: JudgeTools,
+  { folder, inForce }: WritableDesk,
+): Promise<PolicyCandidate> {
+  const result = await buildCandidate(after, { ...judge, folder }, { inForce: inForce() });
+  if (!isRejected(result)) return result;
+  const errors = result.problems.filter(({ severity }) => severity === 'error').length;
+  const message =
+    result.message ?? `The edited policy has ${errors} error${errors === 1 ? '' : 's'}, so nothing was written.`;
+  const { diagnostics } = diagnosticsBody(result.problems, after.files);
+  const details = { policy_revision: inForce().runtime.snapshot.revision, diagnostics };
+  throw new SignalboxError('policy_invalid', message, { details });
+}
+
+/** Notes the edit in the trail, writes it, and puts it in force; takes it back where that fails. */
+async function put(
+  by: Principal,
+  desk: WritableDesk,
+  edit: PlannedEdit & Pick<NotedEdit, 'patch'>,
+  candidate: PolicyCandidate,
+): Promise<WrittenPolicy> {
+  const { edits, guarded } = edit;
+  const previous = desk.inForce().runtime.snapshot.revision;
+  const { revision } = candidate.runtime.snapshot;
+  const notes = editNotes(by.actor, desk, { ...edit, previous, revision });
+  const takeBack = await desk.home.write({ ...edit, candidate }, notes).catch(refuseUnwritable);
+  const reload = await desk.reload(by.actor);
+  if (reload.result !== 'refused') {
+    return { previous, files: edits.map(changeOf), guarded, reload, lagging: await desk.home.lagging() };
+  }
+  await takeBack?.();
+  const details = { policy_revision: previous, diagnostics: reload.diagnostics };
+  const end = takeBack ? 'The files are as they were.' : 'The other servers have the revision in force.';
+  throw new SignalboxError('policy_invalid', `${reload.message} ${end}`, { details });
+}
+
+export const changeOf = ({ name, before, after }: FileEdit) => ({
+  name,
+  change: before === null ? ('added' as const) : after === null ? ('removed' as const) : ('changed' as const),
+});
+
+/** An edit as the trail has it. */
+interface NotedEdit extends Pick<PlannedEdit, 'edits' | 'guarded'> {
+  /** The difference of the texts, with secrets masked. */
+  readonly patch: string;
+  /** The revision before it; null for none. */
+  readonly previous: string | null;
+  readonly revision: string;
+}
+
+/** The entries of the trail on an edit. */
+export function editNotes(
+  actor: Actor,
+  { store, now }: Pick<WritableDesk, 'store' | 'now'>,
+  { patch, edits, guarded, previous, revision }: NotedEdit,
+): EditNotes {
+  const note = (more: TrailDetails) => {
+    const details = { before: { revision: previous }, after: { revision }, ...more };
+    return store.trail.add({
+      time: now(),
+      actor,
+      action: 'change',
+      subject: { kind: 'policy_files', id: revision },
+      details,
+    });
+  };
+  return {
+    done: (more) =>
+      note({
+        ...{ files: edits.map(changeOf), guarded, patch: patch.slice(0, TRAIL_PATCH_MAX) },
+        ...{ is_cut: patch.length > TRAIL_PATCH_MAX, ...more },
+      }),
+    undone: (more) => note({ undone: true, ...more }),
+    inForce: (name) => {
+      const details = { cause: 'push', before: { revision: previous }, after: { revision: name } };
+      return store.trail.add({ time: now(), actor, action: 'load', subject: { kind: 'policy', id: name }, details });
+    },
+  };
+}
+
+function refuseUnwritable(cause: unknown): never {
+  if (!(cause instanceof UnwritablePolicy)) throw cause;
+  throw new SignalboxError('conflict', `Nothing was written: ${cause.message}. ${PATCH}`, { cause });
+}
+
+/** The same edit as a patch for `git apply`, with secrets masked. @throws SignalboxError */
+export async function policyPatch(by: Principal, desk: PolicyDesk, changes: readonly FileChange[]): Promise<string> {
+  checkAction(by.caller, 'policy.check');
+  return await atDesk(by, desk, async (_, isStale) => {
+    const before = await filesOnDisk(desk);
+    return await patchOf(before, changedBundle(before, changes), isStale);
+  });
+}
+
+/** What a principal may write here; `refused` says why not. */
+export async function writableBy(caller: Caller, desk: WritableDesk) {
+  const role = roleOf(caller);
+  const mayWrite = role === 'owner' || role === 'admin';
+  const { files } = desk.inForce().bundle;
+  const refused = mayWrite
+    ? await desk.home.check(files.map(({ path }) => ({ name: basename(path) }))).then(
+        () => null,
+        (cause) => (cause instanceof UnwritablePolicy ? cause.message : refuseUnwritable(cause)),
+      )
+    : `the role \`${role}\` reads the policy and does not write it`;
+  return { ordinary: refused === null, guarded: refused === null && role === 'owner' && desk.allowsGuarded, refused };
+}
+
+/** A file as everybody may see it. */
+export const shownText = ({ path, text = '' }: PolicyFile) => ({
+  name: basename(path),
+  text: mask(text),
+  isMasked: hasSecret(text),
+});

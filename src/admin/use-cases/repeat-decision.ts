@@ -1,0 +1,44 @@
+import type { Caller } from '../../core/caller.ts';
+import { idText } from '../../core/id.ts';
+import type { RecordReader } from '../../gateway/records/records.ts';
+import { decideAgain } from '../../gateway/request/decide-again.ts';
+import { visibleRecord } from '../../gateway/request/explain.ts';
+import type { Gateway } from '../../gateway/request/gateway.ts';
+import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { FULL_SIGHT } from './sight.ts';
+
+/** What a recorded request is decided again by. */
+export interface RepeatSources extends Pick<Gateway, 'lease'> {
+  readonly records: Pick<RecordReader, 'find'>;
+  /** Puts the terms of its levels to a caller. */
+  levelsOf(caller: Caller): Caller;
+}
+
+/**
+ * Decides a recorded request by the policy in force, without a record.
+ * @param id `dec_…`
+ * @throws SignalboxError `not_found`, also for a decision of others
+ */
+export async function repeatDecision(
+  by: Principal,
+  sources: RepeatSources,
+  id: string,
+  sight = FULL_SIGHT,
+): Promise<object> {
+  const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.repeat'));
+  const record = await visibleRecord(sources.records, id, keyIds);
+  const { revision, facts, certificate, refusal } = decideAgain(sources, record, sources.levelsOf);
+  const refused = refusal ?? certificate?.refusal ?? null;
+  return {
+    decision_id: idText('dec_', record.id),
+    object: 'decision.repeat',
+    policy_revision: revision,
+    route_reason: certificate && refused === null ? certificate.reason : null,
+    choice: certificate?.choice ?? null,
+    recorded_choice: record.choice,
+    refusal: refused && { code: refused.code, message: refused.message },
+    ...(certificate ? certificateBody(certificate, facts) : NO_CERTIFICATE),
+  };
+}

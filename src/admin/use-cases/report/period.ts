@@ -1,0 +1,121 @@
+import { parseMoment } from '../../../core/clock.ts';
+import { SignalboxError } from '../../../core/errors.ts';
+import { orElse } from '../../../core/thrown.ts';
+import { isTimeZone } from '../../../core/zoned-time.ts';
+
+/** A stretch of time, ms since 1970; `to` is exclusive. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A period of whole days. */
+export interface UsagePeriod {
+  readonly from: Temporal.PlainDate;
+  /** Exclusive. */
+  readonly to: Temporal.PlainDate;
+  /** IANA name of the zone in which days begin. */
+  readonly timeZone: string;
+}
+
+/** The members of a query that state its period; absent: the usual. */
+export interface StatedPeriod {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** In place of both. */
+  readonly month?: string | undefined;
+  readonly timeZone?: string | undefined;
+}
+
+/** Days of a report of usage, unless it names its period. */
+const DAYS = 30;
+/** Days of a report of usage at most. */
+const DAYS_MAX = 366;
+/** The entries of the books begin later, and no report reaches further. */
+const [FIRST_YEAR, LAST_YEAR] = [2_000, 2_200];
+
+export function refuse(param: string, message: string): never {
+  throw new SignalboxError('invalid_value', message, { param });
+}
+
+/** What a message repeats of a text. */
+export const shown = (text: string): string => `\`${text.slice(0, 64)}\``;
+
+/** @throws SignalboxError for a zone without an IANA name: the days of an offset such as +01:07 begin amid a quarter of an hour. */
+export function checkZone(timeZone: string): void {
+  if (/^[A-Za-z]/.test(timeZone) && isTimeZone(timeZone)) return;
+  refuse('time_zone', `The time zone ${shown(timeZone)} is unknown. Use an IANA name such as UTC or Europe/Berlin.`);
+}
+
+/** Reads a day such as `2026-11-20`; null for any other text. */
+const dayIn = (text: string): Temporal.PlainDate | null =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) ? orElse(() => Temporal.PlainDate.from(text), null) : null;
+
+/** Returns the stretch of time of whole days. */
+export function spanOf({ from, to, timeZone }: UsagePeriod): Stretch {
+  const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
+  return { from: beginning(from), to: beginning(to) };
+}
+
+/** The month that `2026-11`, `this` or `last` names; null for any other text. @param now ms since 1970 */
+export function monthIn(text: string, timeZone: string, now: number): UsagePeriod | null {
+  const ago = ['this', 'last'].indexOf(text);
+  const named = ago < 0 ? dayIn(`${text}-01`) : todayIn(timeZone, now).with({ day: 1 }).subtract({ months: ago });
+  return named && { from: named, to: named.add({ months: 1 }), timeZone };
+}
+
+const todayIn = (timeZone: string, now: number): Temporal.PlainDate =>
+  Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
+
+/** The stretch that a text names: a month or a day, which begin in a zone, or a moment without length. Null for any other text. */
+export function stretchIn(text: string, timeZone: string): Stretch | null {
+  const day = dayIn(text);
+  if (day) return spanOf({ from: day, to: day.add({ days: 1 }), timeZone });
+  const month = /^\d{4}-\d{2}$/.test(text) ? monthIn(text, timeZone, 0) : null;
+  if (month) return spanOf(month);
+  const moment = parseMoment(text);
+  return moment === null ? null : { from: moment, to: moment };
+}
+
+/** Reads the moment that a member states; a day begins in the zone. Null where it is absent. @throws SignalboxError */
+export function momentIn(param: 'from' | 'to', text: string | undefined, timeZone: string): number | null {
+  if (text === undefined) return null;
+  const time = stretchIn(text, timeZone)?.from ?? -1;
+  if (time >= 0 && time < Date.UTC(LAST_YEAR, 0)) return time;
+  return refuse(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not ${shown(text)}.`);
+}
+
+/**
+ * Reads the period of a report of usage: the 30 days that end with today where none is stated.
+ * @param now ms since 1970
+ * @throws SignalboxError
+ */
+export function periodOf({ from, to, month, timeZone = 'UTC' }: StatedPeriod, now: number): UsagePeriod {
+  checkZone(timeZone);
+  const found = month === undefined ? daysOf({ from, to, timeZone }, now) : monthOf(month, from ?? to, timeZone, now);
+  const { days } = found.from.until(found.to);
+  if (days < 1) refuse('to', `\`to\` is ${found.to}. It must be later than \`from\`, which is ${found.from}.`);
+  if (days <= DAYS_MAX) return found;
+  const message = `A report covers at most ${DAYS_MAX} days; from ${found.from} to ${found.to} are ${days}.`;
+  throw new SignalboxError('out_of_range', message, { param: 'from' });
+}
+
+function daysOf({ from, to, timeZone }: StatedPeriod & Pick<UsagePeriod, 'timeZone'>, now: number): UsagePeriod {
+  const day = (name: 'from' | 'to', text: string | undefined) => {
+    const date = text === undefined ? null : dayIn(text);
+    if (text === undefined || (date && isPlausible(date))) return date;
+    return refuse(name, `\`${name}\` must be a day such as 2026-11-20, not ${shown(text)}.`);
+  };
+  const [first, last] = [day('from', from), day('to', to)];
+  const end = last ?? todayIn(timeZone, now).add({ days: 1 });
+  return { from: first ?? end.subtract({ days: DAYS }), to: end, timeZone };
+}
+
+function monthOf(text: string, day: string | undefined, timeZone: string, now: number): UsagePeriod {
+  if (day !== undefined) refuse('month', '`month` stands in place of `from` and `to`.');
+  const found = monthIn(text, timeZone, now);
+  if (found && isPlausible(found.from)) return found;
+  return refuse('month', `\`month\` must be \`last\`, \`this\` or a month such as 2026-11, not ${shown(text)}.`);
+}
+
+const isPlausible = ({ year }: Temporal.PlainDate): boolean => year >= FIRST_YEAR && year <= LAST_YEAR;

@@ -1,0 +1,32 @@
+import { UsageError } from '../../core/usage-error.ts';
+import { openRecordReader } from '../../gateway/records/records.ts';
+import type { Explanation } from '../../gateway/request/explain.ts';
+import { PastPolicies } from '../../policy/runtime/replay.ts';
+import { placeOfStore, readStore, requireStore } from '../../store/open.ts';
+import { explainDecision } from './explain-decision.ts';
+import type { PolicyWorkspace } from './policy/tools.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+
+/**
+ * Explains a stored decision, beside a running server or without one.
+ * @param id the decision's ID, such as `dec_0a4x1wm3zk0`.
+ * @throws UsageError without a database or records; SignalboxError for an unknown decision.
+ */
+export async function explainStoredDecision(
+  by: Principal,
+  id: string,
+  { judge, database, folder }: PolicyWorkspace,
+): Promise<{ readonly explanation: Explanation; readonly keyName: string | null }> {
+  checkAction(by.caller, 'decisions.explain');
+  await requireStore(database);
+  const past = new PastPolicies({ ...judge, folder, inForce: () => null });
+  using reader = await readStore(database, ['records', 'access']);
+  if (!(await reader.records.isCurrent())) {
+    const place = await placeOfStore(database);
+    throw new UsageError(`${place} has no records of this version yet. Start the server once to create them.`);
+  }
+  const explanation = await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
+  const key = await reader.keys.find(explanation.record.keyId);
+  return { explanation, keyName: key?.key.info.name ?? null };
+}

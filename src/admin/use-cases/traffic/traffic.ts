@@ -1,0 +1,155 @@
+import type { Store } from '../../../store/store.ts';
+import { STEP_MS, TRAFFIC_DIMENSIONS, type TrafficDimension, type TrafficTable } from '../../../store/traffic.ts';
+import type { Principal } from '../principal.ts';
+import { groupingIn, TRAFFIC_GROUPINGS, type TrafficFilters } from '../report/grouping.ts';
+import { checkZone, momentIn, refuse, type StatedPeriod } from '../report/period.ts';
+import { checkAction } from '../roles.ts';
+import type { Sight } from '../sight.ts';
+import type { HolderNames } from '../usage.ts';
+import { lineFigures, readLines, restOf, sumsOf, type TrafficLine } from './lines.ts';
+import { type AnswerStep, periodOf } from './periods.ts';
+import { isNone, selectionOf, type TrafficSelection } from './selection.ts';
+
+/** The traffic that somebody asks for; absent: the usual. */
+export interface TrafficQuery
+  extends Omit<StatedPeriod, 'month'>,
+    Readonly<Partial<Record<'by' | TrafficDimension, string | undefined>>> {
+  readonly step?: AnswerStep | undefined;
+  /** Series at most; the rest is told as one. */
+  readonly limit?: number | undefined;
+  /** Each line has the sums of the period of the same length before. */
+  readonly compare?: 'before' | undefined;
+  /** Whether figures by bucket and times are told; without them the sums come sooner. */
+  readonly points?: 'true' | 'false' | undefined;
+}
+
+/** The sources of traffic. */
+export interface TrafficSources {
+  readonly store: Pick<Store, 'flush'> & { readonly traffic: TrafficTable };
+  readonly sight: Sight;
+  readonly nameOf: HolderNames;
+  readonly now: number;
+}
+
+export const TRAFFIC_LIMIT = 10;
+export const TRAFFIC_LIMIT_MAX = 50;
+/** The length of a period that does not say it. */
+const USUAL_DAYS: Readonly<Record<AnswerStep, number>> = { minute: 1, hour: 1, day: 30, month: 180 };
+/** Batches that are counted before an answer, so that it has what was just written. */
+const FRESH_BATCHES = 3;
+
+/** Traffic by bucket, as far as an asker may see it. @throws SignalboxError, by rejecting. */
+export async function trafficOf({ caller }: Principal, sources: TrafficSources, query: TrafficQuery) {
+  const reach = checkAction(caller, 'traffic.read');
+  const { store, sight, nameOf, now } = sources;
+  const { step = 'hour', timeZone = 'UTC', limit = TRAFFIC_LIMIT, compare } = query;
+  const by = query.by === undefined ? null : groupingIn(query.by, TRAFFIC_GROUPINGS);
+  const period = statedPeriod(query, step, timeZone, now);
+  const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filtersOf(query));
+  const isWritten = await catchUp(store, now);
+  const hasPoints = query.points !== 'false';
+  const { from, to, unit } = period;
+  // At once, since a database may be some way off.
+  const [{ total, lines, isWithoutOthers }, before, progress] = await Promise.all([
+    readLines(store.traffic, selection, period, { limit, hasPoints }),
+    compare ? sumsOf(store.traffic, selection, { from: 2 * from - to, to: from, unit }) : null,
+    store.traffic.progress(),
+  ]);
+  const rest = selection.lines && restOf(total, [...lines.values()]);
+  const told = rest && isWithoutOthers ? withNone(lines, rest) : lines;
+  if (by === 'key' && !sight.isNarrow) await sight.learn(told.keys());
+  const names = {
+    key: sight.nameOf,
+    team: (id: string) => nameOf('team', id),
+    user: (id: string) => nameOf('user', id),
+  };
+  const nameIn = (value: string) => (by === 'key' || by === 'team' || by === 'user' ? names[by](value) : null) ?? value;
+  const allBefore: LineSpend | null = before?.[0].all ?? null;
+  const earlier = before && new Map([...told.keys()].map((value) => [value, spendBefore(selection, before, value)]));
+  return {
+    object: 'traffic' as const,
+    ...{ from, to, step, timeZone, by },
+    countedUntil: Math.min(progress.freshFrom ?? (isWritten ? now : (progress.lastAt ?? 0)), now),
+    firstAt: progress.firstAt,
+    countingSince: progress.pastBefore === null ? null : Math.min(progress.pastBefore, now),
+    times: hasPoints ? period.times : [],
+    total: { ...lineFigures(total), before: allBefore },
+    series: [...told].map(([value, line]) => ({
+      ...{ value, name: nameIn(value), ...lineFigures(line) },
+      before: earlier && (earlier.get(value) ?? NOTHING),
+    })),
+    other:
+      rest && told === lines
+        ? { ...lineFigures(rest), before: earlier && [...earlier.values()].reduce(minus, allBefore ?? NOTHING) }
+        : null,
+  };
+}
+
+/** @throws SignalboxError */
+function statedPeriod(query: TrafficQuery, step: AnswerStep, timeZone: string, now: number) {
+  checkZone(timeZone);
+  const to = momentIn('to', query.to, timeZone) ?? now;
+  const from = momentIn('from', query.from, timeZone) ?? to - USUAL_DAYS[step] * STEP_MS.day;
+  return from < to ? periodOf({ from, to }, step, timeZone) : refuse('to', '`to` must be later than `from`.');
+}
+
+const filtersOf = (query: TrafficQuery): TrafficFilters =>
+  Object.fromEntries(TRAFFIC_DIMENSIONS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
+
+/** Lines of the values of a label, with that of the keys without it. */
+function withNone(lines: ReadonlyMap<string, TrafficLine>, none: TrafficLine): ReadonlyMap<string, TrafficLine> {
+  const spendOf = ({ whole }: TrafficLine) => whole.figures.microcredits;
+  return new Map([...lines, ['', none] as const].sort(([, one], [, other]) => spendOf(other) - spendOf(one)));
+}
+
+/** The sums of a line in the period before. */
+interface LineSpend {
+  readonly microcredits: number;
+  readonly requests: number;
+}
+
+const NOTHING: LineSpend = { microcredits: 0, requests: 0 };
+const minus = (one: LineSpend, other: LineSpend): LineSpend => ({
+  microcredits: one.microcredits - other.microcredits,
+  requests: one.requests - other.requests,
+});
+
+/** The spend of a line in the period before: the keys without a label have what is in no value of it. */
+function spendBefore(
+  { lines }: TrafficSelection,
+  [{ all }, { byValue }]: Awaited<ReturnType<typeof sumsOf>>,
+  value: string,
+): LineSpend {
+  if (value !== '' || !lines || !isNone(lines, lines.prefix ?? '')) return byValue.get(value)?.figures ?? NOTHING;
+  return [...byValue.values()].map(({ figures }) => figures).reduce<LineSpend>(minus, all);
+}
+
+/** Counts what was written just before. @returns whether the store has all of it. Where it refuses, the answer says how far it is. */
+async function catchUp(store: TrafficSources['store'], now: number): Promise<boolean> {
+  try {
+    await store.flush();
+  } catch {
+    return false;
+  }
+  try {
+    for (let batches = 0; batches < FRESH_BATCHES; batches++) if (!(await store.traffic.count(now))) break;
+  } catch {}
+  return true;
+}
+
+/**
+ * Counts all buckets again that records still tell, while a running server counts along.
+ * @returns the moment before which buckets were kept as they are, ms since 1970; 0 for none
+ * @throws SignalboxError, by rejecting, and StoreError
+ */
+export async function rebuildTraffic(
+  { caller }: Principal,
+  traffic: Pick<TrafficTable, 'count' | 'recount'>,
+  now: () => number,
+): Promise<number> {
+  checkAction(caller, 'traffic.rebuild');
+  let from = await traffic.recount();
+  for (; from === null; from = await traffic.recount()) await traffic.count(now());
+  while (await traffic.count(now()));
+  return from;
+}

@@ -1,0 +1,97 @@
+import { iso } from '../../core/clock.ts';
+import { inBatches } from '../../store/batches.ts';
+import { type Store, StoreError } from '../../store/store.ts';
+import type { ErasedWords, TrailEntry, TrailHead, TrailLink, TrailQuery, TrailTable } from '../../store/trail.ts';
+import { entryOf } from '../../store/trail-chain.ts';
+import { type Page, pageOf } from './pages.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { checkTrail, linksOf, type TrailReport } from './trail-check.ts';
+
+/** An entry, as an answer and an export show it. */
+function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
+  const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
+  const what = { action, subject, key_id: keyId, details, request_id: requestId };
+  return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
+}
+
+/** Returns a page of the changes, the newest first. Rejects with StoreError. */
+export async function listTrail(
+  by: Principal,
+  trail: Pick<TrailTable, 'list'>,
+  query: TrailQuery,
+): Promise<Page<TrailEntry, ReturnType<typeof trailBody>>> {
+  checkAction(by.caller, 'trail.read');
+  const all = inBatches<TrailEntry>((last, limit) => trail.list({ ...query, ...(last && { before: last.id }), limit }));
+  return await pageOf(all, query.limit, trailBody);
+}
+
+/** Checks the whole trail against heads that were noted outside the store. Rejects with StoreError. */
+export async function verifyTrail(
+  by: Principal,
+  trail: Pick<TrailTable, 'links'>,
+  known: readonly TrailHead[],
+): Promise<TrailReport> {
+  checkAction(by.caller, 'trail.read');
+  return await checkTrail(trail, known);
+}
+
+/**
+ * Erases personal words, and notes that in the trail.
+ * @returns false where there are none. Rejects with StoreError.
+ */
+export async function eraseWords(
+  by: Principal,
+  store: Pick<Store, 'commit'> & { readonly trail: Pick<TrailTable, 'erase'> },
+  words: ErasedWords,
+  now: number,
+): Promise<boolean> {
+  checkAction(by.caller, 'trail.erase');
+  try {
+    await store.commit([store.trail.erase(words, by.actor, now)]);
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+    return false;
+  }
+}
+
+/** A line of an export: the entry as people read it, with all that its hash is made of. */
+const lineOf = (link: TrailLink) => ({
+  ...trailBody(entryOf(link)),
+  ...{ previous: link.previous, hash: link.hash, facts: link.facts, seals: link.seals, words: link.words },
+});
+
+/** A stretch of time, ms since 1970; `to` is exclusive. */
+interface TrailPeriod {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the entries of a time as JSON lines, oldest first, and behind them the head of the whole trail. */
+export function exportedTrail(
+  by: Principal,
+  trail: Pick<TrailTable, 'links'>,
+  period: TrailPeriod,
+  now: number,
+): AsyncGenerator<string> {
+  checkAction(by.caller, 'trail.read');
+  return linesIn(trail, period, now);
+}
+
+async function* linesIn(
+  trail: Pick<TrailTable, 'links'>,
+  { from, to }: TrailPeriod,
+  now: number,
+): AsyncGenerator<string> {
+  let head: TrailHead | null = null;
+  for await (const link of linksOf(trail)) {
+    head = { id: link.id, hash: link.hash };
+    if (link.time >= from && link.time < to) yield `${JSON.stringify(lineOf(link))}\n`;
+  }
+  if (head) yield headLine(head, now);
+}
+
+/** A noted head, which `headsIn` reads. @param now ms since 1970 */
+export const headLine = ({ id, hash }: TrailHead, now: number): string =>
+  `${JSON.stringify({ head: true, id, hash, noted_at: iso(now) })}\n`;

@@ -1,0 +1,91 @@
+import { type Window, windowAt } from '../../core/accounting/window.ts';
+import { isBalanceOnly, momentOf } from '../../ledger/export/export.ts';
+import type { MoneyEntry } from '../../store/journal-reader.ts';
+import { type Grouping, isLabel, labelOf } from './report/grouping.ts';
+
+/**
+ * Tokens and money of charges, microcredits. `charged` is less what was given back; `overrun` was billed by providers beyond
+ * holds: the operator's loss.
+ */
+export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
+export type UsageFigures = Readonly<typeof NO_FIGURES>;
+const FIGURES = Object.keys(NO_FIGURES) as readonly (keyof UsageFigures)[];
+
+/** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
+export interface Spending
+  extends UsageFigures,
+    Pick<MoneyEntry, 'keyId' | 'team' | 'user' | 'labels' | 'selector' | 'session' | 'agent' | 'model' | 'provider'> {
+  /** Ms since 1970: of the hold. */
+  readonly moment: number;
+}
+
+/** An entry of the journal. Null for grants, deposits and fees, which are no usage; a correction lessens the Credits of its group. */
+export function spendingOf(entry: MoneyEntry): Spending | null {
+  if (isBalanceOnly(entry)) return null;
+  const [charges, charged, overrun] = entry.kind === 'overrun' ? [0, 0, entry.amount] : [1, entry.amount, 0];
+  return { ...entry, moment: momentOf(entry), charges, charged, overrun };
+}
+
+/** UsageFigures of one group. */
+export interface UsageGroup extends UsageFigures {
+  /** The group's name in each grouping. */
+  readonly names: readonly string[];
+}
+
+type Sums = { names: readonly string[] } & typeof NO_FIGURES;
+
+/** Sums up charges by groupings. */
+export class UsageSums {
+  readonly #nameOf: readonly ((spending: Spending) => string)[];
+  readonly #groups = new Map<string, Sums>();
+
+  /** @param timeZone the IANA name of the zone in which days and months begin. */
+  constructor(by: readonly Grouping[], timeZone: string) {
+    this.#nameOf = by.map((grouping) => namer(grouping, timeZone));
+  }
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  add(spending: Spending): void {
+    const names = this.#nameOf.map((nameOf) => nameOf(spending));
+    const sums = this.#groups.getOrInsertComputed(JSON.stringify(names), () => ({ names, ...NO_FIGURES }));
+    for (const figure of FIGURES) sums[figure] += spending[figure];
+  }
+
+  /** The groups in the order of their names. */
+  groups(): UsageGroup[] {
+    return [...this.#groups.values()].sort((a, b) => compareNames(a.names, b.names));
+  }
+}
+
+/** Orders lists of names by the first that differs. */
+export function compareNames(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((name, i) => name !== b[i]);
+  if (at < 0) return 0;
+  return a[at]! < b[at]! ? -1 : 1;
+}
+
+function namer(grouping: Grouping, timeZone: string): (spending: Spending) => string {
+  if (isLabel(grouping)) return ({ labels }) => labels[labelOf(grouping)] ?? '';
+  if (grouping === 'day' || grouping === 'month') return calendar(grouping, timeZone);
+  return (spending) => spending[grouping === 'key' ? 'keyId' : grouping];
+}
+
+/** UsageFigures come nearly in the order of time, so the last window is remembered. */
+function calendar(kind: 'day' | 'month', timeZone: string): (spending: Spending) => string {
+  let window: Window = { starts: 0, ends: 0 };
+  let name = '';
+  return ({ moment }) => {
+    if (moment < window.starts || moment >= window.ends) {
+      window = windowAt(kind, timeZone, moment);
+      const start = Temporal.Instant.fromEpochMilliseconds(window.starts).toZonedDateTimeISO(timeZone);
+      name = start
+        .toPlainDate()
+        .toString()
+        .slice(0, kind === 'day' ? 10 : 7);
+    }
+    return name;
+  };
+}

@@ -1,0 +1,260 @@
+import { setImmediate } from 'node:timers/promises';
+import type { PeopleCopy } from '../../access/people-copy.ts';
+import { labelsOf } from '../../core/accounting/entry.ts';
+import { windowAt } from '../../core/accounting/window.ts';
+import { type Caller, roleOf } from '../../core/caller.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { usdCell } from '../../ledger/export/export.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
+import { csvTable } from './csv.ts';
+import type { Principal } from './principal.ts';
+import type { Grouping } from './report/grouping.ts';
+import { type Stretch, spanOf, type UsagePeriod } from './report/period.ts';
+import { checkAction, reachOf } from './roles.ts';
+import { FULL_SIGHT, type Sight } from './sight.ts';
+import { NO_FIGURES, type Spending, spendingOf, type UsageGroup, UsageSums } from './usage-sums.ts';
+
+/** The usage that an operator, or a key, asks for. A request counts on the day on which it began. */
+export interface UsageQuery extends UsagePeriod {
+  readonly by: readonly Grouping[];
+  /** Null for all keys. */
+  readonly keyId: string | null;
+  /** IDs of the team and the user that the key belonged to; null for all. */
+  readonly team: string | null;
+  readonly user: string | null;
+  /** ID of the model; null for all. */
+  readonly model: string | null;
+  /** Labels that the keys must have. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Usage by groups. */
+export interface UsageReport {
+  readonly query: UsageQuery;
+  readonly total: Microcredits;
+  readonly groups: readonly UsageGroup[];
+}
+
+type Charged = Pick<Ledger, 'usage'>;
+
+/** Groups of a report at most, so that its size is bounded. */
+const GROUPS_MAX = 10_000;
+
+/**
+ * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
+ * @throws SignalboxError, by rejecting
+ */
+export async function servedUsage(by: Principal, ledger: Charged, sight: Sight, query: UsageQuery) {
+  const ids = await sight.idsWithin(checkAction(by.caller, 'usage.read'));
+  return await usageIn(query, servedPages(ledger, query, sight, ids));
+}
+
+/** Reports the usage of the asking key, or wallet. @throws SignalboxError, by rejecting */
+export async function ownUsage(
+  { caller }: Principal,
+  ledger: Charged,
+  query: UsagePeriod & Pick<UsageQuery, 'by'>,
+): Promise<UsageReport> {
+  checkAction(caller, 'usage.own');
+  const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
+  return await usageIn(own, servedPages(ledger, own, FULL_SIGHT, null));
+}
+
+/** Reports the usage that a database knows, with or without a server. Rejects with SignalboxError and StoreError. */
+export async function storedUsage(
+  by: Principal,
+  journal: Pick<JournalReader, 'money'>,
+  query: UsageQuery,
+): Promise<UsageReport> {
+  checkAction(by.caller, 'usage.read');
+  return await usageIn(query, storedPages(journal, { ...query, ...spanOf(query) }));
+}
+
+/** Whose charges a query wants: the same for all that reads them. */
+type Dimension = 'keyId' | 'team' | 'user' | 'model';
+type Wanted = Pick<UsageQuery, Dimension | 'labels'>;
+
+function wanting({ keyId, team, user, model, labels }: Wanted): (of: Pick<Spending, Dimension | 'labels'>) => boolean {
+  const own = (Object.entries({ keyId, team, user, model }) as [Dimension, string | null][]).filter(
+    ([, id]) => id !== null,
+  );
+  const ofLabels = Object.entries(labels);
+  return (of) =>
+    own.every(([name, id]) => of[name] === id) && ofLabels.every(([name, value]) => (of.labels[name] ?? '') === value);
+}
+
+/** Adds up pages of charges, as far as a query wants them. @throws SignalboxError for too many groups, by rejecting */
+async function usageIn(query: UsageQuery, pages: AsyncIterable<readonly Spending[]>): Promise<UsageReport> {
+  const sums = new UsageSums(query.by, query.timeZone);
+  const isWanted = wanting(query);
+  for await (const page of pages) {
+    for (const spending of page) if (isWanted(spending)) sums.add(spending);
+    if (sums.size <= GROUPS_MAX) continue;
+    const message = `The report would have more than ${GROUPS_MAX} groups. Choose a shorter period or fewer groupings.`;
+    throw new SignalboxError('out_of_range', message, { param: 'by' });
+  }
+  const groups = sums.groups();
+  return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
+}
+
+/** The charges that a running server knows, as an asker sees them: by windows of time. @param ids of the keys it may see; null for all */
+async function* servedPages(
+  ledger: Charged,
+  query: UsageQuery,
+  sight: Sight,
+  ids: ReadonlySet<string> | null,
+): AsyncGenerator<readonly Spending[]> {
+  const { by, keyId, team, user } = query;
+  const owner = {
+    ...(sight.isNarrow ? { keyId: null, team, user: null } : { keyId, team, user }),
+    ...{ keyIds: ids, hasRuns: by.some((grouping) => RUNS.includes(grouping)) },
+  };
+  const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
+  const sliceMs = owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY;
+  for (const window of windowsOf(query, sliceMs)) {
+    // Requests are served between slices.
+    await setImmediate();
+    const found = await ledger.usage({ ...owner, ...window });
+    await sight.learn(found.map(({ dimensions: { key = '' } }) => key));
+    yield found.flatMap(({ dimensions, microcredits, ...charges }) => {
+      const { key = '', selector = '', team = '', user = '' } = dimensions;
+      if (ids && !ids.has(key)) return [];
+      const labels = labelsOf(dimensions);
+      const { session = '', agent = '' } = sight.showsRunsOf(key, labels) ? dimensions : {};
+      return {
+        // The sums of a running server do not tell all figures apart.
+        ...NO_FIGURES,
+        ...charges,
+        ...{ keyId: sight.keyOf(key), team, labels, selector, session, agent, moment: window.from },
+        // A person is not named to those who are shown no IDs.
+        user: sight.isNarrow ? '' : user,
+        model: charges.model ?? '',
+        provider: charges.provider ?? '',
+        charged: microcredits,
+      };
+    });
+  }
+}
+
+/** The entries of a database that a query wants, page by page: an export may be larger than the memory. */
+export async function* entriesOf(
+  journal: Pick<JournalReader, 'money'>,
+  query: Wanted & Stretch,
+): AsyncGenerator<readonly MoneyEntry[]> {
+  const isWanted = wanting(query);
+  for await (const page of journal.money(query)) yield page.filter(isWanted);
+}
+
+/** The charges of a database that a query wants. */
+export async function* storedPages(
+  journal: Pick<JournalReader, 'money'>,
+  query: Wanted & Stretch,
+): AsyncGenerator<readonly Spending[]> {
+  for await (const page of entriesOf(journal, query)) yield page.flatMap((entry) => spendingOf(entry) ?? []);
+}
+
+/** What a key tells apart by itself. */
+const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
+
+/** The books are read in slices, each of which blocks the server for some 50 ms where they have ten million requests a month. */
+const SLICE_MS = { all: 86_400_000, owner: 5 * 86_400_000 } as const;
+
+/** The days or months that groups are named by, one after the other; else the whole period. All in slices of a length at most. */
+function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {
+  const { from, to } = spanOf(query);
+  const kind = (['day', 'month'] as const).find((one) => query.by.includes(one));
+  for (let start = from; start < to; ) {
+    const last = kind === undefined ? to : windowAt(kind, query.timeZone, start).ends;
+    const end = Math.min(to, last, start + sliceMs);
+    yield { from: start, to: end };
+    start = end;
+  }
+}
+
+/** The name of a team or user as an asker is shown it; null for none. */
+export type HolderNames = (kind: 'team' | 'user', id: string) => string | null;
+
+/** What names of teams and users are looked up in. */
+type NamedPeople = Pick<PeopleCopy, 'team' | 'user'>;
+
+/** The names that a caller may see: of the people that it may read, and of teams those of reports, too, which name no person. */
+export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
+  const role = roleOf(caller);
+  const reach = reachOf(role, 'people.read');
+  const all: HolderNames = (kind, id) => people[kind](id)?.name || null;
+  return (kind, id) => {
+    if (reach === 'all') return all(kind, id);
+    if (kind === 'team') return role === 'report' || (reach !== null && id === caller.team) ? all(kind, id) : null;
+    const isShown = id === caller.user || (reach === 'team' && people.user(id)?.team === caller.team);
+    return reach !== null && isShown ? all(kind, id) : null;
+  };
+}
+
+const NO_NAMES: HolderNames = () => null;
+
+const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
+
+/** The columns of a grouping, as an asker sees them: beside the ID of a key, team or user how that is called now. */
+function columnsOf(grouping: Grouping, sight: Sight): readonly string[] {
+  if (grouping === 'key' && sight.isNarrow) return ['key_name'];
+  return grouping === 'key' || isHolder(grouping) ? [`${grouping}_id`, `${grouping}_name`] : [grouping];
+}
+
+/** The columns of a table of groups. A command has no names of keys. */
+export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
+  by.flatMap((grouping) => columnsOf(grouping, sight).slice(0, grouping === 'key' && !sight.knowsKeys ? 1 : 2));
+
+/** The group of a row: its name by each grouping, and beside the IDs the names that are known. */
+export function groupOf(
+  by: readonly Grouping[],
+  names: readonly string[],
+  nameOf: HolderNames,
+  sight = FULL_SIGHT,
+): Readonly<Record<string, string>> {
+  const shown = by.map((grouping, at) => [columnsOf(grouping, sight)[0]!, names[at]!] as const);
+  const called = by.flatMap((grouping, at) => {
+    const [, column] = columnsOf(grouping, sight);
+    const name = column && (isHolder(grouping) ? nameOf(grouping, names[at]!) : keyName(names[at]!, sight));
+    return column && name ? [[column, name] as const] : [];
+  });
+  return Object.fromEntries([...shown, ...called]);
+}
+
+/** Of a wallet, its address is all there is. */
+function keyName(id: string, sight: Sight): string | null {
+  const name = sight.nameOf(id);
+  return name === id ? null : name;
+}
+
+/** The report as an asker may see it: groups with their names in place of a list of columns. */
+export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_SIGHT, nameOf: HolderNames = NO_NAMES) {
+  const { from, to, timeZone, by } = query;
+  return {
+    object: 'usage' as const,
+    ...{ from: from.toString(), to: to.toString(), timeZone, total },
+    by: [...by],
+    groups: groups.map(({ names, charges, input, output, charged }) => ({
+      group: groupOf(by, names, nameOf, sight),
+      ...{ charges, input, output, charged },
+    })),
+  };
+}
+
+/** The same report as CSV, for a spreadsheet: a line for each group. */
+export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames, usdPerCredit: string | null): string {
+  const usd = usdCell(usdPerCredit);
+  const lines = usageAnswer(report, sight, nameOf).groups.map(({ group, charges, input, output, charged }) => {
+    const sums = {
+      charges,
+      input_tokens: input,
+      output_tokens: output,
+      credits: toCredits(charged),
+      usd: usd(charged),
+    };
+    return { ...group, ...sums };
+  });
+  const figures = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
+  return csvTable([...groupColumns(report.query.by, sight), ...figures], lines);
+}

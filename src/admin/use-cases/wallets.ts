@@ -1,0 +1,149 @@
+import type { Keys } from '../../access/keys.ts';
+import { checkText } from '../../access/terms.ts';
+import type { FundStanding } from '../../core/accounting/fund.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { isAddress } from '../../core/holder-address.ts';
+import type { Log } from '../../host/telemetry/log.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Blocklist } from '../../payments/blocklist.ts';
+import type { PaymentTable } from '../../store/payments.ts';
+import { requestOf, type TrailAction, type TrailDetails } from '../../store/trail.ts';
+import { type CreditGrant, type GrantStore, grantDetails } from './keys.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+
+/** The balance of a wallet, in microcredits. */
+export interface WalletBalance {
+  /** Paid in or granted, less fees. */
+  readonly granted: Microcredits;
+  readonly held: Microcredits;
+  /** What a new request may hold. */
+  readonly free: Microcredits;
+}
+
+/** Where wallets are read and changed: a running server, or a database. */
+export interface WalletSource extends BlockingSource {
+  readonly blocklist: Pick<Blocklist, 'blocked' | 'add' | 'remove'>;
+  readonly store: GrantStore;
+  readonly keys: Pick<Keys, 'ofHolder'>;
+  readonly payments: Pick<PaymentTable, 'list'>;
+  /** All balances, by their holders: wallets and keys. */
+  balances(): Promise<ReadonlyMap<string, WalletBalance>>;
+  /** Null for a holder that was never granted anything and never paid anything in. */
+  balanceOf(holder: string): Promise<WalletBalance | null>;
+  /** Applies at once what was granted. */
+  refresh(): Promise<void>;
+}
+
+/** The balances of a running server. */
+export const servedBalances = (
+  ledger: Pick<Ledger, 'status' | 'balanceOf' | 'refresh'>,
+): Pick<WalletSource, 'balances' | 'balanceOf' | 'refresh'> => {
+  const shown = ({ limit, held, free }: FundStanding) => ({ granted: limit, held, free });
+  return {
+    balances: async () => {
+      const balances = (await ledger.status()).funds.filter(({ title }) => title.kind === 'balance');
+      return new Map(balances.map((fund) => [fund.title.name, shown(fund)]));
+    },
+    balanceOf: async (holder) => {
+      const fund = ledger.balanceOf(holder);
+      return fund && shown(fund);
+    },
+    refresh: () => ledger.refresh(),
+  };
+};
+
+const PAYMENTS_SHOWN = 20;
+const NOTHING: WalletBalance = { granted: 0, held: 0, free: 0 };
+
+/** Returns every wallet with a balance, by its address. Rejects with StoreError. */
+export async function listWallets(by: Principal, { blocklist: { blocked }, balances }: WalletSource) {
+  checkAction(by.caller, 'wallets.read');
+  return [...(await balances())]
+    .filter(([holder]) => isAddress(holder))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([wallet, balance]) => ({ wallet, ...balance, isBlocked: blocked.has(wallet) }));
+}
+
+/** Returns the figures of a wallet, whether anything is known of it or not. Rejects with StoreError. */
+export async function findWallet(by: Principal, source: WalletSource, wallet: string) {
+  checkAction(by.caller, 'wallets.read');
+  return await walletOf(source, wallet);
+}
+
+/** A wallet with its balance, its valid keys, oldest first, and its last payments, newest first. */
+export type WalletMoney = Awaited<ReturnType<typeof walletOf>>;
+
+/**
+ * Returns the figures of a wallet, for itself. Rejects with StoreError.
+ * @returns `isKnown`: it has paid, has a key, was granted something or is blocked
+ */
+export async function walletOf({ keys, payments, blocklist, balanceOf }: WalletSource, wallet: string) {
+  const [valid, last, balance] = await Promise.all([
+    keys.ofHolder(wallet),
+    payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null }),
+    balanceOf(wallet),
+  ]);
+  const isBlocked = blocklist.blocked.has(wallet);
+  const isKnown = balance !== null || valid.length > 0 || last.length > 0 || isBlocked;
+  return { wallet, ...(balance ?? NOTHING), isBlocked, isKnown, keys: valid, payments: last };
+}
+
+/**
+ * Adds Credits to the balance of a wallet, in one commit with the line of the trail.
+ * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
+ */
+export async function creditWallet(
+  by: Principal,
+  { store, refresh }: Pick<WalletSource, 'store' | 'refresh'>,
+  wallet: string,
+  grant: CreditGrant,
+  now: number,
+): Promise<void> {
+  checkAction(by.caller, 'wallets.change');
+  checkText('note', grant.note);
+  const line = lineOf(by, store, 'grant', wallet, grantDetails(grant), now);
+  await store.commit([line, store.ledger.grant(wallet, grant.amount, grant.note, now)]);
+  // The grant is stored, so that a failure to refresh must not make it look undone.
+  await refresh().catch(() => {});
+}
+
+/** What wallets are blocked with. */
+export interface BlockingSource {
+  readonly blocklist: Pick<Blocklist, 'add' | 'remove'>;
+  readonly store: Pick<GrantStore, 'trail'>;
+  readonly log: Pick<Log, 'warn'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * Refuses all requests of a wallet, and its payments.
+ * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
+ */
+export async function blockWallet(by: Principal, source: BlockingSource, wallet: string, note: string): Promise<void> {
+  checkAction(by.caller, 'wallets.change');
+  checkText('note', note);
+  await source.blocklist.add(wallet, note, [lineOf(by, source.store, 'block', wallet, { note }, source.now())]);
+  tell(by, source, 'a wallet was blocked', { wallet, note });
+}
+
+/** Admits a wallet again. Rejects with StoreError. */
+export async function unblockWallet(by: Principal, source: BlockingSource, wallet: string): Promise<void> {
+  checkAction(by.caller, 'wallets.change');
+  await source.blocklist.remove(wallet, [lineOf(by, source.store, 'unblock', wallet, {}, source.now())]);
+  tell(by, source, 'a wallet was unblocked', { wallet });
+}
+
+const lineOf = (
+  { actor }: Principal,
+  { trail }: Pick<GrantStore, 'trail'>,
+  action: TrailAction,
+  wallet: string,
+  details: TrailDetails,
+  time: number,
+) => trail.add({ time, actor, action, subject: { kind: 'wallet', id: wallet }, details });
+
+function tell({ caller, actor }: Principal, { log }: BlockingSource, message: string, details: TrailDetails): void {
+  log.warn(message, { ...details, key: caller.keyId, request: requestOf(actor) ?? undefined });
+}

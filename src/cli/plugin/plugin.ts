@@ -1,6 +1,0 @@
-import { groupOf } from '../arguments.ts';
-import { newPlugin } from './new.ts';
-import { testPlugin } from './test.ts';
-
-/** `signalbox plugin new|test`. Throws UsageError, or an Error of one clear sentence. */
-export const runPlugin = groupOf('plugin', { new: newPlugin, test: testPlugin });

@@ -1,0 +1,36 @@
+import { addOnPairs, lineFor, type Price } from '../price.ts';
+import type { Usage } from '../usage.ts';
+
+/** The kinds of things that a bill charges; `tool` is a use of a tool that the provider runs. */
+export const BILL_ITEMS = ['input', 'cached_input', 'cache_write', 'hour_cache', 'output', 'tool', 'request'] as const;
+
+/** One line of a bill: so many units at a rate. */
+export interface BillLine {
+  readonly item: (typeof BILL_ITEMS)[number];
+  /** The tool; '' for anything else. */
+  readonly name: string;
+  readonly units: number;
+  /** Microcredits of a unit are this over the divisor of the price. */
+  readonly rate: number;
+}
+
+/**
+ * The lines whose sum, rounded up once to a microcredit, is `costOf` the same usage. Items without units are left out; of the price for
+ * an hour in the cache, the line has what it adds to that of an ordinary write.
+ */
+export function billOf(price: Price, usage: Usage): readonly BillLine[] {
+  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;
+  const line = lineFor(price, inputTokens);
+  const [hourTokens = 0, hourRate = 0] = addOns ? addOnPairs(price, line, { ...addOns, toolUses: {} }) : [];
+  const tools = Object.entries(addOns?.toolUses ?? {});
+  const lines: readonly BillLine[] = [
+    { item: 'input', name: '', units: inputTokens - cached - written, rate: line.input },
+    { item: 'cached_input', name: '', units: cached, rate: line.cachedInput },
+    { item: 'cache_write', name: '', units: written, rate: line.cacheWrite },
+    { item: 'hour_cache', name: '', units: hourTokens, rate: hourRate },
+    { item: 'output', name: '', units: outputTokens, rate: line.output },
+    ...tools.map(([name, uses]) => ({ item: 'tool' as const, name, units: uses, rate: price.toolUses?.[name] ?? 0 })),
+    { item: 'request', name: '', units: price.perRequest > 0 ? 1 : 0, rate: price.perRequest },
+  ];
+  return lines.filter(({ units }) => units > 0);
+}

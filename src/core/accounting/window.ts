@@ -1,0 +1,40 @@
+import type { WindowKind } from '../budget.ts';
+
+/** Sums are kept by the quarter of an hour, because the windows of every time zone begin with one. */
+export const QUARTER_MS = 900_000;
+
+export const quarterOf = (timeMs: number): number => Math.floor(timeMs / QUARTER_MS);
+
+/** A period, in ms since 1970: from `starts` inclusive to `ends` exclusive, which is Infinity for a window that never ends. */
+export interface Window {
+  readonly starts: number;
+  readonly ends: number;
+}
+
+const ALWAYS: Window = Object.freeze({ starts: 0, ends: Number.POSITIVE_INFINITY });
+
+/**
+ * The calendar window of a zone (IANA name) that a moment lies in. Days begin at the first moment of the
+ * local date, which is not midnight where a change of the clock skips it; so days have 23 to 25 hours, and
+ * weeks (from Monday) and months are as long as their days. Throws RangeError for an unknown zone.
+ */
+export function windowAt(kind: WindowKind, timeZone: string, timeMs: number): Window {
+  if (kind === 'total') return ALWAYS;
+  const date = Temporal.Instant.fromEpochMilliseconds(timeMs).toZonedDateTimeISO(timeZone).toPlainDate();
+  const [first, next] = datesOf(kind, date);
+  return { starts: beginningOf(first, timeZone), ends: beginningOf(next, timeZone) };
+}
+
+/** Returns the first date of the window that contains a date, and of the next window. */
+function datesOf(kind: 'day' | 'week' | 'month', date: Temporal.PlainDate): [Temporal.PlainDate, Temporal.PlainDate] {
+  if (kind === 'day') return [date, date.add({ days: 1 })];
+  if (kind === 'week') {
+    const monday = date.subtract({ days: date.dayOfWeek - 1 });
+    return [monday, monday.add({ weeks: 1 })];
+  }
+  const first = date.with({ day: 1 });
+  return [first, first.add({ months: 1 })];
+}
+
+const beginningOf = (date: Temporal.PlainDate, timeZone: string): number =>
+  date.toZonedDateTime({ timeZone }).epochMilliseconds;

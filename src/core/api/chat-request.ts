@@ -1,0 +1,134 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { nullable, nullableMembers } from '../nullable.ts';
+import { STOP_CHARS_MAX } from '../stop-search.ts';
+import { openShape, tagged, word } from './parts.ts';
+import { ROUTING_FIELDS } from './routing-fields.ts';
+
+/**
+ * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
+ * runtime check, the static type and the documentation. Fields it does not know are kept;
+ * whether they reach an upstream is the provider's `passthrough` list to say. Every optional
+ * field is nullable, and null is dropped before anything reads the request, but for the
+ * `content` of a message: of an answer that only calls tools, some servers want it to be there.
+ */
+const StopText = Type.String({ maxLength: STOP_CHARS_MAX });
+const TextPart = tagged('text', { text: Type.String() });
+const ImagePart = tagged('image_url', {
+  image_url: openShape({
+    url: Type.String({ description: 'https address or data: URL' }),
+    detail: nullable(Type.String()),
+  }),
+});
+const AudioPart = tagged('input_audio', {
+  input_audio: openShape({ data: Type.String({ description: 'base64' }), format: Type.String() }),
+});
+const FilePart = tagged('file', {
+  file: openShape({
+    file_data: nullable(Type.String()),
+    file_id: nullable(Type.String()),
+    filename: nullable(Type.String()),
+  }),
+});
+const RefusalPart = tagged('refusal', { refusal: Type.String() });
+export const MessagePart = Type.Union([TextPart, ImagePart, AudioPart, FilePart, RefusalPart]);
+export type MessagePart = Static<typeof MessagePart>;
+
+export const ToolCall = openShape({
+  id: Type.String(),
+  type: Type.Literal('function'),
+  function: openShape({ name: Type.String(), arguments: Type.String() }),
+});
+
+export type ToolCall = Static<typeof ToolCall>;
+
+export const ChatMessage = openShape({
+  role: word(['system', 'developer', 'user', 'assistant', 'tool', 'function'], 'Who speaks.'),
+  content: Type.Optional(
+    Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()], {
+      description: 'Required, except in an `assistant` message with `tool_calls`.',
+    }),
+  ),
+  name: nullable(Type.String()),
+  refusal: nullable(Type.String()),
+  tool_calls: nullable(Type.Array(ToolCall)),
+  tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers, which requires it.' })),
+});
+export type ChatMessage = Static<typeof ChatMessage>;
+
+export const ChatTool = tagged('function', {
+  function: openShape({
+    name: Type.String({ minLength: 1, maxLength: 64 }),
+    description: nullable(Type.String()),
+    parameters: nullable(openShape({}, { description: 'A JSON schema.' })),
+    strict: nullable(Type.Boolean()),
+  }),
+});
+export type ChatTool = Static<typeof ChatTool>;
+
+const NamedTool = tagged('function', { function: openShape({ name: Type.String() }) });
+
+const ToolChoice = Type.Union(
+  [
+    Type.Literal('none'),
+    Type.Literal('auto'),
+    Type.Literal('required'),
+    NamedTool,
+    tagged('allowed_tools', {
+      allowed_tools: openShape({
+        mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+        tools: Type.Array(NamedTool, { minItems: 1, description: 'Those of `tools` that may be called.' }),
+      }),
+    }),
+  ],
+  { description: '`none`, `auto`, `required`, the one function to call, or the functions that may be called.' },
+);
+
+const ResponseFormat = Type.Union([
+  tagged('text', {}),
+  tagged('json_object', {}),
+  tagged('json_schema', {
+    json_schema: openShape({
+      name: Type.String(),
+      description: nullable(Type.String()),
+      schema: nullable(openShape({})),
+      strict: nullable(Type.Boolean()),
+    }),
+  }),
+]);
+
+const penalty = { minimum: -2, maximum: 2 } as const;
+const tokenCount = (description: string) => nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description }));
+
+export const ChatRequest = openShape(
+  {
+    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+    messages: Type.Array(ChatMessage, { minItems: 1 }),
+    stream: nullable(Type.Boolean({ default: false })),
+    stream_options: nullable(openShape({ include_usage: nullable(Type.Boolean()) })),
+    max_tokens: tokenCount('Most output tokens.'),
+    max_completion_tokens: tokenCount('Most output tokens; the newer name of `max_tokens`.'),
+    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    frequency_penalty: nullable(Type.Number(penalty)),
+    presence_penalty: nullable(Type.Number(penalty)),
+    n: nullable(Type.Integer({ minimum: 1, maximum: 128 })),
+    stop: nullable(Type.Union([StopText, Type.Array(StopText, { maxItems: 4 })])),
+    seed: nullable(Type.Integer()),
+    logprobs: nullable(Type.Boolean()),
+    top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
+    logit_bias: nullable(nullableMembers(Type.Number())),
+    tools: nullable(Type.Array(ChatTool)),
+    tool_choice: nullable(ToolChoice),
+    parallel_tool_calls: nullable(Type.Boolean()),
+    response_format: nullable(ResponseFormat),
+    reasoning_effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+    user: nullable(Type.String()),
+    metadata: nullable(nullableMembers(Type.String())),
+    ...ROUTING_FIELDS,
+  },
+  { $id: 'ChatCompletionRequest' },
+);
+export type ChatRequest = Static<typeof ChatRequest>;
+
+/** The fields that the gateway itself understands. Anything else is an extra. */
+export const KNOWN_FIELDS: readonly string[] = Object.keys(ChatRequest.properties);

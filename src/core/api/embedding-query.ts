@@ -1,0 +1,43 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { EmbeddingInput, EmbeddingQuery } from '../embedding.ts';
+
+/** Inputs of a request at most, as at OpenAI. */
+const INPUTS_MAX = 2048;
+
+const Text = Type.String({ minLength: 1 });
+const Tokens = Type.Array(Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), { minItems: 1 });
+
+/** `input`. */
+export const Input = Type.Union(
+  [
+    Text,
+    Type.Array(Text, { minItems: 1, maxItems: INPUTS_MAX }),
+    Tokens,
+    Type.Array(Tokens, { minItems: 1, maxItems: INPUTS_MAX }),
+  ],
+  { description: `A text, a list of at most ${INPUTS_MAX} texts, or the same as tokens of the model’s tokenizer.` },
+);
+
+/** `dimensions`. */
+export const Dimensions = Type.Integer({
+  minimum: 1,
+  maximum: 65_536,
+  description: 'How many numbers each vector has. Default: the model’s own.',
+});
+
+/** Reads the texts of a checked body; none where it leaves `input` out. */
+export function embeddingQuery(
+  input: Static<typeof Input> | undefined,
+  dimensions: number | undefined,
+): EmbeddingQuery {
+  if (input === undefined) return { inputs: [], dimensions };
+  const isOne = typeof input === 'string' || typeof input[0] === 'number';
+  const list: readonly unknown[] = isOne ? [input] : input;
+  return { inputs: list.map((one, index) => inputOf(one, isOne ? ['input'] : ['input', index])), dimensions };
+}
+
+/** Every value but a text is a list of tokens. */
+const inputOf = (value: unknown, at: EmbeddingInput['at']): EmbeddingInput =>
+  typeof value === 'string'
+    ? { type: 'text', text: value, at }
+    : { type: 'tokens', tokens: Array.isArray(value) ? value : [], at };

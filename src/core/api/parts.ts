@@ -1,0 +1,176 @@
+import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { FAILURE_KINDS } from '../failure-kinds.ts';
+
+/**
+ * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):
+ * within `/v1` fields are added, and a client made from the document must not mind.
+ */
+export function named<Properties extends TProperties>(title: string, description: string, properties: Properties) {
+  return Type.Object(properties, { title, description });
+}
+
+/** Of objects that may have members beyond those of their schema. */
+export const open = { additionalProperties: true } as const;
+
+/** An object of a request: members that the schema does not name stay in it. */
+export const openShape = <Properties extends TProperties>(properties: Properties, options: SchemaOptions = {}) =>
+  Type.Object(properties, { ...open, ...options });
+
+/** Such an object with a `type`. */
+export const tagged = <Tag extends string, Properties extends TProperties>(
+  type: Tag,
+  properties: Properties,
+  options: SchemaOptions = {},
+) => openShape({ type: Type.Literal(type), ...properties }, options);
+
+/**
+ * Such an object with any `type` but these, which have forms of their own. To the compiler its type is a literal, by which it tells
+ * the variants of a union apart.
+ */
+export const otherThan = (types: readonly string[], ofType: StringOptions = {}, options: SchemaOptions = {}) => {
+  const type = Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, ...ofType });
+  return openShape({ type: Type.Unsafe<'(unnamed)'>(type) }, options);
+};
+
+/** A member that may be left out or null, and stays null. */
+export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** An object within another. */
+export const shape = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Object(properties, { description });
+
+/** Such an object whose members may all be left out. */
+export const partialShape = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Partial(shape(description, properties));
+
+/** A body of a request to Signalbox's own routes, or an object within one: it has no other members. */
+export const body = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false, description });
+
+/** Such a body whose members may all be left out. */
+export const partialBody = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Partial(body(description, properties));
+
+const shown = (description: string, examples: readonly unknown[]) => ({
+  description,
+  ...(examples.length > 0 && { examples }),
+});
+
+export const text = (description: string, ...examples: string[]) => Type.String(shown(description, examples));
+
+export const figure = (description: string, ...examples: number[]) => Type.Number(shown(description, examples));
+
+export const count = (description: string, ...examples: number[]) =>
+  Type.Integer({ minimum: 0, ...shown(description, examples) });
+
+/** A number from 0 to 1. */
+export const share = (description: string, ...examples: number[]) =>
+  Type.Number({ minimum: 0, maximum: 1, ...shown(description, examples) });
+
+export const flag = (description: string, ...examples: boolean[]) => Type.Boolean(shown(description, examples));
+
+export const always = <Value extends string>(value: Value) =>
+  Type.Literal(value, { description: `Always \`${value}\`.` });
+
+export const arrayOf = <Items extends TSchema>(items: Items, description: string, ...examples: unknown[][]) =>
+  Type.Array(items, shown(description, examples));
+
+export const textList = (description: string, ...examples: string[][]) =>
+  arrayOf(Type.String(), description, ...examples);
+
+export const orNull = <Schema extends TSchema>(schema: Schema, description: string, ...examples: unknown[]) =>
+  Type.Union([schema, Type.Null()], shown(description, examples));
+
+/** A list of objects. */
+export const rows = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[][]) =>
+  arrayOf(Type.Object(fields), description, ...examples);
+
+/** Values by names that the schema does not know. */
+export const mapOf = <Value extends TSchema>(value: Value, description: string, ...examples: object[]) =>
+  Type.Record(Type.String(), value, shown(description, examples));
+
+/** An object, or null. */
+export const shapeOrNull = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[]) =>
+  orNull(Type.Object(fields), description, ...examples);
+
+/** A text, or null. */
+export const textOrNull = (description: string, ...examples: (string | null)[]) =>
+  orNull(Type.String(), description, ...examples);
+
+/** Describes `output_capped_by`. @param what the cap that was lowered @param none the value where neither a fund nor the model did */
+export const cappedByText = (what: string, none: 'Absent' | 'Null'): string =>
+  `What lowered ${what}: a budget’s name, \`balance\`, or \`model\` for the maximum of the model. ${none} if none of them did. \`budget_limit\` and the context window are not reported.`;
+
+/** A list of texts, or null. */
+export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
+  orNull(Type.Array(Type.String()), description, ...examples);
+
+/** True, false or null. */
+export const flagOrNull = (description: string, ...examples: boolean[]) =>
+  orNull(Type.Boolean(), description, ...examples);
+
+/** A number, or null. */
+export const figureOrNull = (description: string, ...examples: (number | null)[]) =>
+  orNull(Type.Number(), description, ...examples);
+
+/** A whole number, or null. */
+export const wholeOrNull = (description: string, ...examples: (number | null)[]) =>
+  orNull(Type.Integer(), description, ...examples);
+
+/** One of some words. */
+export const word = <const Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
+  Type.Unsafe<Word>(
+    Type.Union(
+      words.map((each) => Type.Literal(each)),
+      shown(description, examples),
+    ),
+  );
+
+export const credits = (description: string, example: number) =>
+  figure(`${description} In Credits, at most 6 decimals.`, example);
+
+/** An exact decimal, as text: a number would lose digits. */
+export const usd = (description: string, example: string) => text(`${description} In USD, an exact decimal.`, example);
+
+export const tokens = count;
+
+export const milliseconds = (description: string, example: number) => count(`${description} In ms.`, example);
+
+export const unixTime = (description: string) => count(`${description} Unix time in seconds.`, 1_793_000_000);
+
+export const moment = (description: string, example = '2026-11-20T09:30:00.000Z') =>
+  text(`${description} ISO 8601, UTC.`, example);
+
+export const momentOrNull = (description: string, ...examples: string[]) =>
+  textOrNull(`${description} ISO 8601, UTC.`, ...examples);
+
+/** The fields of a list. */
+export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
+  object: always('list'),
+  data: Type.Array(items, description === undefined ? {} : { description }),
+});
+
+export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
+
+export const modelId = (description: string, example = 'gpt-6-luna') => text(description, example);
+
+export const decisionId = text('Names the decision; `GET /v1/decisions/{id}` explains it.', 'dec_0a4x1wm3zk0');
+
+export const policyRevision = text('Names the policy in force when the decision was made.', '95f1a7d5f908027b');
+
+export const routeReason = text(
+  'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended when the first choice failed. Earlier versions appended `:explored` where they drew another model than the best.',
+  'auto:balanced',
+  'pinned',
+  'auto:balanced:fallback',
+  'auto:balanced',
+);
+
+export const upstreamRequestId = textOrNull(
+  'The provider’s own name of the request, for its support; null where it gave none.',
+  'req_011CT3xgr1oV8B9YvDbBMeQx',
+);
+export const rawFinishReasons = arrayOf(
+  Type.String({ examples: ['end_turn'] }),
+  'Why each choice ended, in the provider’s own words.',
+);

@@ -1,0 +1,194 @@
+import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import type {
+  ContentPart,
+  Conversation,
+  NativeTool,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+} from '../../core/conversation.ts';
+import { type Members, type OriginalPath, valueAt } from '../../core/original.ts';
+import { isWrappedState } from '../../core/wrapped-state.ts';
+import { EarlierReasoning } from '../earlier-reasoning.ts';
+import { textPart } from '../neutral-parts.ts';
+import { billingOf, runnersIn, toolsAddedBy } from './billing.ts';
+import { blockParts } from './blocks.ts';
+import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
+
+const OF_MESSAGE: readonly string[] = ['role', 'content'];
+const OF_RESULT: readonly string[] = ['type', 'tool_use_id', 'content'];
+const OF_TOOL: readonly string[] = ['type', 'name', 'description', 'input_schema', 'strict'];
+
+type Dialogue = Pick<
+  MessagesRequest,
+  'messages' | 'system' | 'tools' | 'tool_choice' | 'thread' | 'max_tokens' | 'thinking' | 'output_config'
+>;
+
+/** Reads the system prompt, the messages, the tools and the choice of tools. */
+export function conversationOf(body: Dialogue): Conversation {
+  const { messages, system, tools, tool_choice: choice, thread } = body;
+  const turns: Turn[] = [];
+  if (system != null && system !== '') turns.push(systemTurn(system));
+  for (let index = 0; index < messages.length; index++) addTurns(messages[index]!, index, turns);
+  const all = tools ?? [];
+  const nativeTools = [...all.flatMap(nativeTool), ...addedTools(turns, body), ...runnersIn(body)];
+  return {
+    turns,
+    tools: all.flatMap((tool, index) => (isOwn(tool) ? [toolOf(tool, index)] : [])),
+    toolChoice: choiceOf(choice),
+    ...(nativeTools.length > 0 && { nativeTools }),
+    ...(body.max_tokens === 0 && { isWarmUp: true }),
+    ...((body.thinking != null || body.output_config?.effort != null) && { asksForThinking: asksForThinking(body) }),
+    ...(thread && { thread: { continues: thread.type === 'continue' ? thread.previous_message_id : null } }),
+  };
+}
+
+const asksForThinking = ({ thinking }: Dialogue): boolean =>
+  thinking?.type === 'enabled' || thinking?.type === 'adaptive';
+
+function nativeTool(tool: Tool, index: number): NativeTool[] {
+  if (isOwn(tool)) return [];
+  const at = ['tools', index];
+  return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
+}
+
+/** Tools that blocks of the conversation add. */
+function addedTools(turns: readonly Turn[], body: Dialogue): readonly NativeTool[] {
+  const added: NativeTool[] = [];
+  for (const { parts } of turns) {
+    for (const { type, at } of parts) if (type === 'native') added.push(...toolsAddedBy(valueAt(body, at), at));
+  }
+  return added;
+}
+
+function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {
+  const at = ['system'];
+  const parts =
+    typeof system === 'string'
+      ? [textPart(system, at)]
+      : system.flatMap((block, i) => blockParts(block, ['system', i]));
+  return { role: 'system', parts, extras: NO_EXTRAS, at };
+}
+
+/** A user's message is several turns where it has results of tools: each is a turn of its own. */
+function addTurns(message: Message, index: number, turns: Turn[]): void {
+  const at = ['messages', index];
+  const place = ['messages', index, 'content'];
+  const { role, content } = message;
+  const extras = extrasOf(message, OF_MESSAGE);
+  if (typeof content === 'string') turns.push({ role, parts: [textPart(content, place)], extras, at });
+  else if (role === 'assistant') turns.push(assistantTurn(content, index, extras));
+  else addUserTurns(content, { role, extras, at }, turns);
+}
+
+function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'>, turns: Turn[]): void {
+  let parts: ContentPart[] = [];
+  /** Whether all parts are media of results. */
+  let ofResults = true;
+  /** What the message says beside its content is said once. */
+  let { extras } = turn;
+  const flush = () => {
+    if (parts.length === 0) return;
+    turns.push({ ...turn, extras, parts });
+    extras = NO_EXTRAS;
+    parts = [];
+    ofResults = true;
+  };
+  for (let i = 0; i < content.length; i++) {
+    const block = content[i]!;
+    const place = [...turn.at, 'content', i];
+    if (!isResult(block)) {
+      for (const part of blockParts(block, place)) {
+        parts.push(part);
+        ofResults &&= part.at.length > place.length;
+      }
+      continue;
+    }
+    const { result, media } = resultTurn(block, place);
+    // Media behind the results: few services take them within one.
+    if (!ofResults) flush();
+    turns.push(result);
+    for (const part of media) parts.push(part);
+  }
+  flush();
+  if (content.length === 0) turns.push({ ...turn, parts: [] });
+}
+
+function resultTurn(block: ToolResultBlock, at: OriginalPath): { result: Turn; media: readonly ContentPart[] } {
+  const { tool_use_id: toolCallId, content } = block;
+  const extras = extrasOf(block, OF_RESULT);
+  if (typeof content === 'string') {
+    const parts = [textPart(content, [...at, 'content'])];
+    return { result: { role: 'tool', toolCallId, parts, extras, at }, media: [] };
+  }
+  const all = (content ?? []).flatMap((part, i) => blockParts(part, [...at, 'content', i]));
+  return {
+    result: { role: 'tool', toolCallId, parts: all.filter(staysInResult), extras, at },
+    media: all.filter((part) => !staysInResult(part)),
+  };
+}
+
+const staysInResult = ({ type }: ContentPart): boolean => type === 'text' || type === 'native';
+
+function assistantTurn(content: readonly MessageBlock[], index: number, own: Members): Turn {
+  const at = ['messages', index];
+  const earlier = earlierReasoning(content);
+  const parts: ContentPart[] = [];
+  for (let i = 0; i < content.length; i++) {
+    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], earlier.calls)) parts.push(part);
+  }
+  return { role: 'assistant', parts, extras: earlier.extrasBeside(own), at };
+}
+
+const isResult = (block: MessageBlock): block is ToolResultBlock => block.type === 'tool_result';
+/** A tool of the caller's; Anthropic's own have another type. */
+const isOwn = (tool: Tool): tool is OwnTool => tool.type == null || tool.type === 'custom';
+
+function toolOf(tool: OwnTool, index: number): ToolDefinition {
+  const { name, description, input_schema: parameters, strict } = tool;
+  const at = ['tools', index];
+  return {
+    name,
+    description: description ?? undefined,
+    parameters,
+    strict: strict ?? undefined,
+    extras: extrasOf(tool, OF_TOOL),
+    at,
+    valueAt: at,
+  };
+}
+
+function choiceOf(choice: MessagesRequest['tool_choice']): ToolChoice | undefined {
+  if (choice == null) return undefined;
+  if (choice.type === 'tool') return { name: choice.name };
+  return choice.type === 'any' ? 'required' : choice.type;
+}
+
+/** The `format` of Anthropic's signed thoughts in `reasoning_details`. */
+const FORMAT = 'anthropic-claude-v1';
+
+/** Reads the blocks of thoughts: other models' state in them is unwrapped, Anthropic's own becomes details. */
+function earlierReasoning(content: readonly MessageBlock[]): EarlierReasoning {
+  const earlier = new EarlierReasoning();
+  let chars = 0;
+  let callsBefore = 0;
+  for (const block of content) {
+    if (block.type === 'text') chars += block.text.length;
+    else if (block.type === 'tool_use') callsBefore++;
+    if (block.type !== 'thinking' && block.type !== 'redacted_thinking') continue;
+    const opaque = block.type === 'thinking' ? block.signature : block.data;
+    if (block.type === 'thinking') earlier.text += block.thinking;
+    if (earlier.unwrap(opaque) || opaque === '' || isWrappedState(opaque)) continue;
+    const index = earlier.details.length;
+    // The adapters' mark of its place: Anthropic refuses a thought that was moved.
+    earlier.details.push(detailOf(block, { format: FORMAT, index, id: `thought-${index}-${chars}-${callsBefore}` }));
+  }
+  return earlier;
+}
+
+type ThoughtBlock = Extract<MessageBlock, { type: 'thinking' | 'redacted_thinking' }>;
+
+const detailOf = (block: ThoughtBlock, common: Members): Members =>
+  block.type === 'thinking'
+    ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, ...common }
+    : { type: 'reasoning.encrypted', data: block.data, ...common };

@@ -1,0 +1,16 @@
+import { Type } from '@sinclair/typebox';
+import { always, named, shape, text, textOrNull, word } from '../../core/api/parts.ts';
+import { ERROR_TYPES } from './error.ts';
+
+export const MessagesError = named('MessagesError', 'The body of every error.', {
+  type: always('error'),
+  error: shape('The error.', {
+    type: word(ERROR_TYPES, 'The class of the error, in Anthropic’s words.'),
+    message: text('One or two sentences for people.'),
+    details: shape('Figures for programs, depending on the code.', {
+      error_code: text('The error for programs, as in the list of errors.', 'insufficient_quota'),
+      param: Type.Optional(text('Path of the field at fault.', 'messages[0].content')),
+    }),
+  }),
+  request_id: textOrNull('For the operator; null in a stream.', 'req_0a4x1wm3zk0'),
+});

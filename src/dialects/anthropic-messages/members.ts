@@ -1,0 +1,66 @@
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import { idText } from '../../core/id.ts';
+import type { Usage } from '../../core/usage.ts';
+import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
+import type { AnswerBlocks } from './answer-blocks.ts';
+
+/** A message without its content, its end and its usage: the members that are the same at its start and its end. */
+export const messageHead = ({ decision, model }: AnswerIdentity) =>
+  ({
+    id: idText('msg_', decision),
+    type: 'message',
+    role: 'assistant',
+    model,
+    container: null,
+    diagnostics: null,
+  }) as const;
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** Why an answer ended: its reason, and the stop sequence where one is known to have ended it. */
+export type FinishReport = Pick<Extract<StreamPart, { type: 'finish' }>, 'reason' | 'stop'>;
+
+/** The members that tell why an answer ended. */
+export function stopMembers(
+  { reason: finish, stop }: FinishReport,
+  { hasCalls, isRefusal }: Pick<AnswerBlocks, 'hasCalls' | 'isRefusal'>,
+) {
+  // Clients run tools by the reason alone.
+  const reason = finish === 'stop' && hasCalls ? 'tool_calls' : isRefusal ? 'content_filter' : finish;
+  if (reason === 'stop' && stop !== undefined) {
+    return { stop_reason: 'stop_sequence', stop_sequence: stop, stop_details: null };
+  }
+  const stop_reason = STOP_REASONS[reason];
+  const stop_details = stop_reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
+  return { stop_reason, stop_sequence: null, stop_details };
+}
+
+/** Usage in Anthropic's shape: input that was neither read from a cache nor written to one stands apart. */
+export function usageMembers(usage: Usage, estimated: boolean) {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  return {
+    input_tokens: inputTokens - cachedInputTokens - cacheWriteTokens,
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedInputTokens,
+    cache_creation: { ephemeral_5m_input_tokens: cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: estimated ? null : { thinking_tokens: reasoningTokens },
+    server_tool_use: null,
+  };
+}
+
+/** The usage of a whole message. */
+export const wholeUsage = (usage: Usage, estimated: boolean) => ({
+  ...usageMembers(usage, estimated),
+  service_tier: null,
+  inference_geo: null,
+  speed: null,
+});
+
+/** The end of an answer that was cut at what is paid for. */
+export const CUT = { stop_reason: 'max_tokens', stop_sequence: null, stop_details: null } as const;

@@ -1,0 +1,156 @@
+import type { PassedPart } from '../../contract/parts.ts';
+import { isObject, listOf } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+import { isImpossible, plainUsage, type Usage } from '../../core/usage.ts';
+import { wrapState } from '../../core/wrapped-state.ts';
+import type { Receipt } from '../../gateway/money/receipt.ts';
+import { serverSentEvent } from '../server-sent-events.ts';
+import { CUT, usageMembers, wholeUsage } from './members.ts';
+
+/** @param json the event as its service wrote it */
+const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>
+  serverSentEvent(String(type), json);
+
+/**
+ * Writes the events of an answer in this dialect as they came, but for a usage that cannot be true. The event with the reason of the
+ * end waits for the receipt.
+ */
+export class PassedEvents {
+  readonly #usage: PassedUsage;
+  #end: Members | null = null;
+  /** The open block, and whether it waits for its signature. */
+  #open: { readonly index: unknown; isUnsigned: boolean } | null = null;
+
+  /** @param inputTokens expected */
+  constructor(inputTokens: number) {
+    this.#usage = new PassedUsage(inputTokens);
+  }
+
+  add(part: PassedPart): string {
+    if (this.#usage.accepts(part)) return this.#add(part.event, part.json);
+    return this.#add(this.#usage.correct(part.event));
+  }
+
+  /** @param json the event as its service wrote it, in one line */
+  #add(event: Members, json?: string): string {
+    switch (event.type) {
+      case 'message':
+        return this.#whole(event);
+      case 'message_delta': {
+        // Usage so far: the answer goes on.
+        if (Object(event.delta).stop_reason == null) break;
+        const before = this.#end;
+        this.#end = event;
+        return before ? text('message_delta', before) : '';
+      }
+      case 'message_stop':
+        return '';
+      case 'content_block_start':
+        this.#open = { index: event.index, isUnsigned: Object(event.content_block).type === 'thinking' };
+        break;
+      case 'content_block_delta':
+        if (this.#open && Object(event.delta).type === 'signature_delta') this.#open.isUnsigned = false;
+        break;
+      case 'content_block_stop':
+        this.#open = null;
+    }
+    return text(event.type, event, json);
+  }
+
+  /** Returns the end, without `message_stop`. An answer that the gateway cut at what is paid for gets an end made here. */
+  end(usage: Usage, platform: Receipt['platform']): string {
+    if (this.#end) {
+      const counted = this.#usage.isReplaced && { usage: usageMembers(usage, platform.estimated) };
+      return text('message_delta', { ...this.#end, ...counted, platform });
+    }
+    const delta = {
+      type: 'message_delta',
+      delta: { ...CUT, container: null },
+      usage: usageMembers(usage, true),
+      platform,
+    };
+    return this.#closing() + text('message_delta', delta);
+  }
+
+  #closing(): string {
+    if (this.#open === null) return '';
+    const { index, isUnsigned } = this.#open;
+    const signature = { type: 'signature_delta', signature: wrapState({}) };
+    const signed = isUnsigned
+      ? text('content_block_delta', { type: 'content_block_delta', index, delta: signature })
+      : '';
+    return signed + text('content_block_stop', { type: 'content_block_stop', index });
+  }
+
+  /** The events of a message that came whole though a stream was asked for. */
+  #whole(message: Members): string {
+    const { content, stop_reason, stop_sequence, stop_details, usage } = message;
+    const delta = { stop_reason, stop_sequence, stop_details };
+    const begun = {
+      ...message,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: stop_details === undefined ? undefined : null,
+    };
+    let out = text('message_start', { type: 'message_start', message: begun });
+    for (const [index, block] of listOf(content).entries()) {
+      if (isObject(block)) for (const event of eventsOfBlock(block, index)) out += text(event.type, event);
+    }
+    this.#end = { type: 'message_delta', delta, usage };
+    return out;
+  }
+}
+
+function eventsOfBlock(block: Members, index: number): Members[] {
+  const delta = (members: Members): Members => ({ type: 'content_block_delta', index, delta: members });
+  const start = (members: Members): Members => ({ type: 'content_block_start', index, content_block: members });
+  const stop: Members = { type: 'content_block_stop', index };
+  switch (block.type) {
+    case 'text':
+      return [start({ ...block, text: '' }), delta({ type: 'text_delta', text: block.text }), stop];
+    case 'thinking':
+      return [
+        start({ ...block, thinking: '', signature: '' }),
+        delta({ type: 'thinking_delta', thinking: block.thinking }),
+        delta({ type: 'signature_delta', signature: block.signature }),
+        stop,
+      ];
+    case 'tool_use':
+      return [
+        start({ ...block, input: {} }),
+        delta({ type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) }),
+        stop,
+      ];
+    default:
+      return [start(block), stop];
+  }
+}
+
+/** The usage of an answer that goes out as it came, as its caller sees it. */
+class PassedUsage {
+  /** Whether a usage that cannot be true was left out: then the end states the whole of what was charged. */
+  isReplaced = false;
+  /** The last usage that can be true. */
+  #soFar: Usage;
+
+  /** @param inputTokens expected */
+  constructor(inputTokens: number) {
+    this.#soFar = plainUsage(inputTokens, 0);
+  }
+
+  /** Notes the usage of an event. Returns whether it can be true, or there is none. */
+  accepts({ usage }: PassedPart): boolean {
+    const isOdd = isImpossible(usage);
+    this.isReplaced ||= isOdd;
+    if (usage && !isOdd) this.#soFar = usage;
+    return !isOdd;
+  }
+
+  /** Returns an event with the usage so far in place of its own. */
+  correct(event: Members): Members {
+    if (event.type === 'message_start')
+      return { ...event, message: { ...Object(event.message), usage: wholeUsage(this.#soFar, true) } };
+    return { ...event, usage: usageMembers(this.#soFar, true) };
+  }
+}

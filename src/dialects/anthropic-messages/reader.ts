@@ -1,0 +1,100 @@
+import { FIELD_NAMES } from '../../contract/field-names.ts';
+import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
+import { routingOf } from '../../core/api/routing-fields.ts';
+import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
+import type { FieldNames, RequestReader } from '../../core/model-request.ts';
+import { unpricedIn } from './billing.ts';
+import { conversationOf } from './conversation.ts';
+import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
+
+/** The dialect of Anthropic's Messages, in `original.dialect`. */
+const ANTHROPIC_MESSAGES = 'anthropic-messages';
+
+const NAMES: FieldNames = {
+  ...FIELD_NAMES,
+  stop: 'stop_sequences',
+  answerFormat: 'output_config.format',
+  reasoningEffort: 'output_config.effort',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  user: 'metadata.user_id',
+};
+const BY_THINKING: FieldNames = { ...NAMES, reasoningEffort: 'thinking' };
+
+/** Reads a body that was checked. */
+export const MESSAGES_READER: RequestReader<MessagesRequest> = {
+  dialect: ANTHROPIC_MESSAGES,
+  operation: 'chat',
+  names: ({ output_config: output }) => (output?.effort == null ? BY_THINKING : NAMES),
+  model: ({ model }) => model,
+  isStream: ({ stream }) => stream === true,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: (body) => ({ ...routingOf(body, metadataOf(body)), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
+  extras: (body) => extrasOf(body, KNOWN_FIELDS),
+  answerFormat: ({ schema }) => ({ type: 'json_schema', schema }),
+};
+
+function settingsOf(body: MessagesRequest): ModelSettings {
+  return {
+    // A warm-up is decided and held as the shortest answer.
+    outputTokensMax: Math.max(1, body.max_tokens),
+    temperature: body.temperature ?? undefined,
+    topP: body.top_p ?? undefined,
+    stop: body.stop_sequences ?? undefined,
+    answerFormat: formatOf(body),
+    reasoningEffort: effortOf(body),
+    parallelToolCalls: isSingle(body) ? false : undefined,
+    user: body.metadata?.user_id ?? undefined,
+  };
+}
+
+/** Of the one tool that must be called there is one call, whether a service has such a switch or not: so the AI SDK asks for objects. */
+function isSingle({ tool_choice: choice, tools }: MessagesRequest): boolean {
+  if (choice == null || choice.type === 'none' || choice.type === 'tool') return false;
+  return choice.disable_parallel_tool_use === true && (choice.type === 'auto' || tools?.length !== 1);
+}
+
+const AT = ['output_config', 'format'] as const;
+/** The name of the field in older betas. */
+const OLDER_AT = ['output_format'] as const;
+
+function formatOf({ output_config: output, output_format: older }: MessagesRequest): AnswerFormat | undefined {
+  const format = output?.format ?? older;
+  if (format == null) return undefined;
+  const at = output?.format == null ? OLDER_AT : AT;
+  return { type: 'json-schema', schema: format.schema, at, valueAt: at };
+}
+
+/** Shares of the output cap that a budget of thinking may take, up to which an effort stands for it. */
+const EFFORTS = [
+  [0.3, 'low'],
+  [0.65, 'medium'],
+] as const;
+
+/** The effort of a request. A budget becomes the effort that other models spend such a share with. */
+function effortOf({ output_config: output, thinking, max_tokens: cap }: MessagesRequest): string | undefined {
+  if (thinking?.type === 'disabled') return 'none';
+  if (output?.effort != null) return output.effort;
+  if (thinking?.type !== 'enabled') return undefined;
+  const share = thinking.budget_tokens / cap;
+  return EFFORTS.find(([most]) => share <= most)?.[1] ?? 'high';
+}
+
+const OF_OUTPUT: ReadonlySet<string> = new Set(['effort', 'format']);
+const OF_THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens']);
+const KINDS_OF_THINKING: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled']);
+
+function unnamedIn({ output_config: output, thinking }: MessagesRequest): readonly string[] {
+  if (!output && !thinking) return [];
+  return [
+    ...unnamedMembers('output_config', output, OF_OUTPUT),
+    ...unnamedMembers('thinking', thinking, OF_THINKING),
+    ...(thinking && !KINDS_OF_THINKING.has(thinking.type) ? ['thinking.type'] : []),
+  ];
+}
+
+/** The metadata without nulls: the caller's words for the policy's rules. */
+function metadataOf({ metadata }: MessagesRequest): Readonly<Record<string, string>> | undefined {
+  if (metadata == null) return undefined;
+  return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
+}

@@ -1,0 +1,174 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { openShape, optional, otherThan, tagged } from '../../core/api/parts.ts';
+import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../core/api/routing-fields.ts';
+import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
+
+/**
+ * The Messages request: Anthropic's, with Signalbox's additions. It is open: a field or a type of block that it does not
+ * know goes on to Anthropic's own models as it came. Nulls are kept, because the body may travel unchanged.
+ */
+
+const CacheControl = openShape(
+  { type: Type.String(), ttl: optional(Type.String()) },
+  { description: 'A breakpoint of Anthropic’s prompt cache: `{"type": "ephemeral"}`.' },
+);
+const cache_control = optional(CacheControl);
+
+/** Matches every type but these: a block of a known type must have the members of it. */
+const unnamed = (types: readonly string[], description: string) =>
+  otherThan(types, { maxLength: 128, description }, { description: 'What only Anthropic’s own models know.' });
+
+const TextBlock = tagged('text', { text: Type.String(), cache_control });
+
+const MediaSource = Type.Union([
+  tagged('base64', { media_type: Type.String(), data: Type.String({ description: 'base64' }) }),
+  tagged('url', { url: Type.String({ description: 'https address' }) }),
+  tagged('file', { file_id: Type.String() }),
+]);
+const ImageBlock = tagged('image', { source: MediaSource, cache_control });
+
+const DocumentSource = Type.Union([
+  ...MediaSource.anyOf,
+  tagged('text', { media_type: Type.String(), data: Type.String() }),
+  tagged('content', { content: Type.Union([Type.String(), Type.Array(Type.Union([TextBlock, ImageBlock]))]) }),
+]);
+const DocumentBlock = tagged('document', {
+  source: DocumentSource,
+  title: optional(Type.String()),
+  context: optional(Type.String()),
+  cache_control,
+});
+
+const ThinkingBlock = tagged('thinking', { thinking: Type.String(), signature: Type.String() });
+const RedactedBlock = tagged('redacted_thinking', { data: Type.String() });
+const ToolUseBlock = tagged('tool_use', {
+  id: Type.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
+  input: Type.Unknown({ description: 'The arguments, an object.' }),
+  cache_control,
+});
+
+const ResultBlock = Type.Union([
+  TextBlock,
+  ImageBlock,
+  DocumentBlock,
+  unnamed(['text', 'image', 'document'], 'Such as `search_result`.'),
+]);
+export type ResultBlock = Static<typeof ResultBlock>;
+const ToolResultBlock = tagged('tool_result', {
+  tool_use_id: Type.String({ minLength: 1, description: 'The call that it answers.' }),
+  content: optional(Type.Union([Type.String(), Type.Array(ResultBlock)])),
+  is_error: optional(Type.Boolean()),
+  cache_control,
+});
+export type ToolResultBlock = Static<typeof ToolResultBlock>;
+
+const TAGS = ['text', 'image', 'document', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking'];
+const MessageBlock = Type.Union([
+  TextBlock,
+  ToolUseBlock,
+  ToolResultBlock,
+  ThinkingBlock,
+  RedactedBlock,
+  ImageBlock,
+  DocumentBlock,
+  unnamed(TAGS, 'Such as `search_result` or `server_tool_use`.'),
+]);
+export type MessageBlock = Static<typeof MessageBlock>;
+
+const Message = openShape({
+  role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system')], {
+    description: 'Who speaks.',
+  }),
+  content: Type.Union([Type.String(), Type.Array(MessageBlock)]),
+});
+export type Message = Static<typeof Message>;
+
+const OwnTool = openShape({
+  type: optional(Type.Literal('custom')),
+  name: Type.String({ minLength: 1, maxLength: 128 }),
+  description: optional(Type.String()),
+  input_schema: openShape({}, { description: 'A JSON schema of the arguments.' }),
+  strict: optional(Type.Boolean()),
+  cache_control,
+});
+export type OwnTool = Static<typeof OwnTool>;
+const Tool = Type.Union([OwnTool, unnamed(['custom'], 'Such as `bash_20250124`.')]);
+export type Tool = Static<typeof Tool>;
+
+const disable_parallel_tool_use = optional(Type.Boolean({ description: 'At most one call in an answer.' }));
+const ToolChoice = Type.Union(
+  [
+    tagged('auto', { disable_parallel_tool_use }),
+    tagged('any', { disable_parallel_tool_use }),
+    tagged('tool', { name: Type.String(), disable_parallel_tool_use }),
+    tagged('none', {}),
+  ],
+  { description: 'Whether, and which, tools are called.' },
+);
+
+const Thinking = Type.Union(
+  [
+    tagged('enabled', { budget_tokens: Type.Integer({ minimum: 1 }) }),
+    tagged('adaptive', {}),
+    tagged('disabled', {}),
+    unnamed(['enabled', 'adaptive', 'disabled'], 'Such as `between_tools`.'),
+  ],
+  { description: 'Whether the model thinks. For other models than Anthropic’s it becomes their effort.' },
+);
+
+const Thread = Type.Union(
+  [tagged('create', {}), tagged('continue', { previous_message_id: Type.String({ minLength: 1, maxLength: 256 }) })],
+  { description: 'A history that Anthropic keeps. It needs a model of Anthropic’s.' },
+);
+
+const AnswerForm = tagged('json_schema', { schema: openShape({}) });
+const OutputConfig = openShape({
+  effort: optional(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+  format: optional(AnswerForm),
+});
+
+export const messageFields = {
+  model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+  messages: Type.Array(Message, { description: 'At least one, unless `thread` goes on.' }),
+  system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),
+  tools: optional(Type.Array(Tool)),
+  tool_choice: optional(ToolChoice),
+  thinking: optional(Thinking),
+  output_config: optional(OutputConfig),
+  output_format: optional(AnswerForm),
+  cache_control,
+};
+
+export const MessagesRequest = openShape(
+  {
+    ...messageFields,
+    thread: optional(Thread),
+    max_tokens: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: 'Most output tokens. 0, for models of Anthropic’s alone, has the prompt cached without an answer.',
+    }),
+    stream: optional(Type.Boolean({ default: false })),
+    temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_k: optional(Type.Integer({ minimum: 0 })),
+    stop_sequences: optional(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),
+    metadata: optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
+        description: '`user_id` goes to Anthropic’s models; the other members are for the policy’s rules.',
+      }),
+    ),
+    route_strategy: optional(RouteStrategy),
+    constraints: optional(RouteConstraints),
+    budget_limit: optional(BudgetLimit),
+    agent_wallet: optional(AgentWallet),
+  },
+  { $id: 'MessagesRequest' },
+);
+export type MessagesRequest = Static<typeof MessagesRequest>;
+
+/** The fields with a neutral meaning. The others are extras: `top_k` too, which not every provider has. */
+export const KNOWN_FIELDS: readonly string[] = Object.keys(MessagesRequest.properties).filter(
+  (name) => name !== 'top_k' && name !== 'cache_control',
+);

@@ -1,0 +1,32 @@
+import type { StreamPart } from '../contract/parts.ts';
+import { platform } from '../core/api/platform.ts';
+import { parseId } from '../core/id.ts';
+import { plainUsage } from '../core/usage.ts';
+import type { AnswerIdentity } from '../gateway/exchange/answer-source.ts';
+import type { Receipt } from '../gateway/money/receipt.ts';
+import type { EventForm, Surface } from './surface.ts';
+
+/** The answer that the documentation shows, in every dialect by the dialect's own writers. */
+const IDENTITY: AnswerIdentity = {
+  decision: parseId('dec_', platform.decision_id)!,
+  created: 1_795_161_464,
+  model: platform.routed_model,
+};
+const RECEIPT: Receipt = { usage: plainUsage(15, 88), platform, saved: 0 };
+
+const partsOfTexts = (texts: readonly string[]): readonly StreamPart[] => [
+  ...texts.map((text) => ({ type: 'text' as const, choice: 0, text })),
+  { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
+];
+
+/** Returns the example as one JSON body. */
+export function exampleBody(json: Surface['json'], ...texts: readonly string[]): object {
+  const writer = json(IDENTITY);
+  return JSON.parse(writer.write(partsOfTexts(texts)) + writer.end(RECEIPT));
+}
+
+/** Returns the example as a stream of events. */
+export function exampleStream(form: EventForm, ...texts: readonly string[]): string {
+  const writer = form.writer(IDENTITY);
+  return writer.write(partsOfTexts(texts)) + writer.end(RECEIPT);
+}

@@ -1,0 +1,156 @@
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import { errorBody } from '../../core/api/error.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
+import type { Receipt } from '../../gateway/money/receipt.ts';
+import { NO_ARGUMENTS } from '../no-arguments.ts';
+import { serverSentEvents } from '../server-sent-events.ts';
+import type { EventForm, EventWriter } from '../surface.ts';
+import { completionId, logprobsBody, usageBody } from './completion.ts';
+
+/** The last event of a whole answer. */
+export const DONE = 'data: [DONE]\n\n';
+
+type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
+
+/**
+ * Parts → server-sent events, as text. Finish reasons are held back until the receipt is there,
+ * for the last chunk with one carries `platform`.
+ */
+export class ChunkWriter implements EventWriter {
+  /** Everything of a chunk up to its choices: the same for all of a stream. */
+  readonly #head: string;
+  readonly #includeUsage: boolean;
+  /** By choice, once it has begun: everything of its chunks up to the members of the delta. */
+  readonly #starts: string[] = [];
+  /** Choices with content or calls: the others end with an empty content, as in JSON. */
+  readonly #filled: boolean[] = [];
+  readonly #finished = new Map<number, FinishReason>();
+  /** Tool calls that have no arguments so far. */
+  readonly #bare = new Map<string, ToolCall>();
+
+  constructor({ decision, created, model }: AnswerIdentity, includeUsage = false) {
+    this.#includeUsage = includeUsage;
+    const head = JSON.stringify({ id: completionId(decision), object: 'chat.completion.chunk', created, model });
+    this.#head = `data: ${head.slice(0, -1)},"choices":[`;
+  }
+
+  /** The events of one batch of parts; empty when it has nothing to show. */
+  write(parts: readonly StreamPart[]): string {
+    let out = '';
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at]!;
+      switch (part.type) {
+        case 'usage':
+        case 'failure':
+        case 'passthrough':
+        case 'embedding':
+        case 'unread':
+          break;
+        case 'finish':
+          this.#finished.set(part.choice, part.reason);
+          break;
+        case 'logprobs':
+          out += this.#delta(part.choice, '', logprobsMember(part));
+          break;
+        default: {
+          // Probabilities go with the tokens that they are of, where the upstream sent both at once.
+          const next = parts[at + 1];
+          const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
+          if (its) at++;
+          if (part.type === 'tool-call') this.#note(part);
+          if (part.type !== 'reasoning' && part.type !== 'state') this.#filled[part.choice] = true;
+          out += this.#delta(part.choice, memberOf(part), its ? logprobsMember(its) : '');
+        }
+      }
+    }
+    return out;
+  }
+
+  /** The end of a good stream: finish chunks with the platform on the last, usage if asked, `[DONE]`. */
+  end(receipt: Receipt): string {
+    let out = '';
+    for (const { choice, index } of this.#bare.values()) {
+      if (this.#finished.get(choice) === 'length') continue;
+      out += this.#delta(choice, memberOf({ type: 'tool-call', choice, index, arguments: NO_ARGUMENTS }));
+    }
+    const last = [...this.#finished.keys()].at(-1);
+    for (const [choice, reason] of this.#finished) {
+      if (!this.#filled[choice]) out += this.#delta(choice, '"content":""');
+      const platform = choice === last ? `,"platform":${JSON.stringify(receipt.platform)}` : '';
+      out += `${this.#head}{"index":${choice},"delta":{},"finish_reason":"${reason}"}]${platform}}\n\n`;
+    }
+    if (this.#includeUsage) {
+      out += `${this.#head}],"usage":${JSON.stringify(usageBody(receipt.usage, receipt.platform.estimated))}}\n\n`;
+    }
+    return out + DONE;
+  }
+
+  /** No `[DONE]` follows. */
+  error(error: SignalboxError, platform: Receipt['platform'] | null): string {
+    return `data: ${JSON.stringify({ ...errorBody(error), ...(platform && { platform }) })}\n\n`;
+  }
+
+  #note(call: ToolCall): void {
+    if (call.arguments === '' && call.id === undefined) return;
+    const key = `${call.choice} ${call.index}`;
+    if (call.arguments === '') this.#bare.set(key, call);
+    else if (this.#bare.size > 0) this.#bare.delete(key);
+  }
+
+  #delta(choice: number, member: string, after = ''): string {
+    const start = this.#starts[choice];
+    if (start !== undefined) return `${start}${member}}${after}}]}\n\n`;
+    const first = `${this.#head}{"index":${choice},"delta":{`;
+    this.#starts[choice] = first;
+    return `${first}"role":"assistant"${member && `,${member}`}}${after}}]}\n\n`;
+  }
+}
+
+const chunksBy = (writer: EventForm['writer']): EventForm => ({ ...serverSentEvents(writer), hasNoFailedEnd: true });
+
+export const CHUNKS = chunksBy((identity) => new ChunkWriter(identity));
+/** With a last chunk that carries the usage. */
+export const CHUNKS_WITH_USAGE = chunksBy((identity) => new ChunkWriter(identity, true));
+
+/** Returns the members that a part adds to a chunk's `delta`. */
+function memberOf(
+  part: Exclude<
+    StreamPart,
+    { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' | 'embedding' | 'unread' }
+  >,
+): string {
+  switch (part.type) {
+    case 'text':
+      return `"content":${JSON.stringify(part.text)}`;
+    case 'reasoning':
+      return `"reasoning_content":${JSON.stringify(part.text)}`;
+    case 'refusal':
+      return `"refusal":${JSON.stringify(part.text)}`;
+    case 'tool-call':
+      return `"tool_calls":[${JSON.stringify(toolCallDelta(part))}]`;
+    case 'state':
+      return stateMembers(part);
+  }
+}
+
+function stateMembers({ details, extra }: Extract<StreamPart, { type: 'state' }>): string {
+  const members = { ...(details && { reasoning_details: details }), ...(extra && { extra_content: extra }) };
+  return JSON.stringify(members).slice(1, -1);
+}
+
+function logprobsMember({ content, refusal }: Extract<StreamPart, { type: 'logprobs' }>): string {
+  return `,"logprobs":${JSON.stringify(logprobsBody({ content, refusal }))}`;
+}
+
+function toolCallDelta(part: ToolCall): object {
+  const { index, id, name } = part;
+  const first = id !== undefined || name !== undefined;
+  return {
+    index,
+    ...(id !== undefined && { id }),
+    ...(first && { type: 'function' }),
+    function: { ...(name !== undefined && { name }), arguments: part.arguments },
+    ...(part.extra && { extra_content: part.extra }),
+  };
+}

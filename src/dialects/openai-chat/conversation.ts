@@ -1,0 +1,193 @@
+import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../core/api/chat-request.ts';
+import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import type {
+  ContentPart,
+  Conversation,
+  ToolCallPart,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+  TurnRole,
+} from '../../core/conversation.ts';
+import { isObject, textOf } from '../../core/object.ts';
+import type { OriginalPath } from '../../core/original.ts';
+
+const NO_TOOLS: readonly never[] = Object.freeze([]);
+
+const OF_MESSAGE: readonly string[] = [
+  'role',
+  'content',
+  'name',
+  'refusal',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+];
+/** A member of another kind of part is an extra: some servers read it. */
+const OF_PART: Readonly<Record<MessagePart['type'], readonly string[]>> = {
+  text: ['type', 'text'],
+  refusal: ['type', 'refusal'],
+  image_url: ['type', 'image_url'],
+  input_audio: ['type', 'input_audio'],
+  file: ['type', 'file'],
+};
+const OF_CALL: readonly string[] = ['id', 'type', 'function'];
+const OF_FUNCTION: readonly string[] = ['name', 'arguments'];
+const OF_IMAGE: readonly string[] = ['url', 'detail'];
+const OF_AUDIO: readonly string[] = ['data', 'format'];
+
+/** Messages of a body, calls of each, and tools, whose places are kept. */
+const KEPT = 1_024;
+const KEPT_CALLS = 8;
+const KEPT_TOOLS = 128;
+
+/** Makes a place of its own, or one that requests share: a plugin that wrote to it would change others. */
+type PlaceMaker = (...path: OriginalPath) => OriginalPath;
+const ownPlace: PlaceMaker = (...path) => path;
+const sharedPlace: PlaceMaker = (...path) => Object.freeze(path);
+
+/** Keeps what `make` returns for each index below `most`: places are the same in every body. */
+function kept<Places>(most: number, make: (index: number, place: PlaceMaker) => Places): (index: number) => Places {
+  const made: Places[] = [];
+  // To freeze a place takes five times as long as to read its message.
+  return (index) => {
+    if (index >= most) return make(index, ownPlace);
+    made[index] ??= make(index, sharedPlace);
+    return made[index];
+  };
+}
+
+const placesOfMessage = kept(KEPT, (message, place) => ({
+  at: place('messages', message),
+  content: place('messages', message, 'content'),
+  ofCall: kept(message < KEPT ? KEPT_CALLS : 0, (call, placeOfCall) => ({
+    at: placeOfCall('messages', message, 'tool_calls', call),
+    valueAt: placeOfCall('messages', message, 'tool_calls', call, 'function', 'arguments'),
+  })),
+}));
+
+type MessagePlaces = ReturnType<typeof placesOfMessage>;
+
+const placesOfTool = kept(KEPT_TOOLS, (tool, place) => ({
+  at: place('tools', tool),
+  valueAt: place('tools', tool, 'function'),
+}));
+
+/** Reads messages, tools and the choice of tools. */
+export function conversationOf({
+  messages = [],
+  tools,
+  tool_choice: choice,
+}: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
+  const offered = tools ? tools.map(toolOf) : NO_TOOLS;
+  return { turns: messages.map(turnOf), tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
+}
+
+/** The tools that may be called. The others are not sent: not every service can be told to leave some alone. */
+function allowedOf(choice: ChatRequest['tool_choice'], tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  if (typeof choice !== 'object' || choice.type === 'function') return tools;
+  const allowed = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name));
+  return tools.filter(({ name }) => allowed.has(name));
+}
+
+function turnOf(message: ChatMessage, index: number): Turn {
+  const { role, name, tool_call_id: toolCallId } = message;
+  const places = placesOfMessage(index);
+  const { at } = places;
+  const extras = extrasOf(message, OF_MESSAGE);
+  const parts = messageParts(message, index, places);
+  if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(name ?? ''), extras, at };
+  return { role: role satisfies TurnRole, parts, name, toolCallId, extras, at };
+}
+
+/** @param index of the message */
+function messageParts(message: ChatMessage, index: number, places: MessagePlaces): readonly ContentPart[] {
+  const { content, refusal, tool_calls: calls } = message;
+  const parts: ContentPart[] = [];
+  if (typeof content === 'string') {
+    const at = places.content;
+    parts.push({ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS });
+  } else if (content) {
+    for (let i = 0; i < content.length; i++) parts.push(partOf(content[i]!, ['messages', index, 'content', i]));
+  }
+  if (refusal) {
+    const at = ['messages', index, 'refusal'];
+    parts.push({ type: 'refusal', text: refusal, at, valueAt: at, extras: NO_EXTRAS });
+  }
+  if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, places.ofCall(i)));
+  const older = olderCall(Reflect.get(message, 'function_call'), index);
+  if (older) parts.push(older);
+  return parts;
+}
+
+function callOf(call: ToolCall, { at, valueAt }: ReturnType<MessagePlaces['ofCall']>): ToolCallPart {
+  const { id, function: fn } = call;
+  const { name, arguments: text } = fn;
+  return {
+    type: 'tool-call',
+    id,
+    name,
+    arguments: text,
+    at,
+    valueAt,
+    extras: extrasOf(fn, OF_FUNCTION, extrasOf(call, OF_CALL)),
+  };
+}
+
+/** The older form of a call, which has no ID. */
+function olderCall(call: unknown, message: number): ToolCallPart | null {
+  if (!isObject(call)) return null;
+  const name = textOf(call.name);
+  return {
+    type: 'tool-call',
+    id: olderId(name),
+    name,
+    arguments: textOf(call.arguments),
+    at: ['messages', message, 'function_call'],
+    valueAt: ['messages', message, 'function_call', 'arguments'],
+    extras: extrasOf(call, OF_FUNCTION),
+  };
+}
+
+/** The function's name stands for the ID of an older call. */
+const olderId = (name: string): string => `function_${name}`;
+
+function partOf(part: MessagePart, at: OriginalPath): ContentPart {
+  const outer = extrasOf(part, OF_PART[part.type]);
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text, at, valueAt: [...at, 'text'], extras: outer };
+    case 'refusal':
+      return { type: 'refusal', text: part.refusal, at, valueAt: [...at, 'refusal'], extras: outer };
+    case 'image_url': {
+      const { url, detail } = part.image_url;
+      const extras = extrasOf(part.image_url, OF_IMAGE, outer);
+      return { type: 'image', url, detail, at, valueAt: [...at, 'image_url', 'url'], extras };
+    }
+    case 'input_audio': {
+      const { data, format } = part.input_audio;
+      const extras = extrasOf(part.input_audio, OF_AUDIO, outer);
+      return { type: 'audio', data, format, at, valueAt: [...at, 'input_audio', 'data'], extras };
+    }
+    case 'file': {
+      const { file_data: data, file_id: id, filename: name } = part.file;
+      return { type: 'file', data, id, name, at, valueAt: [...at, 'file', 'file_data'], extras: outer };
+    }
+  }
+}
+
+const OF_TOOL: readonly string[] = ['type', 'function'];
+const OF_DEFINITION: readonly string[] = ['name', 'description', 'parameters', 'strict'];
+
+function toolOf(tool: ChatTool, index: number): ToolDefinition {
+  const { function: fn } = tool;
+  const { name, description, parameters, strict } = fn;
+  const { at, valueAt } = placesOfTool(index);
+  const extras = extrasOf(fn, OF_DEFINITION, extrasOf(tool, OF_TOOL));
+  return { name, description, parameters, strict, extras, at, valueAt };
+}
+
+function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {
+  if (typeof choice !== 'object') return choice;
+  return choice.type === 'function' ? { name: choice.function.name } : choice.allowed_tools.mode;
+}

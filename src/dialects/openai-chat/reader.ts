@@ -1,0 +1,110 @@
+import { EMBEDDING_NAMES, FIELD_NAMES } from '../../contract/field-names.ts';
+import { type ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
+import { embeddingQuery } from '../../core/api/embedding-query.ts';
+import { extrasOf } from '../../core/api/extras.ts';
+import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
+import { routingOf } from '../../core/api/routing-fields.ts';
+import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
+import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import type { Members } from '../../core/original.ts';
+import type { RunNames } from '../../core/run-names.ts';
+import { runIn } from '../session.ts';
+import { conversationOf } from './conversation.ts';
+
+/** The dialect of OpenAI's chat completions, in `original.dialect`. */
+const OPENAI_CHAT = 'openai-chat';
+
+/** A chat request, or a route query, which may leave out its model and messages. */
+type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
+
+/**
+ * Makes the neutral form of a chat request.
+ * @param body checked, without nulls
+ */
+export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelRequest =>
+  modelRequest(body, CHAT, { passed: {}, run: runOf(body, headers) });
+
+const NO_HEADERS = new Headers();
+
+/** `prompt_cache_key` goes on to its provider as an unknown field does. */
+function runOf(body: ChatBody & Members, headers: Headers): RunNames {
+  const key = body.prompt_cache_key;
+  return runIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
+}
+
+/**
+ * Makes the neutral form of a route query. Without messages its conversation has no turns.
+ * @param body checked, without nulls
+ */
+export const readRouteRequest = (body: RouteRequest): ModelRequest =>
+  isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
+
+/** The names for a caller who sends the newer name of `max_tokens`. */
+const NEWER_NAMES: FieldNames = { ...FIELD_NAMES, outputTokensMax: 'max_completion_tokens' };
+
+const CHAT: RequestReader<ChatBody> = {
+  dialect: OPENAI_CHAT,
+  operation: 'chat',
+  names: ({ max_completion_tokens: newer }) => (newer === undefined ? FIELD_NAMES : NEWER_NAMES),
+  model: ({ model }) => model ?? 'auto',
+  isStream: ({ stream }) => stream === true,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: (body) => routingOf(body, body.metadata),
+  extras: (body) => extrasOf(body, KNOWN_FIELDS),
+  answerFormat: (format) => ({ type: 'json_schema', json_schema: format }),
+};
+
+const ROUTE: RequestReader<RouteRequest> = {
+  ...CHAT,
+  names: (body) => (body.messages?.length ? CHAT.names(body) : sized(CHAT.names(body))),
+  routing: routeTermsOf,
+};
+
+/** The names for a route query without a prompt, which states the size of one. */
+const sized = (names: FieldNames): FieldNames => ({ ...names, turns: 'estimated_input_tokens' });
+
+/** Of a route query for embeddings. */
+const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
+  ...ROUTE,
+  operation: 'embed',
+  names: ({ input }) => (input === undefined ? sized(EMBEDDING_NAMES) : EMBEDDING_NAMES),
+  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+};
+
+function settingsOf(body: ChatBody): ModelSettings {
+  return {
+    outputTokensMax: body.max_completion_tokens ?? body.max_tokens,
+    temperature: body.temperature,
+    topP: body.top_p,
+    frequencyPenalty: body.frequency_penalty,
+    presencePenalty: body.presence_penalty,
+    choices: body.n,
+    stop: body.stop,
+    seed: body.seed,
+    logprobs: body.logprobs,
+    topLogprobs: body.top_logprobs,
+    logitBias: body.logit_bias,
+    answerFormat: formatOf(body.response_format),
+    reasoningEffort: body.reasoning_effort,
+    parallelToolCalls: body.parallel_tool_calls,
+    user: body.user,
+  };
+}
+
+const AT = ['response_format'] as const;
+const SCHEMA_AT = ['response_format', 'json_schema'] as const;
+
+function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefined {
+  if (format === undefined) return undefined;
+  if (format.type !== 'json_schema') {
+    return { type: format.type === 'text' ? 'text' : 'json', at: AT, valueAt: AT };
+  }
+  const { name, description, schema, strict } = format.json_schema;
+  return { type: 'json-schema', name, description, schema, strict, at: AT, valueAt: SCHEMA_AT };
+}
+
+function routeTermsOf(body: RouteRequest): RoutingTerms {
+  const { task_type: task, estimated_input_tokens: inputTokens, estimated_output_tokens: outputTokens } = body;
+  return { ...routingOf(body, body.metadata), task, inputTokens, outputTokens };
+}

@@ -1,0 +1,72 @@
+import { ChatRequest } from '../../core/api/chat-request.ts';
+import { errorBody } from '../../core/api/error.ts';
+import { ErrorBody } from '../../core/api/error-schema.ts';
+import { isObject } from '../../core/object.ts';
+import { exampleBody, exampleStream } from '../example.ts';
+import { readResponses } from '../openai-responses/read-body.ts';
+import { readResponsesRequest } from '../openai-responses/reader.ts';
+import type { Surface, SurfaceDocs } from '../surface.ts';
+import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
+import { CompletionWriter } from './completion.ts';
+import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
+import { CHAT_REQUESTS } from './examples.ts';
+import { FOREIGN_FIELDS } from './foreign-fields.ts';
+import { readChat } from './read-body.ts';
+import { readChatRequest } from './reader.ts';
+
+const json: Surface['json'] = (identity) => new CompletionWriter(identity);
+
+const docs: SurfaceDocs = {
+  dialect: 'OpenAI Chat Completions',
+  summary: 'Create a chat completion',
+  description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
+\`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
+know are passed on where the policy says so, else named in \`platform.dropped\`; one letter off a known field is an error.
+With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
+24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.
+Where the policy takes payments by x402, a request without an API key gets 402 with a quote, and is answered when it
+comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in place of \`messages\` is read as one of Responses.`,
+  request: ChatRequest,
+  requests: CHAT_REQUESTS,
+  answer: {
+    schema: ChatCompletion,
+    description: 'With `stream: false`, one JSON body.',
+    example: exampleBody(json, 'Hello! How can I help you?'),
+  },
+  events: {
+    schema: ChatCompletionChunk,
+    end: '[DONE]',
+    mediaType: 'text/event-stream',
+    description:
+      'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its headers ends with `data: {"error": …, "platform": …}` and without `[DONE]`; 250 ms later the connection breaks, unless the policy has `failed_streams: end`.',
+    example: exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!'),
+  },
+  error: ErrorBody,
+  errorField: 'messages[0].content',
+};
+
+function eventsFor({ stream, stream_options: options }: Pick<ChatRequest, 'stream' | 'stream_options'>) {
+  if (!stream) return null;
+  return options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS;
+}
+
+/** OpenAI's chat completions. */
+export const openaiChat: Surface = {
+  name: 'openai-chat',
+  operation: 'chat',
+  path: '/v1/chat/completions',
+  pays: true,
+  docs,
+  foreignFields: FOREIGN_FIELDS,
+  read(body, headers) {
+    // Cursor sends bodies of Responses here for some models, and reads chat completions.
+    if (isObject(body) && body.messages == null && body.input != null) {
+      const read = readResponses(body);
+      return { request: readResponsesRequest(read, headers), events: eventsFor(read) };
+    }
+    const chat = readChat(body);
+    return { request: readChatRequest(chat, headers), events: eventsFor(chat) };
+  },
+  json,
+  errorBody,
+};

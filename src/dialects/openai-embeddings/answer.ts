@@ -1,0 +1,79 @@
+import { Type } from '@sinclair/typebox';
+import type { StreamPart } from '../../contract/parts.ts';
+import { always, arrayOf, count, modelId, named, shape, tokens } from '../../core/api/parts.ts';
+import { Platform } from '../../core/api/platform.ts';
+import type { AnswerIdentity } from '../../gateway/exchange/answer-source.ts';
+import type { Receipt } from '../../gateway/money/receipt.ts';
+import type { AnswerWriter } from '../surface.ts';
+
+/** The answer with all vectors. */
+export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, in OpenAI’s shape.', {
+  object: always('list'),
+  data: arrayOf(
+    Type.Object({
+      object: always('embedding'),
+      index: count('Index of the input.', 0),
+      embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
+        description: 'The vector: a list of numbers, or with `encoding_format: base64` their bytes as a text.',
+        examples: [[0.0123, -0.0456, 0.0789]],
+      }),
+    }),
+    'One for each input, in their order.',
+  ),
+  model: modelId('The model that answered.', 'text-embedding-3-small'),
+  usage: shape('The tokens that are charged.', {
+    prompt_tokens: tokens('Tokens of all inputs.', 8),
+    total_tokens: tokens('The same.', 8),
+  }),
+  platform: Platform,
+});
+
+/** The answer up to its first vector. */
+const HEAD = '{"object":"list","data":[';
+
+/** How the numbers of a vector are written. */
+export type EncodingFormat = 'float' | 'base64';
+
+/** Writes the vectors of an answer as one list, each as it comes: the whole is large. They come in their order. */
+export class EmbeddingsWriter implements AnswerWriter {
+  readonly #identity: AnswerIdentity;
+  readonly #format: EncodingFormat;
+  #hasBegun = false;
+
+  constructor(identity: AnswerIdentity, format: EncodingFormat) {
+    this.#identity = identity;
+    this.#format = format;
+  }
+
+  write(parts: readonly StreamPart[]): string {
+    let text = '';
+    for (const part of parts) {
+      if (part.type !== 'embedding') continue;
+      const { index, vector } = part;
+      const embedding = this.#format === 'base64' ? base64Of(vector) : vector;
+      text += `${this.#hasBegun ? ',' : HEAD}${JSON.stringify({ object: 'embedding', index, embedding })}`;
+      this.#hasBegun = true;
+    }
+    return text;
+  }
+
+  end({ usage, platform }: Receipt): string {
+    const { inputTokens } = usage;
+    const rest = {
+      model: this.#identity.model,
+      usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
+      platform,
+    };
+    return `${this.#hasBegun ? '' : HEAD}],${JSON.stringify(rest).slice(1)}`;
+  }
+}
+
+const FLOAT_BYTES = 4;
+
+/** Returns the numbers as 32-bit floats, little-endian, in base64. */
+function base64Of(vector: readonly number[]): string {
+  const bytes = new Uint8Array(vector.length * FLOAT_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (let at = 0; at < vector.length; at++) view.setFloat32(at * FLOAT_BYTES, vector[at]!, true);
+  return bytes.toBase64();
+}

@@ -1,0 +1,89 @@
+import { EMBEDDING_NAMES } from '../../contract/field-names.ts';
+import { embeddingQuery } from '../../core/api/embedding-query.ts';
+import { errorBody } from '../../core/api/error.ts';
+import { ErrorBody } from '../../core/api/error-schema.ts';
+import { extrasOf } from '../../core/api/extras.ts';
+import { routingOf } from '../../core/api/routing-fields.ts';
+import { checkSpelling } from '../../core/api/spelling.ts';
+import type { Conversation } from '../../core/conversation.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import { compileRead } from '../../core/validation.ts';
+import type { Surface, SurfaceDocs } from '../surface.ts';
+import { EmbeddingList, EmbeddingsWriter, type EncodingFormat } from './answer.ts';
+import { EMBEDDINGS_ANSWER, EMBEDDINGS_REQUESTS } from './examples.ts';
+import { EmbeddingsRequest, KNOWN_FIELDS } from './request.ts';
+
+const docs: SurfaceDocs = {
+  dialect: 'OpenAI Embeddings',
+  summary: 'Create embeddings',
+  description: `OpenAI’s embeddings. \`model\` is the ID of an embedding model, or a selector that names a \`vector_space\`: all
+its models give vectors that can be compared, and only they answer. A request may have more texts than the provider takes at
+once; it is split and joined. \`budget_limit\` is hard. Repeats with an \`Idempotency-Key\` work as for chat completions.`,
+  request: EmbeddingsRequest,
+  requests: EMBEDDINGS_REQUESTS,
+  answer: {
+    schema: EmbeddingList,
+    description: 'The vectors, in the order of the inputs.',
+    example: EMBEDDINGS_ANSWER,
+  },
+  error: ErrorBody,
+  errorField: 'input[0]',
+};
+
+/** OpenAI's embeddings. */
+export const openaiEmbeddings: Surface = {
+  name: 'openai-embeddings',
+  operation: 'embed',
+  path: '/v1/embeddings',
+  pays: true,
+  docs,
+  read(body) {
+    const embeddings = readEmbeddings(body);
+    const format = embeddings.encoding_format ?? 'float';
+    return { request: readEmbeddingsRequest(embeddings), events: null, json: writerIn(format) };
+  },
+  json: writerIn('float'),
+  errorBody,
+};
+
+function writerIn(format: EncodingFormat): Surface['json'] {
+  return (identity) => new EmbeddingsWriter(identity, format);
+}
+
+/** The dialect of OpenAI's embeddings, in `original.dialect`. */
+const OPENAI_EMBEDDINGS = 'openai-embeddings';
+
+const checked = compileRead(EmbeddingsRequest);
+
+/**
+ * Reads the body of a request for embeddings.
+ * @throws SignalboxError for the field at fault.
+ */
+export function readEmbeddings(body: unknown): EmbeddingsRequest {
+  checkSpelling(body, KNOWN_FIELDS);
+  const request = checked(body);
+  if (request.constraints?.required_languages !== undefined) {
+    const param = 'constraints.required_languages';
+    throw new SignalboxError('unsupported_parameter', `\`${param}\` has no meaning for embeddings.`, { param });
+  }
+  return request;
+}
+
+/** Makes its neutral form. @param body checked, without nulls */
+export const readEmbeddingsRequest = (body: EmbeddingsRequest): ModelRequest => modelRequest(body, EMBEDDINGS);
+
+const NO_CONVERSATION: Conversation = { turns: [], tools: [], toolChoice: undefined };
+
+const EMBEDDINGS: RequestReader<EmbeddingsRequest> = {
+  dialect: OPENAI_EMBEDDINGS,
+  operation: 'embed',
+  names: () => EMBEDDING_NAMES,
+  model: ({ model }) => model,
+  isStream: () => false,
+  conversation: () => NO_CONVERSATION,
+  settings: ({ user }) => ({ user }),
+  routing: (body) => routingOf(body, body.metadata),
+  extras: (body) => extrasOf(body, KNOWN_FIELDS),
+  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+};

@@ -1,0 +1,36 @@
+import { checkSpelling } from '../../core/api/spelling.ts';
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+import { compileRead } from '../../core/validation.ts';
+import { refuseForeign } from '../refusals.ts';
+import { checkResponses } from './check.ts';
+import { KNOWN_FIELDS, ResponsesRequest } from './request.ts';
+
+const checked = compileRead(ResponsesRequest);
+
+/**
+ * Reads the body of a Responses request.
+ * @throws SignalboxError for the field at fault.
+ */
+export function readResponses(body: unknown): ResponsesRequest {
+  checkSpelling(body, KNOWN_FIELDS);
+  checkInput(body);
+  const request = checked(isFrame(body) ? ofFrame(body) : body);
+  checkResponses(request);
+  return request;
+}
+
+/** Whether a body came as a frame of a WebSocket, which names its kind and always streams. */
+export const isFrame = (body: unknown): body is Members => isObject(body) && body.type === 'response.create';
+
+const ofFrame = ({ type: _, generate: __, ...body }: Members): Members => ({ ...body, stream: true });
+
+/** Fields in which other APIs have the conversation. */
+const TURNS = ['messages', 'prompt', 'contents'] as const;
+
+function checkInput(body: unknown): void {
+  if (!isObject(body) || body.input != null) return;
+  // Only these fields tell that a client counts on stored responses.
+  if (body.previous_response_id != null || body.conversation != null) return;
+  refuseForeign(body, TURNS, 'input', '"input": "…", or use /v1/chat/completions');
+}

@@ -1,0 +1,105 @@
+import { FIELD_NAMES } from '../../contract/field-names.ts';
+import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
+import { routingOf } from '../../core/api/routing-fields.ts';
+import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
+import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import type { Members } from '../../core/original.ts';
+import { runIn } from '../session.ts';
+import { isDefaultTier, unpricedIn } from './billing.ts';
+import { conversationOf } from './conversation.ts';
+import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
+
+/** The dialect of OpenAI's Responses, in `original.dialect`. */
+export const OPENAI_RESPONSES = 'openai-responses';
+
+/**
+ * Makes the neutral form of a Responses request.
+ * @param body checked, without nulls
+ */
+export function readResponsesRequest(body: ResponsesRequest, headers: Headers): ModelRequest {
+  const run = runIn(headers, body.metadata?.session_id, body.prompt_cache_key);
+  return modelRequest(body, READER, { passed: {}, run });
+}
+
+const NAMES: FieldNames = {
+  ...FIELD_NAMES,
+  turns: 'input',
+  outputTokensMax: 'max_output_tokens',
+  logprobs: 'include',
+  answerFormat: 'text.format',
+  reasoningEffort: 'reasoning.effort',
+};
+
+const READER: RequestReader<ResponsesRequest> = {
+  dialect: OPENAI_RESPONSES,
+  operation: 'chat',
+  names: () => NAMES,
+  model: ({ model }) => model,
+  isStream: ({ stream }) => stream === true,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: (body) => ({ ...routingOf(body, body.metadata), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
+  extras: otherFields,
+  answerFormat: (format) => ({ type: 'json_schema', ...format }),
+};
+
+const LOGPROBS = 'message.output_text.logprobs';
+
+function settingsOf(body: ResponsesRequest): ModelSettings {
+  const { top_logprobs: top, include } = body;
+  const logprobs = include?.includes(LOGPROBS) || (top ?? 0) > 0;
+  return {
+    outputTokensMax: body.max_output_tokens,
+    temperature: body.temperature,
+    topP: body.top_p,
+    frequencyPenalty: body.frequency_penalty,
+    presencePenalty: body.presence_penalty,
+    logprobs: logprobs || undefined,
+    topLogprobs: logprobs ? top : undefined,
+    answerFormat: formatOf(body.text?.format),
+    reasoningEffort: body.reasoning?.effort,
+    parallelToolCalls: body.parallel_tool_calls,
+    user: body.user,
+  };
+}
+
+const AT = ['text', 'format'] as const;
+
+function formatOf(format: NonNullable<ResponsesRequest['text']>['format']): AnswerFormat | undefined {
+  if (format === undefined) return undefined;
+  if (format.type !== 'json_schema') {
+    return { type: format.type === 'text' ? 'text' : 'json', at: AT, valueAt: AT };
+  }
+  const { name, description, schema, strict } = format;
+  return {
+    type: 'json-schema',
+    name,
+    ...(description != null && { description }),
+    schema,
+    ...(strict != null && { strict }),
+    at: AT,
+    valueAt: AT,
+  };
+}
+
+const OF_TEXT: ReadonlySet<string> = new Set(['format', 'verbosity']);
+const OF_REASONING: ReadonlySet<string> = new Set(['effort', 'summary']);
+
+function unnamedIn({ text, reasoning }: ResponsesRequest): readonly string[] | undefined {
+  if (text === undefined && reasoning === undefined) return undefined;
+  return [...unnamedMembers('text', text, OF_TEXT), ...unnamedMembers('reasoning', reasoning, OF_REASONING)];
+}
+
+/** Fields of the dialect that other dialects have, too: they go to providers that take them. */
+const SHARED: readonly string[] = ['prompt_cache_key', 'safety_identifier'];
+const OWN: readonly string[] = KNOWN_FIELDS.filter((name) => !SHARED.includes(name));
+
+function otherFields(body: ResponsesRequest): Members {
+  const { text, truncation, service_tier: tier } = body;
+  const fields: Record<string, unknown> = {};
+  if (text?.verbosity !== undefined) fields.verbosity = text.verbosity;
+  if (!isDefaultTier(tier)) fields.service_tier = tier;
+  // Where nobody shortens the conversation, a caller should see that.
+  if (truncation !== undefined && truncation !== 'disabled') fields.truncation = truncation;
+  return extrasOf(body, OWN, fields);
+}

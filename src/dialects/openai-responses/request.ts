@@ -1,0 +1,180 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { USES_MAX } from '../../core/add-ons.ts';
+import { openShape, optional, otherThan, tagged, word } from '../../core/api/parts.ts';
+import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
+import { nullable, nullableMembers } from '../../core/nullable.ts';
+
+/**
+ * The request of OpenAI's Responses, with Signalbox's additions. One schema is the check, the static type and the
+ * documentation. Fields, items, parts and tools that it does not know are kept as they came. Members of items that may be
+ * null stay null: an item goes back to the model that wrote it unchanged.
+ */
+
+/** The types of objects that have forms of their own. */
+const typesOf = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
+  known.map((one) => one.properties.type.const);
+
+const text = { text: Type.String() };
+const InputText = tagged('input_text', text);
+const OutputText = tagged('output_text', text);
+/** The type of the older dialect, which clients mix in. */
+const PlainText = tagged('text', text);
+const Refusal = tagged('refusal', { refusal: Type.String() });
+const InputImage = tagged('input_image', {
+  image_url: optional(Type.String({ description: 'https address or data: URL' })),
+  file_id: optional(Type.String()),
+  detail: optional(Type.String()),
+});
+const InputFile = tagged('input_file', {
+  file_data: optional(Type.String({ description: 'data: URL' })),
+  file_id: optional(Type.String()),
+  file_url: optional(Type.String()),
+  filename: optional(Type.String()),
+});
+const PARTS = [InputText, OutputText, PlainText, Refusal, InputImage, InputFile] as const;
+const InputPart = Type.Union([...PARTS, otherThan(typesOf(PARTS))]);
+export type InputPart = Static<typeof InputPart>;
+
+const Content = Type.Union([Type.String(), Type.Array(InputPart)]);
+
+const Message = openShape({
+  type: Type.Optional(Type.Literal('message')),
+  role: word(['user', 'assistant', 'system', 'developer'], 'Who speaks.'),
+  content: Content,
+});
+const callId = Type.String({ minLength: 1, description: 'Names the call; its output has the same.' });
+const call = { call_id: callId, name: Type.String(), namespace: optional(Type.String()) };
+const FunctionCall = tagged('function_call', { ...call, arguments: Type.String() });
+const CustomCall = tagged('custom_tool_call', { ...call, input: Type.String() });
+const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
+const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
+const ReasoningTexts = Type.Array(openShape({ text: Type.Optional(Type.String()) }));
+const Reasoning = tagged('reasoning', {
+  id: optional(Type.String()),
+  summary: optional(ReasoningTexts),
+  content: optional(ReasoningTexts),
+  encrypted_content: optional(Type.String()),
+});
+const ITEMS = [FunctionCall, CustomCall, FunctionOutput, CustomOutput, Reasoning] as const;
+const InputItem = Type.Union([Message, ...ITEMS, otherThan(['message', ...typesOf(ITEMS)])]);
+export type InputItem = Static<typeof InputItem>;
+export type MessageItem = Static<typeof Message>;
+
+const toolName = Type.String({ minLength: 1, maxLength: 128 });
+const FunctionTool = tagged('function', {
+  name: toolName,
+  description: optional(Type.String()),
+  parameters: optional(openShape({}, { description: 'A JSON schema.' })),
+  strict: optional(Type.Boolean()),
+});
+const CustomTool = tagged('custom', {
+  name: toolName,
+  description: optional(Type.String()),
+  format: optional(openShape({ type: Type.String() })),
+});
+const NamespaceTool = tagged('namespace', {
+  name: toolName,
+  tools: Type.Array(Type.Union([FunctionTool, CustomTool, otherThan(typesOf([FunctionTool, CustomTool]))])),
+});
+const TOOLS = [FunctionTool, CustomTool, NamespaceTool] as const;
+const ResponsesTool = Type.Union([...TOOLS, otherThan(typesOf(TOOLS))]);
+export type ResponsesTool = Static<typeof ResponsesTool>;
+export type FunctionTool = Static<typeof FunctionTool>;
+export type CustomTool = Static<typeof CustomTool>;
+
+const AllowedTools = tagged('allowed_tools', {
+  mode: optional(word(['auto', 'required', 'none'], '`auto` (default) or `required`.')),
+  tools: Type.Array(openShape({ type: Type.String() }), {
+    minItems: 1,
+    description: 'Those of `tools` that may be called: `{"type": "function", "name": …}`.',
+  }),
+});
+export type AllowedTools = Static<typeof AllowedTools>;
+
+const ToolChoice = Type.Union(
+  [
+    Type.Literal('none'),
+    Type.Literal('auto'),
+    Type.Literal('required'),
+    AllowedTools,
+    openShape(
+      { type: Type.String({ pattern: '^(?!allowed_tools$)' }) },
+      { description: 'Such as the one function to call.' },
+    ),
+  ],
+  { description: '`none`, `auto`, `required`, the tool to call, or the tools that may be called.' },
+);
+type ToolChoice = Static<typeof ToolChoice>;
+
+export const isAllowedTools = (choice: ToolChoice | undefined): choice is AllowedTools =>
+  typeof choice === 'object' && choice.type === 'allowed_tools';
+
+const TextFormat = Type.Union([
+  tagged('text', {}),
+  tagged('json_object', {}),
+  tagged('json_schema', {
+    name: Type.String(),
+    description: optional(Type.String()),
+    schema: openShape({}),
+    strict: optional(Type.Boolean()),
+  }),
+]);
+
+const penalty = { minimum: -2, maximum: 2 } as const;
+/** A field whose only accepted values change nothing: `check.ts` refuses the others by name. */
+const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
+
+export const ResponsesRequest = openShape(
+  {
+    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+    input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
+      description: 'The whole conversation: a text of the user, or items.',
+    }),
+    instructions: nullable(Type.String({ description: 'Comes before the conversation.' })),
+    stream: nullable(Type.Boolean({ default: false })),
+    stream_options: nullable(
+      openShape({ include_obfuscation: nullable(Type.Boolean()), include_usage: nullable(Type.Boolean()) }),
+    ),
+    max_output_tokens: nullable(
+      Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens, reasoning included.' }),
+    ),
+    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    presence_penalty: nullable(Type.Number(penalty)),
+    frequency_penalty: nullable(Type.Number(penalty)),
+    top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
+    tools: nullable(Type.Array(ResponsesTool)),
+    tool_choice: nullable(ToolChoice),
+    parallel_tool_calls: nullable(Type.Boolean()),
+    max_tool_calls: nullable(
+      Type.Integer({ minimum: 0, maximum: USES_MAX, description: 'Of tools that the provider runs.' }),
+    ),
+    text: nullable(
+      openShape({ format: nullable(TextFormat), verbosity: nullable(Type.String({ description: 'Such as `low`.' })) }),
+    ),
+    reasoning: nullable(
+      openShape({
+        effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+        summary: nullable(Type.String()),
+      }),
+    ),
+    include: nullable(Type.Array(Type.String())),
+    truncation: nullable(Type.String({ description: '`disabled`, or `auto` where the provider has it.' })),
+    store: nullable(Type.Boolean({ description: 'Nothing is stored, and answers say `false`.' })),
+    service_tier: nullable(Type.String({ description: '`auto` or `default`.' })),
+    prompt_cache_key: nullable(Type.String({ description: 'Names a session, and passes to providers that know it.' })),
+    safety_identifier: nullable(Type.String()),
+    user: nullable(Type.String()),
+    metadata: nullable(nullableMembers(Type.String())),
+    background: inert('Only `false`.'),
+    previous_response_id: inert('Only null: no response is stored.'),
+    conversation: inert('Only null: no conversation is stored.'),
+    prompt: inert('Only null: templates of a provider are not supported.'),
+    ...ROUTING_FIELDS,
+  },
+  { $id: 'ResponsesRequest' },
+);
+export type ResponsesRequest = Static<typeof ResponsesRequest>;
+
+/** The fields that the schema names. */
+export const KNOWN_FIELDS: readonly string[] = Object.keys(ResponsesRequest.properties);

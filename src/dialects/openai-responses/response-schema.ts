@@ -1,0 +1,144 @@
+import { Type } from '@sinclair/typebox';
+import * as field from '../../core/api/parts.ts';
+import { Platform } from '../../core/api/platform.ts';
+
+const id = field.text('Names the item.', 'msg_0a4x1wm3zk0_0');
+const status = field.word(['in_progress', 'completed', 'incomplete'], 'Whether the item is whole.');
+
+const OutputText = field.shape('A text.', {
+  type: field.always('output_text'),
+  text: field.text('The text.'),
+  annotations: field.arrayOf(Type.Object({}, field.open), 'Citations, where a provider gives some.'),
+  logprobs: field.arrayOf(Type.Object({}, field.open), 'Token probabilities, where requested and reported.'),
+});
+const Refusal = field.shape('A refusal of the model.', {
+  type: field.always('refusal'),
+  refusal: field.text('Its words.'),
+});
+
+const MessageItem = field.shape('A message of the model.', {
+  type: field.always('message'),
+  id,
+  status,
+  role: field.always('assistant'),
+  content: field.arrayOf(Type.Union([OutputText, Refusal]), 'Its parts.'),
+});
+const ReasoningItem = field.shape('Reasoning. Send it back unchanged with the next request.', {
+  type: field.always('reasoning'),
+  id,
+  summary: field.arrayOf(
+    field.shape('A paragraph.', { type: field.always('summary_text'), text: field.text('The text.') }),
+    'The reasoning, as far as the provider shows it.',
+  ),
+  encrypted_content: Type.Optional(field.text('State that only the model which answered can read.')),
+});
+const FunctionCallItem = field.shape('A call of a function.', {
+  type: field.always('function_call'),
+  id,
+  status,
+  call_id: field.text('Names the call; its output has the same.', 'call_1'),
+  name: field.text('The function.'),
+  namespace: Type.Optional(field.text('The namespace of the function.')),
+  arguments: field.text('JSON, unless the call was cut off.'),
+});
+const CustomCallItem = field.shape('A call of a custom tool.', {
+  type: field.always('custom_tool_call'),
+  id,
+  status,
+  call_id: field.text('Names the call; its output has the same.', 'call_1'),
+  name: field.text('The tool.'),
+  namespace: Type.Optional(field.text('The namespace of the tool.')),
+  input: field.text('The input as plain text.'),
+});
+const OtherItem = field.shape('An item that only the provider knows, as it came.', {
+  type: field.text('The kind of item.'),
+});
+const OutputItem = Type.Union([MessageItem, ReasoningItem, FunctionCallItem, CustomCallItem, OtherItem], {
+  description: 'One item of the answer.',
+});
+
+export const ResponsesUsage = field.named('ResponsesUsage', 'Tokens of one answer.', {
+  input_tokens: field.tokens('Input tokens, cached ones included.', 12),
+  input_tokens_details: field.shape('Parts of the input.', {
+    cached_tokens: field.tokens('Read from the provider’s cache.', 0),
+    cache_write_tokens: field.tokens('Written to the provider’s cache, as the provider reports it; else 0.', 2_048),
+  }),
+  output_tokens: field.tokens('Output tokens, hidden reasoning included.', 34),
+  output_tokens_details: field.shape('Parts of the output.', {
+    reasoning_tokens: field.tokens('Went into hidden reasoning.', 0),
+  }),
+  total_tokens: field.tokens('The sum of input and output.', 46),
+});
+
+export const ResponseBody = field.named(
+  'Response',
+  'A whole answer. The members after `platform` repeat the request.',
+  {
+    id: field.text('Names the answer.', 'resp_0a4x1wm3zk0'),
+    object: field.always('response'),
+    created_at: field.unixTime('When the request was admitted.'),
+    model: field.modelId('The model that answered.'),
+    status: field.word(['in_progress', 'completed', 'incomplete', 'failed'], 'Whether the answer is whole.'),
+    completed_at: field.wholeOrNull('When it ended. Unix time in seconds; null for an answer that is not whole.'),
+    error: field.orNull(
+      field.shape('Why a stream failed.', {
+        code: field.text('As in error bodies.'),
+        message: field.text('For people.'),
+      }),
+      'Null for none.',
+    ),
+    incomplete_details: field.orNull(
+      field.shape('Why the answer is not whole.', {
+        reason: field.word(['max_output_tokens', 'content_filter'], 'The reason.'),
+      }),
+      'Null for a whole answer.',
+    ),
+    usage: field.orNull(ResponsesUsage, 'Null before the end.'),
+    output: field.arrayOf(OutputItem, 'The items of the answer.'),
+    platform: Type.Optional(Platform),
+    instructions: field.textOrNull('As requested.'),
+    max_output_tokens: field.wholeOrNull('As requested.'),
+    max_tool_calls: field.wholeOrNull('As requested.'),
+    parallel_tool_calls: field.flag('As requested.', true),
+    temperature: field.figure('As requested.', 1),
+    top_p: field.figure('As requested.', 1),
+    presence_penalty: field.figure('As requested.', 0),
+    frequency_penalty: field.figure('As requested.', 0),
+    top_logprobs: field.count('As requested.', 0),
+    reasoning: field.shape('As requested.', {
+      effort: field.textOrNull('As requested.'),
+      summary: field.textOrNull('As requested.'),
+    }),
+    text: field.shape('As requested.', {
+      format: field.shape('The form of the text.', { type: field.text('Such as `text`.', 'text') }),
+    }),
+    tool_choice: Type.Unknown({ description: 'As requested.', examples: ['auto'] }),
+    tools: field.arrayOf(
+      field.shape('A tool.', { type: field.text('The kind of tool.', 'function') }),
+      'As requested.',
+    ),
+    truncation: field.text('As requested.', 'disabled'),
+    metadata: field.shape('As requested.', {}),
+    prompt_cache_key: field.textOrNull('As requested.'),
+    safety_identifier: field.textOrNull('As requested.'),
+    user: Type.Optional(Type.String({ description: 'As requested.' })),
+    service_tier: field.text('Always `default` where Signalbox writes the answer.', 'default'),
+    previous_response_id: Type.Null({ description: 'Always null: no response is stored.' }),
+    background: field.flag('Always false.', false),
+    store: field.flag('Always false: no response is stored.', false),
+  },
+);
+
+export const ResponseEvent = field.named(
+  'ResponseEvent',
+  'One event of a streamed answer. Further members depend on its type, as in OpenAI’s Responses.',
+  {
+    type: field.text('The kind of event.', 'response.output_text.delta'),
+    sequence_number: field.count('Counts the events of a stream from 0.', 3),
+    response: Type.Optional(ResponseBody),
+    output_index: Type.Optional(field.count('Which item of the output.', 0)),
+    item_id: Type.Optional(field.text('The ID of that item.')),
+    item: Type.Optional(OutputItem),
+    delta: Type.Optional(field.text('The next piece.')),
+  },
+);

@@ -1,0 +1,98 @@
+import { errorBody as openaiError } from '../../core/api/error.ts';
+import { ErrorBody } from '../../core/api/error-schema.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import { plainUsage } from '../../core/usage.ts';
+import { exampleBody, exampleStream } from '../example.ts';
+import { serverSentEvent } from '../server-sent-events.ts';
+import type { Surface, SurfaceDocs, WarmUp } from '../surface.ts';
+import { ResponsesDialogue } from './dialogue.ts';
+import { eventsFor, ResponseWriter } from './events.ts';
+import { RESPONSES_REQUESTS } from './examples.ts';
+import { isFrame, readResponses } from './read-body.ts';
+import { OPENAI_RESPONSES, readResponsesRequest } from './reader.ts';
+import { ResponsesRequest } from './request.ts';
+import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
+import { ResponseBody, ResponseEvent } from './response-schema.ts';
+
+/** The request that the examples answer. */
+const SIMPLE = readResponses(RESPONSES_REQUESTS.simple.value);
+
+const docs: SurfaceDocs = {
+  dialect: 'OpenAI Responses',
+  summary: 'Create a response',
+  description: `OpenAI’s Responses, without a store: \`input\` holds the whole conversation, \`store\` is answered \`false\`,
+and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are refused. Send \`store: false\` from
+clients that would otherwise count on stored responses. \`model\` is a model’s ID, or a selector that chooses one by the
+policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\` and the header \`Idempotency-Key\` work as in
+chat completions. Send reasoning items back unchanged: the model that wrote them goes on from them.`,
+  request: ResponsesRequest,
+  requests: RESPONSES_REQUESTS,
+  answer: {
+    schema: ResponseBody,
+    description: 'With `stream: false`, one JSON body.',
+    example: exampleBody((identity) => new ResponseWriter(identity, SIMPLE), 'Hello!'),
+  },
+  events: {
+    schema: ResponseEvent,
+    mediaType: 'text/event-stream',
+    description:
+      'With `stream: true`, server-sent events. The last one, `response.completed` or `response.incomplete`, carries the whole response with `platform`. A stream that fails after its first event ends with `error` and `response.failed`.',
+    example: exampleStream(eventsFor(SIMPLE), 'Hello!'),
+  },
+  error: ErrorBody,
+  errorField: 'input[0].content',
+};
+
+/** OpenAI's Responses. */
+export const openaiResponses: Surface = {
+  name: OPENAI_RESPONSES,
+  operation: 'chat',
+  path: '/v1/responses',
+  pays: true,
+  docs,
+  read(body, headers) {
+    const read = readResponses(body);
+    return {
+      request: readResponsesRequest(read, headers),
+      events: read.stream ? eventsFor(read) : null,
+      json: (identity) => new ResponseWriter(identity, read),
+    };
+  },
+  json() {
+    throw new Error('an answer repeats its request: `read` makes its writer');
+  },
+  warmUp,
+  dialogue: () => new ResponsesDialogue(),
+  errorBody,
+};
+
+/** Returns the body of an error: OpenAI's, or an upstream's own words on a request that went out as it came. */
+function errorBody(error: SignalboxError): object {
+  const { original } = error.info;
+  return original?.dialect === OPENAI_RESPONSES ? original.body : openaiError(error);
+}
+
+/**
+ * Reads a frame that asks for no answer: Codex announces its instructions and tools like that.
+ * @returns null for any other request
+ * @throws SignalboxError for the field at fault
+ */
+function warmUp(body: unknown, headers: Headers): WarmUp | null {
+  if (!isFrame(body) || body.generate !== false) return null;
+  const read = readResponses(body);
+  return {
+    request: readResponsesRequest(read, headers),
+    answer(identity) {
+      const response = new ResponseText(identity, read);
+      const end = { ...IN_PROGRESS, status: 'completed', completedAt: identity.created } as const;
+      return [
+        ['response.created', IN_PROGRESS] as const,
+        ['response.completed', { ...end, usage: usageBody(plainUsage(0, 0)) }] as const,
+      ]
+        .map(([type, state], at) =>
+          serverSentEvent(type, `{"type":"${type}","sequence_number":${at},"response":${response.of(state)}}`),
+        )
+        .join('');
+    },
+  };
+}

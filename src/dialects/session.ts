@@ -1,0 +1,24 @@
+import { NO_RUN, type RunNames } from '../core/run-names.ts';
+
+/** Headers by which agents name their session, in the order in which they count: Claude Code's, then Codex's old and new. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
+
+/**
+ * Returns the caller's names of the run that a request belongs to; `NO_RUN` for none. They are claims, which `gateway/prompt/sessions.ts` bounds.
+ * @param stated the fields of the body that may name the session, the first one first: `metadata.session_id`, `prompt_cache_key`
+ */
+export function runIn(headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames {
+  const session = sessionIn(headers, stated);
+  const agent = headers.get('x-claude-code-agent-id') || null;
+  if (session === null && agent === null) return NO_RUN;
+  return { session, agent, parentAgent: headers.get('x-claude-code-parent-agent-id') || null };
+}
+
+function sessionIn(headers: Headers, stated: readonly (string | null | undefined)[]): string | null {
+  for (const name of SESSION_HEADERS) {
+    const value = headers.get(name);
+    if (value) return value;
+  }
+  for (const value of stated) if (value) return value;
+  return null;
+}

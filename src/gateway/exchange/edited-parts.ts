@@ -1,0 +1,46 @@
+import type { EventPlace, PassedPart, StreamPart } from '../../contract/parts.ts';
+import { inputOf, isObject, parseJson } from '../../core/object.ts';
+import { valueAt, withEdits } from '../../core/original.ts';
+
+/** A part with a text that its caller reads. */
+type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
+
+/**
+ * Returns a batch with other texts, each also in the event that it was read from: the one way to change an answer that may go out
+ * as it came. No part is added or left out; text that waits for what follows it is moved into a later part. State stays as its model
+ * wrote it, the thoughts in it included.
+ * @param textFor returns the text for a part; the same one for no change
+ */
+export function withTexts(
+  parts: readonly StreamPart[],
+  textFor: (part: TextualPart, text: string) => string,
+): readonly StreamPart[] {
+  const edited = [...parts];
+  let event = -1;
+  for (const [index, part] of parts.entries()) {
+    if (part.type === 'passthrough') event = index;
+    if (!isTextual(part)) continue;
+    const before = part.type === 'tool-call' ? part.arguments : part.text;
+    const text = textFor(part, before);
+    if (text === before) continue;
+    edited[index] = part.type === 'tool-call' ? { ...part, arguments: text } : { ...part, text };
+    const passed = edited[event];
+    if (part.place && passed?.type === 'passthrough') edited[event] = withText(passed, part.place, text);
+  }
+  return edited;
+}
+
+const TEXTUAL: ReadonlySet<string> = new Set<TextualPart['type']>(['text', 'reasoning', 'refusal', 'tool-call']);
+const isTextual = (part: StreamPart): part is TextualPart => TEXTUAL.has(part.type);
+
+function withText(passed: PassedPart, { at, isEscaped }: EventPlace, text: string): PassedPart {
+  const before = valueAt(passed.event, at);
+  const value = isObject(before) ? inputOf(text) : isEscaped ? unescaped(text) : text;
+  return { ...passed, event: withEdits(passed.event, [{ at, value }]), json: undefined, isEdited: true };
+}
+
+/** A text without the escapes of a string in JSON; the same where they are not whole. */
+function unescaped(text: string): string {
+  const value = parseJson(`"${text}"`);
+  return typeof value === 'string' ? value : text;
+}

@@ -1,0 +1,133 @@
+import type { PreparedProvider, ProviderCall } from '../../contract/provider.ts';
+import { traitsOf } from '../../contract/traits.ts';
+import { getsSchemaInstead, passthroughBit } from '../../core/capability.ts';
+import type { RankedEndpoint } from '../../core/decision.ts';
+import type { Facts } from '../../core/facts.ts';
+import { idText } from '../../core/id.ts';
+import type { ModelRequest, NamedSchema } from '../../core/model-request.ts';
+import { isEmpty } from '../../core/object.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
+import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
+import { withoutUnsupported } from '../../routing/unsupported.ts';
+import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import { withReadableState } from '../prompt/reasoning-state.ts';
+import { type AnswerRewrite, ForcedCall } from './forced-call.ts';
+import { fitStops, StopCut } from './stop-cut.ts';
+
+/** A decided request before it is fitted to an endpoint. */
+interface UnfittedRequest {
+  readonly request: ModelRequest;
+  readonly history: PromptHistory;
+  readonly decision: { readonly facts: Facts };
+  readonly runtime: { readonly snapshot: PolicySnapshot };
+}
+
+interface DecidedRequest extends UnfittedRequest {
+  readonly decision: { readonly facts: Facts; readonly id: number };
+}
+
+/** A call of an endpoint, and the fields of its request that were left out. */
+export interface EndpointCall {
+  readonly call: ProviderCall;
+  readonly dropped: readonly string[];
+  /** The caller’s names of fields that reach the model in another form. */
+  readonly adapted: readonly string[];
+  /** Changes the answer on its way to the caller; null where it stays as it is. */
+  readonly rewrite: AnswerRewrite | null;
+}
+
+/** The call that sends a request one way. @param stream whether the answer is asked for as a stream */
+export function callFor(
+  unfitted: DecidedRequest,
+  { ranked, at }: RankedEndpoint,
+  stream: boolean,
+  adapter: PreparedProvider,
+): EndpointCall {
+  const { decision, runtime } = unfitted;
+  const model = runtime.snapshot.models[ranked.model]!;
+  const endpoint = model.endpoints[at]!;
+  const { dropUnsupported } = runtime.snapshot.gateway;
+  const { request: given, extras, dropped, forced } = requestFor(unfitted, model, endpoint);
+  const { request: left, dropped: unsupported } =
+    dropUnsupported.size > 0
+      ? withoutUnsupported(given, endpoint.capabilities, dropUnsupported)
+      : { request: given, dropped: NO_EXTRAS.dropped };
+  const { request, stops } =
+    left.settings.stop === undefined ? { request: left, stops: null } : fitStops(left, endpoint, adapter);
+  const call: ProviderCall = {
+    upstream: endpoint.upstream,
+    request,
+    extras,
+    stream,
+    outputCap: ranked.outputCap,
+    model: traitsOf(model),
+    isSelected: decision.facts.pinned ? undefined : true,
+  };
+  let rewrite: AnswerRewrite | null = null;
+  if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
+  else if (stops !== null) rewrite = new StopCut(stops, decision.facts.choices);
+  const adapted = forced === null ? NO_EXTRAS.dropped : [request.names.toolChoice];
+  return { call, dropped: [...dropped, ...unsupported], adapted, rewrite };
+}
+
+/** A request as one endpoint may get it. */
+interface EndpointRequest {
+  readonly request: ModelRequest;
+  /** Fields unknown to the gateway that its provider takes. */
+  readonly extras: Readonly<Record<string, unknown>>;
+  /** The fields that were left out. */
+  readonly dropped: readonly string[];
+  /** The function whose call the answer becomes; null for an answer that stays as it is. */
+  readonly forced: NamedSchema | null;
+}
+
+/** Fits a request to an endpoint. One that goes out as it came keeps its fields, and the state that its own service has signed. */
+export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
+  const { history, runtime, decision } = unfitted;
+  const { request, forced } = callable(unfitted.request, decision.facts, endpoint);
+  const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
+  if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
+  const provider = runtime.snapshot.providers.get(endpoint.provider)!;
+  const { unnamed = NO_EXTRAS.dropped } = request.routing;
+  const { passed: extras, dropped } = isEmpty(request.extras) ? NO_EXTRAS : sortExtras(request, provider);
+  if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped, forced };
+  const left = readable({ ...unfitted, request }, model);
+  return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed], forced };
+}
+
+/** Returns the request with a schema of the answer in place of a forced call that the endpoint refuses. */
+function callable(request: ModelRequest, { needs }: Facts, { capabilities }: Endpoint) {
+  if (!getsSchemaInstead(needs, capabilities)) return { request, forced: null };
+  const forced = forcedFunction(request);
+  return 'why' in forced ? { request, forced: null } : { request: withSchemaInstead(request, forced), forced };
+}
+
+/** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
+function readable(
+  { request, history, decision }: UnfittedRequest,
+  { family }: Model,
+): Pick<EndpointRequest, 'request' | 'dropped'> {
+  const left = withReadableState(request, (turn) => {
+    const writer = history.writerOf(turn);
+    // A caller who names the model is responsible for reasoning of an unknown writer.
+    return writer === null ? decision.facts.pinned : writer === family;
+  });
+  return { request: left.request, dropped: shown(left.dropped) };
+}
+
+/** Characters shown of the path of a field that was left out. */
+const PATH_SHOWN = 128;
+
+/**
+ * Joins the paths that were left out before an endpoint, for it and by its adapter. The last are bounded: a long conversation
+ * has thousands, and a caller's names may have any length.
+ */
+export function droppedPaths(
+  before: readonly string[],
+  fitted: readonly string[],
+  own: readonly string[],
+): readonly string[] {
+  if (before.length + fitted.length + own.length === 0) return NO_EXTRAS.dropped;
+  return [...before, ...fitted, ...shown(own.map((path) => path.slice(0, PATH_SHOWN)))];
+}

@@ -1,0 +1,397 @@
+import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
+import type { Settlement } from '../../core/accounting/entry.ts';
+import type { ByteHold } from '../../core/byte-room.ts';
+import { rootOf } from '../../core/caller.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../core/decision-record.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import type { GatewayPolicy } from '../../core/snapshot.ts';
+import { type AlarmOwner, DeadlineAlarm } from '../../providers/alarm.ts';
+import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
+import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';
+import type { UnavailableEndpoint } from '../../routing/unavailable.ts';
+import type { Write } from '../../store/store.ts';
+import { entryLine } from '../money/charge.ts';
+import { type FundedWay, fundedWay } from '../money/funded-way.ts';
+import type { FundedHold } from '../money/funding.ts';
+import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
+import { type Receipt, withoutPrice } from '../money/receipt.ts';
+import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
+import type { RunningAnswer } from './answer-source.ts';
+import { Attempt } from './attempt.ts';
+import { AttemptPause } from './attempt-pause.ts';
+import {
+  brokenError,
+  callerGone,
+  crowdedError,
+  type FailedAttempt,
+  failureIn,
+  hasCalled,
+  isFinal,
+  pauseOf,
+  unansweredError,
+  unreadError,
+  wasCut,
+} from './failure.ts';
+import { GrowingAnswer } from './growing-answer.ts';
+import { attemptReceipt, isBookedInTime, outcomeOf } from './outcome.ts';
+import { Plan, type PlannedAttempt } from './plan.ts';
+import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
+
+/** A reader gets the error of the deadline within this time after it. */
+const UNREAD_GRACE_MS = 1_000;
+
+/**
+ * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
+ * leaving and a shutdown all end it by `#settle`, which runs exactly once.
+ */
+export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
+  /** Unix time of admission, seconds. */
+  readonly created: number;
+  readonly funded: FundedHold;
+  receipt: Receipt | null = null;
+  error: SignalboxError | null = null;
+  isDeserted = false;
+  mayBeCut = false;
+  readonly #parts: ExchangeParts;
+  readonly #runnable: RunnableRequest;
+  readonly #recorder: ExchangeRecorder;
+  readonly #attempts: AttemptRecord[] = [];
+  readonly #failed: FailedAttempt[] = [];
+  readonly #deadlineAt: number;
+  readonly #plan: Plan;
+  /** The attempt under way, or the one that answered. */
+  #running: Attempt | null = null;
+  /** Its answer, where that is paid for as it is written. */
+  #growing: GrowingAnswer | null = null;
+  /** The attempt that failed last. */
+  #last: Attempt | null = null;
+  /** The endpoints that were shut when their turn came. */
+  readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
+  readonly #pause = new AttemptPause();
+  /** The batch with the first content part, until it is read. */
+  #first: readonly StreamPart[] | null = null;
+  /** Tokens of the usage that is charged; 0 before the end. */
+  #tokens = 0;
+  /** A failed attempt has cost something. */
+  #billed = false;
+  /** Memory of an answer in one piece; null before its first bytes. */
+  #bytes: ByteHold | null = null;
+  /** Whether its end has begun. The receipt comes with the books' answer. */
+  #isOver = false;
+  /** Resolves once the books have answered; null where they have, or were not asked yet. */
+  #answering: Promise<unknown> | null = null;
+  /** Whether it is known if the settlement survives this process. */
+  #isConfirmed = false;
+  readonly #alarm: DeadlineAlarm;
+
+  /** @param funded the money set aside for it */
+  constructor(parts: ExchangeParts, runnable: RunnableRequest, funded: FundedHold, recorder: ExchangeRecorder) {
+    const { decision, clock, startedAt } = runnable;
+    const { models, gateway: policy } = runnable.runtime.snapshot;
+    this.created = Math.floor(parts.now() / 1000);
+    this.funded = funded;
+    this.#alarm = new DeadlineAlarm(this, runnable.runtime.alarms);
+    this.#parts = parts;
+    this.#runnable = runnable;
+    this.#recorder = recorder;
+    this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
+    this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
+    // An attempt has the same deadline, and reports it to its reader. There may be none.
+    this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
+  }
+
+  get decision(): number {
+    return this.#runnable.decision.id;
+  }
+  get inputTokens(): number {
+    return Math.ceil(this.#running?.expected.inputTokens ?? 0);
+  }
+  get dropped(): readonly string[] {
+    return this.#running?.dropped ?? [];
+  }
+  get policy(): GatewayPolicy {
+    return this.#runnable.runtime.snapshot.gateway;
+  }
+  get model(): string {
+    const { runtime, decision } = this.#runnable;
+    return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
+  }
+
+  /**
+   * Tries the endpoints of the plan until one shows content.
+   * @throws SignalboxError of the last attempt.
+   */
+  async open(): Promise<void> {
+    this.#runnable.context.step('dispatch');
+    try {
+      for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
+        if (step.waitMs > 0 && !(await this.#hasWaited(step.waitMs))) break;
+        if (this.#ended()) throw this.error;
+        const reporter = this.#admitted(step);
+        if (!reporter) continue;
+        const { hold } = this.funded;
+        // Mostly the hold covers the dearest endpoint of the model.
+        const isCovered = !hold.grows && step.way.ranked.bound <= hold.left;
+        const funding: FundedWay | Promise<FundedWay | null> = isCovered
+          ? step.way
+          : fundedWay(this.#runnable, hold, step.way);
+        const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
+        if (way === null) {
+          if (this.#ended()) throw this.error;
+          this.#plan.drop();
+          continue;
+        }
+        const running = this.#begin(way, reporter);
+        let opened = running.content();
+        for (; opened instanceof Promise; opened = running.content()) await opened;
+        if (!('kind' in opened)) return this.#show(running, opened, way.growth);
+        if (this.#ended()) throw this.error;
+        const posted = this.#giveUp(running, opened);
+        this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
+        await posted;
+        if (this.#ended()) throw this.error;
+        if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
+      }
+      throw this.#fail();
+    } catch (cause) {
+      // A defect. Without a reader, money and a place would be held until the deadline.
+      if (!this.#ended()) this.abandon('caller-gone');
+      await this.#confirm();
+      throw cause;
+    }
+  }
+
+  /** Takes the first content, which the reader gets next. */
+  #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
+    this.#first = first;
+    if (!growth) return;
+    this.mayBeCut = true;
+    const room = this.#runnable.request.stream ? null : this;
+    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
+  }
+
+  read(): NextParts {
+    const first = this.#first;
+    if (first) {
+      this.#first = null;
+      return this.#seen(this.#running!, first);
+    }
+    const running = this.#running;
+    if (!running || this.#ended()) return this.#confirmed();
+    const source = this.#growing ?? running;
+    const batch = source.read();
+    if (batch instanceof Promise) return batch;
+    if (this.#ended()) return this.#confirmed();
+    if (batch === null) {
+      const { record, measured } = source.completed();
+      this.#attempts.push(record);
+      this.#settle('completed', running, measured);
+      return this.#confirmed();
+    }
+    const failure = running.meter.failure === null ? null : failureIn(batch);
+    const seen = this.#seen(running, batch);
+    if (failure === null || this.#ended()) return seen;
+    this.#note(running, failure);
+    // The caller has all of an answer that was read on behind its stops.
+    const isWhole = running.fitted.rewrite?.isOver ?? false;
+    if (!isWhole) this.error = brokenError(running.model.id, failure);
+    this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
+    return seen;
+  }
+
+  /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
+  #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
+    const seen = running.fitted.rewrite?.read(batch) ?? batch;
+    this.#recorder.hear(seen);
+    if (running.isOver) this.#leave('completed', running);
+    return seen;
+  }
+
+  abandon(reason: SignalboxError | 'caller-gone'): void {
+    if (this.#ended()) return;
+    this.isDeserted = reason === 'caller-gone';
+    this.error = reason === 'caller-gone' ? callerGone() : reason;
+    this.#pause.end();
+    this.#leave('abandoned', this.#running);
+  }
+
+  /** Ends the attempt before its service does. */
+  #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
+    const measured = running?.call.sent ? (this.#growing ?? running).broken(null) : null;
+    if (running) this.#attempts.push(running.left(this.isDeserted, status === 'completed' ? measured : null));
+    this.#settle(status, running, measured);
+  }
+
+  onDeadline(): void {
+    this.abandon(unreadError());
+  }
+
+  /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
+  makeRoom(bytes: number): boolean {
+    if (this.#ended()) return false;
+    this.#bytes ??= this.#parts.answers.hold(rootOf(this.#runnable.caller));
+    if (this.#bytes.take(bytes, this.policy.answersBytesMax)) return true;
+    this.abandon(crowdedError(this.#runnable.request.names.outputTokensMax));
+    return false;
+  }
+
+  #ended(): boolean {
+    return this.#isOver;
+  }
+
+  /** Waits before the attempt. Returns false where the deadline comes first. */
+  async #hasWaited(waitMs: number): Promise<boolean> {
+    if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
+    await this.#pause.wait(waitMs, this.#runnable.runtime.alarms.timers);
+    return true;
+  }
+
+  /** Begins an attempt with the endpoint's health; null where its health refuses one. Another attempt at a provider draws on its retry budget. */
+  #admitted(step: PlannedAttempt): AttemptReporter | null {
+    const { way, again, force } = step;
+    const { health: healths, snapshot } = this.#runnable.runtime;
+    const health = healths[way.ranked.model]![way.at]!;
+    const { id, endpoints } = snapshot.models[way.ranked.model]!;
+    const { provider } = endpoints[way.at]!;
+    const reporter = health.begin({
+      retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider)),
+      force,
+    });
+    if (reporter === 'no-budget') this.#plan.denied(step);
+    else if (reporter === 'shut') {
+      this.#shut.set(health, { model: id, state: health.state, at: health.retryAt });
+      this.#plan.shut();
+    } else return reporter;
+    return null;
+  }
+
+  /** Awaits the money of an attempt. Without it, the attempt is reported as dropped. */
+  async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
+    let funded: FundedWay | null = null;
+    try {
+      funded = await funding;
+    } finally {
+      if (funded === null || this.#ended()) reporter.dropped();
+    }
+    return this.#ended() ? null : funded;
+  }
+
+  /** Begins an attempt: its request is on its way when this returns. */
+  #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
+    const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
+    try {
+      this.#running = new Attempt(way, reporter, this.#runnable, limits);
+    } catch (cause) {
+      // An attempt whose end is not reported would block its endpoint for others.
+      reporter.dropped();
+      throw cause;
+    }
+    return this.#running;
+  }
+
+  /** Notes a failed attempt and posts its usage as far as it is known. */
+  #giveUp(running: Attempt, failure: ProviderFailure): Promise<void> | null {
+    const { model, endpoint, meter, call } = running;
+    this.#failed.push(this.#note(running, failure));
+    call.abort();
+    this.#bytes?.leave();
+    this.#running = null;
+    this.#last = running;
+    const measured = failedUsage(meter, running.expected);
+    if (!measured) return null;
+    this.#runnable.context.addFailedUsage(measured.usage);
+    return this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
+      if (charged > 0) this.#billed = true;
+    });
+  }
+
+  /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
+  #fail(): SignalboxError {
+    const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
+    const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
+    const error = unansweredError({
+      ...{ failed: this.#failed, shut: [...this.#shut.values()], model: last?.model ?? null },
+      ...{ billed: cut || this.#billed, request: this.#runnable.request, now: this.#parts.now() },
+    });
+    this.error = error;
+    this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
+    return error;
+  }
+
+  /** Null once the receipt may be shown. Until then the caller waits for the end. */
+  #confirmed(): null | Promise<void> {
+    return this.#isConfirmed ? null : this.#confirm();
+  }
+
+  /** Removes a price that could be forgotten, or is not known in time, from the receipt. */
+  async #confirm(): Promise<void> {
+    const { timers } = this.#runnable.runtime.alarms;
+    const isBooked = await isBookedInTime(this.#answering, this.#parts.ledger, timers);
+    if (!isBooked) this.receipt &&= withoutPrice(this.receipt);
+    this.#isConfirmed = true;
+  }
+
+  #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
+    const { model, endpoint, meter, call } = running;
+    this.#attempts.push(running.failed(failure));
+    const { provider, upstream } = endpoint;
+    const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
+    this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    return failed;
+  }
+
+  /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
+  #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
+    this.#runnable.context.step('settle');
+    const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
+    this.#alarm.clear();
+    this.#isOver = true;
+    const end = () => {
+      running?.meter.forget();
+      this.#bytes?.leave();
+      this.#runnable.context.endWork(this.#tokens);
+    };
+    let answer: Promise<unknown> | null = null;
+    try {
+      answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
+    } finally {
+      // Books in this process have answered by now.
+      if (answer === null || this.receipt !== null) end();
+      else {
+        this.#answering = answer.finally(end);
+        this.receipt = withoutPrice(this.#receiptOf(running, measured, 0));
+      }
+    }
+  }
+
+  /** Makes the receipt of what was charged, and the record of how it came to it. */
+  #close(
+    status: DecisionOutcome['status'],
+    running: Attempt | null,
+    measured: MeasuredUsage | null,
+    { charged, overrun }: Settlement,
+  ): readonly Write[] {
+    const { decision, clock, startedAt, context } = this.#runnable;
+    this.#growing?.settled(overrun);
+    const receipt = this.#receiptOf(running, measured, charged);
+    this.receipt = receipt;
+    if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
+    context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
+    const firstAt = running?.meter.firstContentAt ?? null;
+    const outcome = outcomeOf(receipt, {
+      status,
+      error: this.isDeserted ? null : (this.error?.code ?? null),
+      attempts: this.#attempts,
+      measured,
+      charged,
+      firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
+      totalMs: Math.round(clock() - startedAt),
+    });
+    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
+  }
+  #receiptOf(running: Attempt | null, measured: MeasuredUsage | null, charged: number) {
+    const made = { attempts: this.#attempts, funded: this.funded, growing: this.#growing };
+    return attemptReceipt(this.#runnable, running, { ...made, measured, charged });
+  }
+}

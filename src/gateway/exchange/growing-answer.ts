@@ -1,0 +1,210 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import { cappingName, type FundBlock } from '../../core/accounting/fund.ts';
+import { HOUR_MS } from '../../core/clock.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import type { Hold, HoldExtension } from '../../ledger/hold.ts';
+import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';
+import type { ExpectedTokens } from '../money/meter.ts';
+import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from '../money/tranches.ts';
+import type { Attempt } from './attempt.ts';
+import { failureIn } from './failure.ts';
+import { WaitingParts } from './waiting-parts.ts';
+
+/** The most characters that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
+const AHEAD_MAX = 65_536;
+/** The longest wait of an extension for money, ms: the end of the answer ends it before. */
+const EXTENSION_WAIT_MS = HOUR_MS;
+
+/** An attempt, as far as its answer is paid for as it is written. */
+export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | 'abortedUsage' | 'outputPaid'> & {
+  readonly call: Pick<Attempt['call'], 'abort'>;
+  readonly health: Pick<Attempt['health'], 'recordBroken'>;
+};
+
+interface GrowingAnswerOptions {
+  readonly hold: Pick<Hold, 'left' | 'overrun' | 'extend' | 'scarcest'>;
+  /** Parts that were read before. */
+  readonly first: readonly StreamPart[];
+  /** Takes memory for an answer that is kept to its end; null for one that is passed on. */
+  readonly room: AnswerRoom | null;
+}
+
+/**
+ * An answer that is paid for as it is written. It is read as it comes, whatever the pace of its reader: text that waits on the
+ * way would be billed and not counted. Its hold is extended ahead of it; where that is refused, the answer ends at the edge of
+ * what is paid for, as if its cap had been there.
+ */
+export class GrowingAnswer {
+  /** Whether the answer was ended for want of money, and the fund that lacked it. */
+  isCut = false;
+  cutBy: string | null = null;
+  readonly #attempt: MeteredAttempt;
+  readonly #terms: TrancheTerms;
+  readonly #options: GrowingAnswerOptions;
+  readonly #bound = new OutputBound();
+  readonly #finished = new Set<number>();
+  readonly #over = new AbortController();
+  readonly #ahead = new WaitingParts();
+  #isExtending = false;
+  #isEnded = false;
+  /** Resolves the wait of the reader, or that of the upstream for its reader. */
+  #arrival: PromiseWithResolvers<void> | null = null;
+  #room: PromiseWithResolvers<void> | null = null;
+  #refusedBy: string | null = null;
+  /** That of attempts before this one. */
+  readonly #overrunBefore: Microcredits;
+
+  constructor(attempt: MeteredAttempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
+    this.#attempt = attempt;
+    this.#terms = terms;
+    this.#options = options;
+    this.#overrunBefore = options.hold.overrun;
+    this.#note(options.first);
+    void this.#readAhead();
+  }
+
+  /** As of an upstream's call. */
+  read(): NextParts {
+    const batch = this.#ahead.take();
+    if (batch) {
+      this.#room?.resolve();
+      return batch;
+    }
+    if (this.#isEnded) return null;
+    this.#arrival ??= Promise.withResolvers();
+    return this.#arrival.promise;
+  }
+
+  /** As of an attempt. */
+  completed(): ReturnType<Attempt['completed']> {
+    return this.isCut ? this.#attempt.cutShort(this.#billable()) : this.#attempt.completed();
+  }
+
+  /** As of an attempt: what the service may have written beyond what was read is charged, too. */
+  broken(): ReturnType<Attempt['broken']> {
+    return this.#attempt.abortedUsage(this.#billable());
+  }
+
+  /** The most that its service may bill of what was read, and of what it has written since. */
+  #billable(): ExpectedTokens {
+    const { inputMax, margin } = this.#terms;
+    return { inputTokens: inputMax, outputMax: this.#bound.tokens + margin };
+  }
+
+  /**
+   * Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration.
+   * @param overrun of all attempts
+   */
+  settled(overrun: Microcredits): void {
+    this.#over.abort();
+    this.#room?.resolve();
+    const excess = overrun - this.#overrunBefore;
+    if (excess > 0) this.#attempt.health.recordBroken(this.#terms.declared, excess);
+  }
+
+  async #readAhead(): Promise<void> {
+    while (!this.#isEnded) {
+      if (!this.#isPaid()) return this.#cut();
+      this.#extendInTime();
+      if (this.#ahead.chars > AHEAD_MAX && !(await this.#waitForReader())) return this.#cut();
+      const batch = this.#attempt.read();
+      if (batch instanceof Promise) await batch;
+      else if (batch === null) this.#end();
+      else this.#pass(batch);
+    }
+  }
+
+  #pass(batch: readonly StreamPart[]): void {
+    const before = this.#bound.bytes;
+    this.#note(batch);
+    const bytes = this.#bound.bytes - before;
+    const { room } = this.#options;
+    if (room && !room.makeRoom(bytes)) {
+      this.#end();
+      return;
+    }
+    this.#ahead.add(batch);
+    if (failureIn(batch)) this.#end();
+    else this.#wake();
+  }
+
+  #note(parts: readonly StreamPart[]): void {
+    this.#bound.add(parts);
+    for (const part of parts) if (part.type === 'finish') this.#finished.add(part.choice);
+  }
+
+  #isPaid(): boolean {
+    const terms = this.#terms;
+    const { hold } = this.#options;
+    if (this.#finished.size >= terms.choices) return true;
+    const paid = paidOutput(terms, hold.left);
+    this.#attempt.outputPaid = paid;
+    return mayReadOn(terms, paid, this.#bound.tokens);
+  }
+
+  #extendInTime(): void {
+    const terms = this.#terms;
+    const { hold } = this.#options;
+    if (this.#isExtending || this.#finished.size >= terms.choices) return;
+    const next = nextTranche(terms, hold.left, this.#bound.tokens);
+    if (next) void this.#extend(next);
+  }
+
+  /** Returns whether the extension was granted. */
+  async #extend(next: HoldExtension): Promise<boolean> {
+    const { hold } = this.#options;
+    this.#isExtending = true;
+    try {
+      const { signal } = this.#over;
+      const onBlocked = ({ fund: { title } }: FundBlock) => {
+        this.#refusedBy = cappingName(title);
+      };
+      const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked });
+      // An extension that was refused for good is not asked for again.
+      this.#isExtending = !isGranted;
+      return isGranted;
+    } catch {
+      // Money that cannot be stored must not be spent.
+      return false;
+    }
+  }
+
+  /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */
+  async #waitForReader(): Promise<boolean> {
+    const terms = this.#terms;
+    const { hold } = this.#options;
+    const missing = wholeTranche(terms) - hold.left;
+    if (missing > 0 && (this.#isExtending || !(await this.#extend({ amounts: [missing], least: missing }))))
+      return false;
+    if (this.#ahead.chars <= AHEAD_MAX || this.#over.signal.aborted) return true;
+    this.#room = Promise.withResolvers();
+    await this.#room.promise;
+    return true;
+  }
+
+  /** Ends the answer in good order at the edge of what is paid for. */
+  #cut(): void {
+    this.isCut = true;
+    this.#attempt.call.abort();
+    // Where none has refused, one was too slow to be asked, or to answer.
+    const { scarcest } = this.#options.hold;
+    this.cutBy = this.#refusedBy ?? (scarcest && cappingName(scarcest));
+    const cut: StreamPart[] = [];
+    for (let choice = 0; choice < this.#terms.choices; choice++) {
+      if (!this.#finished.has(choice)) cut.push({ type: 'finish', choice, reason: 'length', raw: 'length' });
+    }
+    if (cut.length > 0) this.#ahead.add(cut);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isEnded = true;
+    this.#over.abort();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#arrival?.resolve();
+    this.#arrival = null;
+  }
+}

@@ -1,0 +1,104 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { StreamPart } from '../../contract/parts.ts';
+import { ERROR_CODES, SignalboxError } from '../../core/errors.ts';
+import { isObject } from '../../core/object.ts';
+import { SchemaCheck } from '../../core/schema-check.ts';
+import type { Receipt } from '../money/receipt.ts';
+import type { AnswerSource } from './answer-source.ts';
+
+/**
+ * The stored text of an answer: a line for each batch of parts, then a line with its end. The text depends on no
+ * dialect. In a batch, a text of the first choice stands for itself, but for one that knows its place in an event: most parts are such texts. An event that goes out as it came is
+ * stored as that text alone.
+ */
+const EndLine = Type.Object({
+  created: Type.Integer(),
+  model: Type.String(),
+  inputTokens: Type.Optional(Type.Integer()),
+  receipt: Type.Object({ usage: Type.Object({}), platform: Type.Object({}), saved: Type.Integer() }),
+  error: Type.Union([
+    Type.Null(),
+    Type.Object({ code: Type.String(), message: Type.String(), info: Type.Record(Type.String(), Type.Unknown()) }),
+  ]),
+});
+const endLineForm = new SchemaCheck(EndLine);
+
+/** Stored texts are sealed with their decision, so any text that opens was written by `batchLine` and `endLine`. */
+const isReceipt = (value: Static<typeof EndLine>['receipt']): value is Receipt & typeof value =>
+  isObject(value.platform);
+const isPart = (value: unknown): value is StreamPart => isObject(value) && typeof value.type === 'string';
+
+/** Returns the line of a batch, with its line end. */
+export function batchLine(batch: readonly StreamPart[]): string {
+  // Output that was counted before is not counted again.
+  const shown = batch.filter(({ type }) => type !== 'unread');
+  return `${JSON.stringify(shown.map(storedPart))}\n`;
+}
+
+function storedPart(part: StreamPart): unknown {
+  if (part.type === 'text' && part.choice === 0 && !part.place) return part.text;
+  if (part.type !== 'passthrough') return part;
+  const { event, unread: _, ...others } = part;
+  return part.json === undefined ? { ...others, event } : others;
+}
+
+function partOf(stored: unknown): StreamPart {
+  if (typeof stored === 'string') return { type: 'text', choice: 0, text: stored };
+  if (!isPart(stored)) throw new Error('a stored answer has something that is no part');
+  if (stored.type !== 'passthrough' || stored.json === undefined) return stored;
+  const event: unknown = JSON.parse(stored.json);
+  if (!isObject(event)) throw new Error('a stored answer has an event that is no object');
+  return { ...stored, event };
+}
+
+/** Reads the line of a batch. */
+export function batchOf(line: string): StreamPart[] {
+  const parts: unknown = JSON.parse(line);
+  if (!Array.isArray(parts)) throw new Error('a stored answer has a line that is no batch');
+  return parts.map(partOf);
+}
+
+/** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */
+export function endLine(source: AnswerSource, error: SignalboxError | null): string {
+  const { created, model, inputTokens, receipt } = source;
+  const { cause: _, ...info } = error?.info ?? {};
+  return JSON.stringify({
+    created,
+    model,
+    inputTokens,
+    receipt,
+    error: error && { code: error.code, message: error.message, info },
+  });
+}
+
+/**
+ * Reads a stored answer, to give it again: that calls no model and costs nothing.
+ * @param text lines of batches, and the last line.
+ * @returns null for a text of another version.
+ */
+export function replayedAnswer(decision: number, text: string): AnswerSource | null {
+  const endAt = text.lastIndexOf('\n') + 1;
+  const end: unknown = JSON.parse(text.slice(endAt));
+  if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
+  const { created, model, inputTokens, receipt, error: stored } = end;
+  const code = stored && ERROR_CODES.find((one) => one === stored.code);
+  if (code === undefined) return null;
+  const error = stored && code && new SignalboxError(code, stored.message, stored.info);
+  let at = 0;
+  return {
+    ...{ decision, created, model, inputTokens, dropped: receipt.platform.dropped, receipt, error },
+    async open() {
+      if (error && endAt === 0) throw error;
+    },
+    read() {
+      if (at >= endAt) return null;
+      const lineEnd = text.indexOf('\n', at);
+      const line = text.slice(at, lineEnd);
+      at = lineEnd + 1;
+      return batchOf(line);
+    },
+    abandon() {
+      at = endAt;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import type { ByteRoom } from '../../core/byte-room.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Decision } from '../../core/decision.ts';
+import type { DecisionOutcome } from '../../core/decision-record.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Usage } from '../../core/usage.ts';
+import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { Write } from '../../store/store.ts';
+import type { FundingTerms } from '../money/funding.ts';
+import type { Platform } from '../money/receipt.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import type { FailedAttempt } from './failure.ts';
+
+/** The side of a request that its exchange writes to. */
+interface ExchangeContext {
+  /** Null while nothing is traced. */
+  readonly trace: Trace | null;
+  /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */
+  dispatchedAt: number;
+  /** Whether a choice of the answer ended at the cap on its output, or for want of money. */
+  hasReachedCap: boolean;
+  step(step: TraceStep): void;
+  /** Notes the charged usage of a failed attempt. */
+  addFailedUsage(usage: Usage): void;
+  /** @param tokens of the usage that is charged */
+  endWork(tokens: number): void;
+}
+
+/** The parts of a gateway that an exchange works with. */
+export interface ExchangeParts {
+  readonly ledger: Pick<Ledger, 'written'>;
+  /** Room for answers in one piece, until their exchanges end. */
+  readonly answers: ByteRoom;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Records what lasts of an answer. */
+export interface ExchangeRecorder {
+  /** Takes parts before the caller gets them. */
+  hear(parts: readonly StreamPart[]): void;
+  /** Logs a failed attempt for operators. */
+  logFailure(attempt: FailedAttempt): void;
+  /** Notes the end of the answer. Returns what is written with the settlement. */
+  settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
+}
+
+/** A decided request with all that is needed to carry it out: one object, which the steps after decide share. */
+export interface RunnableRequest {
+  readonly request: ModelRequest;
+  /** Paths of fields that were taken out of it for every endpoint. */
+  readonly dropped: readonly string[];
+  readonly decision: Decision;
+  /** The length of its last question, as `questionLengthOf` gives it; null without text. */
+  readonly questionLength: number | null;
+  readonly history: PromptHistory;
+  readonly terms: FundingTerms;
+  /** Of the terms. */
+  readonly runtime: Runtime;
+  readonly caller: Caller;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  /** When its decision began, ms on the clock. */
+  readonly startedAt: number;
+  readonly context: ExchangeContext;
+}

@@ -1,0 +1,41 @@
+import type { ProviderFailure } from '../../contract/parts.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import { RUN_MIN, withoutRunsOf } from '../../core/runs.ts';
+import type { FailedAttempt } from './failure.ts';
+
+/** Characters of a request that are searched for the words of an upstream. */
+const SEARCHED_MAX = 131_072;
+
+/** Failures whose message is this program's own where they have no status. */
+const OWN_WORDS: ReadonlySet<ProviderFailure['kind']> = new Set(['cut', 'connect', 'timeout', 'malformed']);
+
+/** Makes an upstream's message fit for the log: without repeated words of the prompt, and without a part of the answer. */
+export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: ModelRequest): string {
+  const { kind, message, status } = failure;
+  const isOwn = OWN_WORDS.has(kind) && status === undefined;
+  if (message.length < RUN_MIN) return message;
+  if (hasBegun && !isOwn) return '[left out: said amid an answer]';
+  const texts = textsOf(request);
+  const size = texts.reduce((sum, text) => sum + text.length, 0);
+  if (size > SEARCHED_MAX) return '[left out: the request is too large to be looked for in it]';
+  return withoutRunsOf(message, texts, '[prompt]');
+}
+
+/** Members that hold media rather than words. */
+const MEDIA = new Set(['data', 'file_data']);
+
+/** All texts of a request except the model's name, which many messages of upstreams contain. */
+function textsOf({ original: { body } }: ModelRequest): string[] {
+  const { model: _, ...rest } = body;
+  const texts: string[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') {
+      if (value.length >= RUN_MIN && !value.startsWith('data:')) texts.push(value);
+    } else if (Array.isArray(value)) for (const item of value) collect(item);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, inner] of Object.entries(value)) if (!MEDIA.has(name)) collect(inner);
+    }
+  };
+  collect(rest);
+  return texts;
+}

@@ -1,0 +1,64 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import { GatheredText } from '../../core/gathered-text.ts';
+import { batchLine, batchOf } from './replayed-answer.ts';
+
+/**
+ * Batches of parts on their way to a reader. One that keeps up gets each as it came. Those that a slow one has not taken are kept
+ * as text: the parts of a batch are many small objects, and take ten times as much.
+ */
+export class WaitingParts {
+  /** The batch to be read next; null for the next line. */
+  #next: readonly StreamPart[] | null = null;
+  /** Lines that are being read, from `#at` on, and those behind them. */
+  #lines = '';
+  #at = 0;
+  #later = new GatheredText();
+  #chars = 0;
+
+  /** Characters that wait as text. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  get isEmpty(): boolean {
+    return this.#next === null && this.#chars === 0;
+  }
+
+  add(batch: readonly StreamPart[]): void {
+    if (this.isEmpty) {
+      this.#next = batch;
+      return;
+    }
+    const line = batchLine(batch);
+    this.#later.add(line);
+    this.#chars += line.length;
+  }
+
+  /** Returns the batch that came first; null for none. */
+  take(): readonly StreamPart[] | null {
+    const next = this.#next;
+    this.#next = null;
+    return next ?? (this.#chars === 0 ? null : batchOf(this.#line()));
+  }
+
+  clear(): void {
+    this.#next = null;
+    this.#lines = '';
+    this.#at = 0;
+    this.#later = new GatheredText();
+    this.#chars = 0;
+  }
+
+  #line(): string {
+    if (this.#at === this.#lines.length) {
+      this.#lines = this.#later.value;
+      this.#later = new GatheredText();
+      this.#at = 0;
+    }
+    const end = this.#lines.indexOf('\n', this.#at) + 1;
+    const line = this.#lines.slice(this.#at, end);
+    this.#at = end;
+    this.#chars -= line.length;
+    return line;
+  }
+}

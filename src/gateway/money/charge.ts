@@ -1,0 +1,26 @@
+import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
+import { costOf } from '../../core/price.ts';
+import type { Endpoint, Model } from '../../core/snapshot.ts';
+import type { MeasuredUsage } from './meter.ts';
+
+/** Endpoints are frozen with their snapshot, so the text of their prices is made once. */
+const tariffs = new WeakMap<Endpoint, Tariff>();
+
+function tariffOf(model: Model, endpoint: Endpoint): Tariff {
+  let tariff = tariffs.get(endpoint);
+  if (!tariff) {
+    const { provider, upstream, price } = endpoint;
+    tariff = { model: model.id, provider, upstream, price: JSON.stringify(price) };
+    tariffs.set(endpoint, tariff);
+  }
+  return tariff;
+}
+
+/** Makes the ledger's line of an attempt. */
+export function entryLine(
+  model: Model,
+  endpoint: Endpoint,
+  { usage, estimated, impossible = null }: MeasuredUsage,
+): EntryLine {
+  return { tariff: tariffOf(model, endpoint), usage, estimated, impossible, cost: costOf(endpoint.price, usage) };
+}

@@ -1,0 +1,70 @@
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Members } from '../../core/original.ts';
+import type { Provider } from '../../core/snapshot.ts';
+
+/** The fields of a request that the gateway does not know, as a provider gets them or not. */
+interface SortedExtras {
+  readonly passed: Members;
+  readonly dropped: readonly string[];
+}
+
+/** Shown names of dropped fields; a body can hold tens of thousands. */
+const DROPPED_SHOWN = 64;
+const NAME_SHOWN = 64;
+
+/** Frozen: plugins get it, and what one wrote into it would reach the requests of others. */
+export const NO_EXTRAS: SortedExtras = { passed: Object.freeze({}), dropped: Object.freeze([]) };
+
+const passingOf =
+  (passthrough: Provider['passthrough']) =>
+  (name: string): boolean =>
+    passthrough.has('*') || passthrough.has(name);
+
+/** Whether a provider gets fields of the request that the gateway does not know. */
+export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthrough }: Provider): boolean =>
+  passthrough.size > 0 && Object.keys(extras).some(passingOf(passthrough));
+
+/** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
+export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): SortedExtras {
+  const unknown = Object.keys(extras);
+  const passes = passingOf(passthrough);
+  return {
+    passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, extras[name]])),
+    dropped: shown(unknown.filter((name) => !passes(name)).map((name) => name.slice(0, NAME_SHOWN))),
+  };
+}
+
+/** Returns the first of many names, and the number of the others. */
+export function shown(names: readonly string[]): readonly string[] {
+  const more = names.length - DROPPED_SHOWN;
+  return more > 0 ? [...names.slice(0, DROPPED_SHOWN), moreText(more)] : names;
+}
+
+const moreText = (count: number): string => `and ${count} more`;
+const MORE = /^and (\d+) more$/;
+
+/** The longest value of the header that names dropped fields, bytes. */
+const HEADER_MAX = 1_024;
+
+/**
+ * Writes dropped fields as the value of a header: percent-encoded, with commas, at most 1,024 bytes long. Names that do not fit
+ * are counted.
+ * @param dropped as `platform.dropped`: names, and the number of others where there are too many
+ */
+export function droppedText(dropped: readonly string[]): string {
+  const names = dropped.filter((name) => !MORE.test(name)).map(headerText);
+  const all = dropped.reduce((sum, name) => sum + Number(MORE.exec(name)?.[1] ?? 1), 0);
+  let shownCount = 0;
+  for (let length = 0; shownCount < names.length; shownCount++) {
+    length += names[shownCount]!.length + SEPARATOR.length;
+    const rest = all - shownCount - 1;
+    if (length - SEPARATOR.length + (rest > 0 ? (SEPARATOR + moreText(rest)).length : 0) > HEADER_MAX) break;
+  }
+  const rest = all - shownCount;
+  return [...names.slice(0, shownCount), ...(rest > 0 ? [moreText(rest)] : [])].join(SEPARATOR);
+}
+
+const SEPARATOR = ', ';
+
+/** Encodes what a header cannot hold or a reader could mistake for a separator. */
+const headerText = (name: string): string => name.toWellFormed().replace(/[^!-~]|[%,]/gu, encodeURIComponent);

@@ -1,0 +1,45 @@
+import type { RankedEndpoint } from '../../core/decision.ts';
+import type { Hold } from '../../ledger/hold.ts';
+import { worstCase } from '../../routing/estimate.ts';
+import { StoreError } from '../../store/store.ts';
+import { type DecidedRequest, roomyWay, trancheTerms } from './growth.ts';
+import { raisedWay } from './raised-way.ts';
+import { leastTranche, type TrancheTerms } from './tranches.ts';
+
+/** A way whose attempt is paid for. */
+export interface FundedWay extends RankedEndpoint {
+  /** The terms on which its answer is paid for as it is written; absent where its worst case is held. */
+  readonly growth?: TrancheTerms;
+}
+
+/** Returns a way with its money, after raising the hold where it lacks some; null where that is not possible. */
+export function fundedWay(
+  decided: DecidedRequest,
+  hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
+  way: RankedEndpoint,
+): FundedWay | Promise<FundedWay | null> {
+  const roomy = hold.grows ? roomyWay(decided, way) : way;
+  const growth = hold.grows ? trancheTerms(decided, roomy) : null;
+  if (growth) return growingWay(hold, { ranked: roomy.ranked, at: roomy.at, growth });
+  const { ranked, at } = way;
+  const model = decided.runtime.snapshot.models[ranked.model]!;
+  const missing = worstCase(model.endpoints[at]!.price, model, decided.decision.facts, ranked.outputCap) - hold.left;
+  return missing <= 0 ? way : raisedWay(decided, hold, way, missing);
+}
+
+/** Returns the way once the least that its answer may begin on is held; null where that is not possible. */
+function growingWay(
+  hold: Pick<Hold, 'left' | 'raise'>,
+  way: FundedWay & { readonly growth: TrancheTerms },
+): FundedWay | Promise<FundedWay | null> {
+  const missing = leastTranche(way.growth) - hold.left;
+  if (missing <= 0) return way;
+  return hold.raise([missing]).then(
+    (isRaised) => (isRaised ? way : null),
+    (cause) => {
+      // A raise that cannot be stored must not be spent.
+      if (cause instanceof StoreError) return null;
+      throw cause;
+    },
+  );
+}

@@ -1,0 +1,102 @@
+import { abortBillingOf, type StoppedBilling } from '../../core/abort-billing.ts';
+import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
+import type { Decision, RankedEndpoint } from '../../core/decision.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Endpoint, Model, PolicySnapshot, Provider } from '../../core/snapshot.ts';
+import type { FirstTranche } from '../../ledger/hold-request.ts';
+import type { Runtime } from '../../policy/runtime/runtime.ts';
+import { affordableCap, capWithin, outputCap, taskOf, usefulOutput } from '../../routing/estimate.ts';
+import { expectedOutput } from '../../routing/expected-length.ts';
+import { inputBound } from '../../routing/input-tokens.ts';
+import { passesExtras } from './extras.ts';
+import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
+
+/** A request with its decision, and the runtime that it was decided under. */
+export interface DecidedRequest {
+  readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
+  readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
+  /** Null for one that states no more than its facts. */
+  readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
+}
+
+/** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
+function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): StoppedBilling | null {
+  const billing = abortBillingOf(endpoint, providers);
+  return billing.bills === 'stops' && billing.reports === 'each' ? billing : null;
+}
+
+/**
+ * Whether a model may write hidden reasoning for a request: by itself, or because the request states an effort, or has a field
+ * that is passed on unread. Even the effort `none` may reach a service that has no such value.
+ */
+export function mayHide(
+  model: Model,
+  endpoint: Endpoint,
+  provider: Provider,
+  request: DecidedRequest['request'],
+): boolean {
+  if (model.mayReason) return true;
+  if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
+  // A request that goes out as it came has all of its fields.
+  if (endpoint.capabilities & passthroughBit(request.original?.dialect ?? '')) return true;
+  return request.settings.reasoningEffort !== undefined || passesExtras(request, provider);
+}
+
+/**
+ * Returns the terms on which an answer of an endpoint may be paid for as it is written; null where its whole worst case must be
+ * held: its service may bill an aborted answer whole, or writes what cannot be counted.
+ */
+export function trancheTerms(
+  { runtime, decision, request }: DecidedRequest,
+  { ranked, at }: RankedEndpoint,
+): TrancheTerms | null {
+  const { snapshot, health } = runtime;
+  const model = snapshot.models[ranked.model]!;
+  const endpoint = model.endpoints[at]!;
+  const billing = growingBilling(snapshot, endpoint);
+  if (billing === null || ranked.outputCap === 0 || health[ranked.model]![at]!.hasBroken(billing)) return null;
+  const { facts, readings } = decision;
+  const inputMax = inputBound(model, facts);
+  // Hidden reasoning is billed and not shown; so is what a service's own tools read.
+  if (inputMax === null || facts.addOns !== undefined) return null;
+  if (mayHide(model, endpoint, snapshot.providers.get(endpoint.provider)!, request)) return null;
+  return {
+    declared: billing,
+    price: endpoint.price,
+    inputMax,
+    choices: facts.choices,
+    outputMax: ranked.outputCap * facts.choices,
+    useful: usefulOutput(model, facts, taskOf(facts, snapshot)) * facts.choices,
+    // An answer begins only once the least that the caller can use is paid for.
+    expected:
+      Math.max(Math.ceil(expectedOutput(facts, snapshot, readings)), facts.outputTokensMin ?? 0) * facts.choices,
+    margin: marginOf(billing, readings.tokensPerSecond[model.firstSlot + at]! * facts.choices),
+  };
+}
+
+/**
+ * Returns an endpoint with the output cap of its request and model, as far as the funds can ever pay it at its own price: a
+ * decision caps a model at its dearest endpoint. Money that others hold counts: it may come free while the answer is written.
+ */
+export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: RankedEndpoint): RankedEndpoint {
+  const { ranked, at } = way;
+  const unspent = facts.funds?.cap?.unspent;
+  if (ranked.cappedBy === null || unspent === undefined) return way;
+  const model = runtime.snapshot.models[ranked.model]!;
+  const own = affordableCap(model, [at], facts, outputCap(model, facts));
+  const cap = capWithin(unspent, model, [at], facts, own);
+  return { at, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
+}
+
+/** Returns the first tranche of a decision's choice; null where its whole worst case must be held. */
+export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
+  const [ranked] = decided.decision.ranked;
+  const terms = trancheTerms(decided, roomyWay(decided, { ranked, at: ranked.endpoints[0]! }));
+  if (!terms) return null;
+  return { wanted: firstTranche(terms), least: leastTranche(terms) };
+}
+
+/** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
+export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Pick<Decision, 'ranked'>): boolean =>
+  choice.outputCap > 0 &&
+  growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

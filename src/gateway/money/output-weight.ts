@@ -1,0 +1,45 @@
+import type { StreamPart, UnreadOutput } from '../../contract/parts.ts';
+import { isObject } from '../../core/object.ts';
+import { tokenWeight } from '../../core/tokens.ts';
+
+/** Characters of base64 that count as a token: state is denser than text, and no tokenizer has read it. */
+const STATE_CHARS_PER_TOKEN = 4;
+
+/** Members of an entry of state that are no state: names, and texts that other parts have told. */
+const PLAIN: ReadonlySet<string> = new Set(['type', 'format', 'id', 'text', 'summary']);
+
+/** Returns the tokens of a part of an answer, as they are counted where its service reports none. */
+export function outputWeight(part: StreamPart): number {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+    case 'refusal':
+      return tokenWeight(part.text);
+    case 'tool-call':
+      return tokenWeight(part.arguments) + tokenWeight(part.name ?? '') + weightOfState(part.extra);
+    case 'state':
+      return weightOfState(part.details) + weightOfState(part.extra);
+    case 'passthrough':
+    case 'unread':
+      return part.unread ? weightOfUnread(part.unread) : 0;
+    default:
+      return 0;
+  }
+}
+
+function weightOfUnread({ texts, stateChars: chars }: UnreadOutput): number {
+  let weight = chars / STATE_CHARS_PER_TOKEN;
+  for (const text of texts) weight += tokenWeight(text);
+  return weight;
+}
+
+const weightOfState = (state: unknown): number => (state === undefined ? 0 : stateChars(state) / STATE_CHARS_PER_TOKEN);
+
+function stateChars(state: unknown): number {
+  if (typeof state === 'string') return state.length;
+  if (Array.isArray(state)) return state.reduce<number>((sum, one) => sum + stateChars(one), 0);
+  if (!isObject(state)) return 0;
+  let chars = 0;
+  for (const name in state) if (!PLAIN.has(name)) chars += stateChars(state[name]);
+  return chars;
+}

@@ -1,0 +1,68 @@
+import type { Microcredits } from '../../core/credits.ts';
+import type { Decision, RankedEndpoint } from '../../core/decision.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Hold } from '../../ledger/hold.ts';
+import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../../routing/estimate.ts';
+import { StoreError } from '../../store/store.ts';
+import type { DecidedRequest } from './growth.ts';
+
+/**
+ * Raises a hold by what an attempt lacks, as far as possible. Returns the attempt with its output capped at what is held; null
+ * where that pays less than its least.
+ */
+export async function raisedWay(
+  { decision, runtime }: Pick<DecidedRequest, 'decision'> & { readonly runtime: { readonly snapshot: PolicySnapshot } },
+  hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
+  way: RankedEndpoint,
+  missing: Microcredits,
+): Promise<RankedEndpoint | null> {
+  const { facts, ranked } = decision;
+  const least = leastFor(way, facts, runtime.snapshot);
+  // The hold was granted what there is for the choice.
+  const isGranted = way.ranked === ranked[0] && !hold.grows && hold.left === hold.reserved && hold.left >= least;
+  if (!isGranted) {
+    try {
+      const ample = Math.max(0, ampleFor(way, decision, runtime.snapshot) - hold.left);
+      await hold.raise([Math.min(missing, ample), missing], Math.max(0, least - hold.left));
+    } catch (cause) {
+      // A raise that cannot be stored must not be spent.
+      if (!(cause instanceof StoreError)) throw cause;
+      return null;
+    }
+  }
+  return payableWay(way, hold.left, facts, runtime.snapshot);
+}
+
+/** The most that is held for an attempt unless the funds have plenty: its worst case where no fund caps outputs. */
+function ampleFor(
+  { ranked, at }: RankedEndpoint,
+  { facts, readings }: Pick<Decision, 'facts' | 'readings'>,
+  snapshot: PolicySnapshot,
+): Microcredits {
+  if (facts.funds?.cap === undefined) return Number.POSITIVE_INFINITY;
+  return ampleCase(snapshot.models[ranked.model]!, [at], facts, snapshot, readings, ranked.outputCap);
+}
+
+/** The least that must be held for an attempt: its worst case, or that of its least useful output where a fund caps outputs. */
+function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: PolicySnapshot): Microcredits {
+  const model = snapshot.models[ranked.model]!;
+  if (facts.funds?.cap === undefined) return worstCase(model.endpoints[at]!.price, model, facts, ranked.outputCap);
+  return usefulCase(model, [at], facts, taskOf(facts, snapshot), ranked.outputCap);
+}
+
+/** Returns an attempt with its output capped at what `held` microcredits pay; null where they pay less than its least. */
+function payableWay(
+  way: RankedEndpoint,
+  held: Microcredits,
+  facts: Facts,
+  snapshot: PolicySnapshot,
+): RankedEndpoint | null {
+  const { ranked, at } = way;
+  const model = snapshot.models[ranked.model]!;
+  if (worstCase(model.endpoints[at]!.price, model, facts, ranked.outputCap) <= held) return way;
+  const cap = facts.funds?.cap;
+  if (cap === undefined || leastFor(way, facts, snapshot) > held) return null;
+  const outputCap = capWithin(held, model, [at], facts, ranked.outputCap);
+  return { at, ranked: { ...ranked, outputCap, cappedBy: cap.by } };
+}

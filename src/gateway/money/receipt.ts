@@ -1,0 +1,143 @@
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import type { Decision } from '../../core/decision.ts';
+import type { AttemptRecord } from '../../core/decision-record.ts';
+import { idText } from '../../core/id.ts';
+import { costOf } from '../../core/price.ts';
+import type { Model } from '../../core/snapshot.ts';
+import { plainUsage, type Usage } from '../../core/usage.ts';
+import type { MeasuredUsage } from './meter.ts';
+
+/** `platform` beside an answer: its model, price and attempts. The same in JSON and in a stream. */
+export interface Platform {
+  readonly routed_model: string;
+  readonly route_reason: string;
+  readonly credits_consumed: number;
+  readonly cost_saved_credits: number;
+  readonly decision_id: string;
+  readonly policy_revision: string;
+  /** True when tokens were counted here rather than reported by the upstream. */
+  readonly estimated: boolean;
+  /** Fields of the request that neither Signalbox nor the model took. */
+  readonly dropped: readonly string[];
+  /** Fields that reached the model in another form, such as `tool_choice` as a schema of the answer; absent for none. */
+  readonly adapted?: readonly string[];
+  /** The attempts made, in their order; the last one answered unless it has a `failure`. */
+  readonly attempts: readonly PlatformAttempt[];
+  /** What lowered the cap on the output, reached or not: a budget's name, `balance`, or `model`; absent for none of them. */
+  readonly output_capped_by?: string;
+  /** The one change of an answer that goes out as it came: its service's usage cannot be true, so the count made here stands there. Absent for none. */
+  readonly usage_replaced?: true;
+  /** How a wallet paid for it; absent for a key's own funds. */
+  readonly payment?: PlatformPayment;
+}
+
+/** The same without a price, because the charge could not be written down: a crash would change it. */
+interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_saved_credits' | 'payment'> {
+  readonly credits_consumed: null;
+  readonly cost_saved_credits: null;
+}
+
+type PlatformAttempt = {
+  readonly model: string;
+  /** The policy's name of the provider. */
+  readonly provider: string;
+  /** Milliseconds from sending to the end. */
+  readonly ms: number;
+  /** The kind of failure; null for none. */
+  readonly failure: string | null;
+  /** The provider's own name of the request; null where it gave none. */
+  readonly request_id: string | null;
+  /** Why each choice ended, in the provider's own words. */
+  readonly finish_reasons: readonly string[];
+};
+
+/** `platform.payment`: how a wallet paid for an answer. */
+export type PlatformPayment = {
+  /** Of the payment; null where the request ran on balance. */
+  readonly id: string | null;
+  readonly source: 'x402' | 'wallet_credits';
+  readonly payer: string;
+  /** As it stands with the answer; `GET /v1/payments/{id}` tells later ones. Null for balance. */
+  readonly state: string | null;
+  readonly scheme: 'exact' | null;
+  readonly network: string | null;
+  readonly asset: string | null;
+  /** The amount paid, in atomic units of the asset. */
+  readonly paid_atomic: string | null;
+  readonly transaction: string | null;
+  readonly paid_credits: number;
+  /** The part of it that the settlement cost; 0 where nothing was charged. */
+  readonly fee_credits: number;
+  /** The change of the wallet's balance by this request; negative for a withdrawal. */
+  readonly balance_added_credits: number;
+};
+
+/** How an exchange ended, in tokens and Credits. */
+export interface Receipt {
+  readonly usage: Usage;
+  readonly platform: Platform | UnpricedPlatform;
+  /** Against the baseline, on the tokens really used; negative when the choice cost more. */
+  readonly saved: Microcredits;
+}
+
+/** The facts that a receipt is made of. */
+export interface ExchangeEnd {
+  readonly decision: Decision;
+  /** The model that savings are measured against. */
+  readonly baseline: Model;
+  /** ID of the model that answered; of the choice when none did. */
+  readonly model: string;
+  /** Whether a fallback answered. */
+  readonly fallback: boolean;
+  /** Null when no attempt is charged. */
+  readonly measured: MeasuredUsage | null;
+  /** All attempts together. */
+  readonly charged: Microcredits;
+  readonly dropped: readonly string[];
+  /** Empty for none. */
+  readonly adapted: readonly string[];
+  readonly attempts: readonly AttemptRecord[];
+  /** Null for a key's own funds. */
+  readonly payment: PlatformPayment | null;
+  /** What lowered the cap on the output that is answered, reached or not: a fund, or `model`; null for neither. */
+  readonly cappedBy: string | null;
+  readonly usageReplaced: boolean;
+}
+
+/** Returns an attempt as `platform.attempts` shows it. */
+export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
+  const { model, provider, ms, failure, requestId, finishReasons } = attempt;
+  return { model, provider, ms, failure, request_id: requestId, finish_reasons: finishReasons };
+}
+
+/** Returns the receipt of a settled exchange. */
+export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
+  const { decision, measured, charged } = end;
+  const { pinned } = decision.facts;
+  const usage = measured?.usage ?? plainUsage(0, 0);
+  // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
+  const elsewhere = pinned || measured === null ? 0 : costOf(end.baseline.endpoints[0].price, usage);
+  const saved = pinned ? 0 : elsewhere - charged;
+  const platform: Platform = {
+    routed_model: end.model,
+    route_reason: end.fallback ? `${decision.reason}:fallback` : decision.reason,
+    credits_consumed: toCredits(charged),
+    cost_saved_credits: toCredits(saved),
+    decision_id: idText('dec_', decision.id),
+    policy_revision: decision.revision,
+    estimated: measured?.estimated ?? true,
+    dropped: end.dropped,
+    adapted: end.adapted.length > 0 ? end.adapted : undefined,
+    attempts: end.attempts.map(platformAttempt),
+    output_capped_by: end.cappedBy ?? undefined,
+    usage_replaced: end.usageReplaced || undefined,
+    payment: end.payment ?? undefined,
+  };
+  return { usage, platform, saved };
+}
+
+/** Returns the receipt of an exchange whose charge is neither in the database nor in the spool. */
+export function withoutPrice(receipt: Receipt): Receipt {
+  const { payment: _, ...known }: Omit<Platform, 'credits_consumed' | 'cost_saved_credits'> = receipt.platform;
+  return { ...receipt, platform: { ...known, credits_consumed: null, cost_saved_credits: null } };
+}

@@ -1,0 +1,65 @@
+import type { Decision } from '../../core/decision.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { RunNames } from '../../core/run-names.ts';
+import type { HoldRequest } from '../../ledger/hold-request.ts';
+import type { FundedHold, Funding, FundingTerms, RequestClaim } from './funding.ts';
+import { holdTermsOf } from './hold-terms.ts';
+
+/** A decided request before its money is set aside. */
+interface UnpaidRequest {
+  readonly request: ModelRequest;
+  readonly decision: Decision;
+  readonly terms: FundingTerms;
+  readonly run: RunNames;
+  /** When its decision began, ms on `clock`. */
+  readonly startedAt: number;
+  /** Ends its waiting for money; undefined for a request that goes on without its caller. */
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * Sets the worst case of a decision aside.
+ * @param claim null for a request without a name
+ * @returns a promise that rejects with an error that the funding mends, and then nothing is held
+ */
+export const reserve = (unpaid: UnpaidRequest, funding: Funding, claim: RequestClaim | null): Promise<FundedHold> =>
+  funding.reserve(holdRequest(unpaid), claim);
+
+/** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
+const EXPIRY_SLACK_MS = 60_000;
+
+function holdRequest(unpaid: UnpaidRequest): HoldRequest {
+  const { request, decision, run, terms, startedAt, signal, clock, now } = unpaid;
+  const { caller, holder, agentWallet, runtime, windowsOnly } = terms;
+  const { id, facts, ranked } = decision;
+  const { models, ledger } = runtime.snapshot;
+  const [choice] = ranked;
+  const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
+  const { amounts, whole, least, ample, growth } = holdTermsOf(
+    { request, decision, runtime },
+    windowsOnly || facts.funds !== null,
+  );
+  return {
+    id,
+    caller,
+    selector: facts.model,
+    session: run.session ?? undefined,
+    agent: run.agent ?? undefined,
+    agentWallet,
+    holder,
+    amounts,
+    whole,
+    least,
+    ample,
+    growth,
+    limit: facts.budget,
+    // After the wait there must still be time for the answer.
+    waitMs: Math.min(ledger.contentionWaitMs, leftMs - choice.latencyMs),
+    signal,
+    expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
+  };
+}

@@ -1,0 +1,116 @@
+import type { Caller } from '../../core/caller.ts';
+import { iso } from '../../core/clock.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { levelName } from '../../core/holder.ts';
+import type { FundShortage } from '../../ledger/available-funds.ts';
+import type { FundingParts } from './funding.ts';
+
+/** A time in which some running request ends, ms. */
+const CONTENDED_RETRY_MS = 1_000;
+
+/** Makes the error of a request that no fund can pay, now or ever. Logs it, too: it leaves no other trace. */
+export function shortageError(
+  shortage: FundShortage,
+  caller: Caller,
+  { log, ledger }: Pick<FundingParts, 'log' | 'ledger'>,
+): SignalboxError {
+  ledger.refused(shortage);
+  log.info('a request was refused: its budget or balance is too low', {
+    key: caller.keyId,
+    why: shortage.why,
+    [shortage.kind]: shortage.name,
+    subject: shortage.subject || undefined,
+    needed_credits: toCredits(shortage.needed),
+    spent_credits: toCredits(shortage.spent),
+    reserved_credits: toCredits(shortage.held),
+    limit_credits: toCredits(shortage.limit),
+  });
+  return shortageErrorOf(shortage, caller);
+}
+
+/** Makes the error alone. */
+export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): SignalboxError {
+  const { kind, why, name, subject, window, level, needed, limit, spent, held } = shortage;
+  const above = keyAbove(shortage, caller);
+  if (above !== null) return shortageAbove(shortage, above);
+  const details = {
+    ...(kind === 'budget' ? { budget: name, subject, window, ...(level && { level }) } : { balance: name }),
+    limit_credits: toCredits(limit),
+    spent_credits: toCredits(spent),
+    reserved_credits: toCredits(held),
+    needed_credits: toCredits(needed),
+    renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
+  };
+  const cost = `This request needs ${credits(needed)}; a lower limit on its output lowers that.`;
+  // A balance has no whole limit: it grows with every grant.
+  if (kind === 'budget' && needed > limit) {
+    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in all, so this request never fits.`;
+    return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
+  }
+  if (why === 'exhausted')
+    return new SignalboxError('insufficient_quota', `${stateOf(shortage, caller)} ${cost}`, { details });
+  const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
+  return new SignalboxError('budget_contended', `${stateOf(shortage, caller)} ${busy} ${cost}`, {
+    details,
+    retryAfterMs: CONTENDED_RETRY_MS,
+  });
+}
+
+/** The errors of requests that no waiting makes affordable. */
+export const isShortageCode = (code: ErrorCode): boolean =>
+  code === 'insufficient_quota' || code === 'request_exceeds_budget';
+
+/** Who asks for money, with the names of its levels. */
+type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
+
+/** The error of a key below one with too little: the figures of that are not its own. */
+function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
+  const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
+  const details = {
+    ...(kind === 'balance' ? { balance: name } : { budget: name, subject, window, ...(level && { level }) }),
+    ...{ needed_credits: toCredits(needed), renews_at: renewsAt === null ? null : iso(renewsAt) },
+  };
+  const named = kind === 'budget' && level === null ? `budget \`${name}\`` : `${adjectiveOf(window)}${kind}`;
+  const fund = `${named} of the key \`${above}\` above this API key`;
+  if (why === 'contended') {
+    const message = `Requests in progress have reserved what is left of the ${fund}.`;
+    return new SignalboxError('budget_contended', message, { details, retryAfterMs: CONTENDED_RETRY_MS });
+  }
+  const message = `The ${fund} has too little left for this request, which needs ${credits(needed)}.`;
+  return new SignalboxError('insufficient_quota', `${message}${renewsText(renewsAt)}`, { details });
+}
+
+/** The key above the caller's whose fund it is, by its budget, its balance, or its share of a budget of the policy; null for none. */
+function keyAbove({ kind, level, name, subject }: FundShortage, { keyId, line = [] }: PayingCaller): string | null {
+  if (level === 'key') return subject === keyId ? null : subject;
+  const own = kind === 'balance' ? name : subject;
+  // A session's share is named by its key, too.
+  return level === null ? (line.find((id) => own === id || own.startsWith(`${id}/`)) ?? null) : null;
+}
+
+/** Describes the fund that is short. */
+function stateOf(shortage: FundShortage, caller: PayingCaller): string {
+  const { kind, limit, spent, renewsAt } = shortage;
+  const figures = `${toCredits(spent)} of its ${credits(limit)}`;
+  if (kind !== 'balance') return `${capital(fundText(shortage, caller))} has spent ${figures}.${renewsText(renewsAt)}`;
+  return `This key has spent ${toCredits(spent)} of the ${credits(limit)} granted to it.`;
+}
+
+const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`);
+
+/** Names a budget, within a sentence. */
+function fundText({ name, subject, window, level }: FundShortage, { levels }: PayingCaller): string {
+  if (level === null) return `the budget \`${name}\`${subject === '' ? '' : ` of \`${subject}\``}`;
+  const own = levels?.find(({ kind, id }) => kind === level && id === subject);
+  const holder = level === 'key' ? 'this API key' : levelName({ kind: level, name: own?.name ?? subject });
+  return `the ${adjectiveOf(window)}budget of ${holder}`;
+}
+
+const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;
+const adjectiveOf = (window: FundShortage['window']): string => (window ? ADJECTIVES[window] : '');
+
+const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
+
+const credits = (amount: Microcredits): string =>
+  `${toCredits(amount)} ${toCredits(amount) === 1 ? 'Credit' : 'Credits'}`;

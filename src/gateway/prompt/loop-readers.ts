@@ -1,0 +1,54 @@
+import { passthroughBit } from '../../core/capability.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { PromptHistory } from './affinity.ts';
+import { bearsStateAt, bearsWrappedState } from './reasoning-state.ts';
+
+/**
+ * Adds the models that can read the thoughts of the tool calls under way, where a selector is to choose and others would lose
+ * them: amid a turn, a model goes on from what it thought.
+ */
+export function withLoopReaders(
+  facts: Facts,
+  request: ModelRequest,
+  history: PromptHistory,
+  snapshot: PolicySnapshot,
+): Facts {
+  if (facts.pinned) return facts;
+  const turn = callingTurn(request);
+  return turn === null || !bearsStateAt(request, turn) ? facts : withReaders(facts, request, history, turn, snapshot);
+}
+
+/** @param turn index of the turn with the thoughts */
+function withReaders(
+  facts: Facts,
+  request: ModelRequest,
+  history: PromptHistory,
+  turn: number,
+  { models }: PolicySnapshot,
+): Facts {
+  const family = history.writerOf(turn);
+  // A service that gets the request as it came reads what services of its dialect have signed.
+  const own = bearsWrappedState(request, turn) ? 0 : passthroughBit(request.original.dialect);
+  const readers = models.filter(
+    (model) => model.family === family || model.endpoints.some(({ capabilities }) => (capabilities & own) !== 0),
+  );
+  if (readers.length === 0 || readers.length === models.length) return facts;
+  return { ...facts, readers: readers.map(({ id }) => id) };
+}
+
+/** The index of the assistant's turn whose tool calls the end of the request answers; null where it ends otherwise. */
+function callingTurn({ conversation: { turns } }: ModelRequest): number | null {
+  let at = turns.length - 1;
+  /** The message of a user's words; they may stand behind results in one message. */
+  let beside: unknown = null;
+  for (; at >= 0 && turns[at]!.role !== 'assistant' && turns[at]!.role !== 'tool'; at--) {
+    const { role, at: place } = turns[at]!;
+    if (role === 'user') beside = place[1];
+  }
+  const result = turns[at];
+  if (result?.role !== 'tool' || (beside !== null && result.at[1] !== beside)) return null;
+  while (at >= 0 && turns[at]!.role === 'tool') at--;
+  return turns[at]?.role === 'assistant' ? at : null;
+}

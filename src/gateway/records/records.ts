@@ -1,0 +1,107 @@
+import { DAY_MS } from '../../core/clock.ts';
+import type { DecisionRecord } from '../../core/decision-record.ts';
+import { idAt, idSpan } from '../../core/id.ts';
+import type { MeasuredCatalog } from '../../core/readings.ts';
+import type { Revision } from '../../core/revision.ts';
+import type { RecordQuery, RecordTables } from '../../store/records.ts';
+import type { Deferral, Store, Write } from '../../store/store.ts';
+import { findReadings, RENEW_MS, StoredReadings } from './stored-readings.ts';
+
+export type RecordReader = ReturnType<typeof openRecordReader>;
+
+/** Reads stored decisions. Everything is null if absent, or deleted. */
+export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
+  /** @throws UnreadableRecord */
+  find: log.find,
+  /** Null, too, if its row was edited. */
+  findRevision: revisions.find,
+  /** The readings that a record names, under the policy of the record. */
+  findReadings: (number: number, watched: MeasuredCatalog) => findReadings(readings, number, watched),
+});
+
+interface RecordsOptions {
+  readonly store: Pick<Store, 'append' | 'commit' | 'flush' | 'written'> & Deferral;
+  readonly tables: RecordTables;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called for each record that is added. Must not throw. */
+  readonly onAdd?: (record: DecisionRecord) => void;
+  /** Whether all records are counted, so that old ones may go; absent: they are. */
+  readonly isCounted?: () => Promise<boolean>;
+}
+
+export type Records = ReturnType<typeof openRecords>;
+
+/** Partitions in which records of the retention are, at most about; each is of whole days. */
+const PARTITIONS = 50;
+
+async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: number): Promise<number> {
+  const { log, readings, revisions, contents, partition } = tables;
+  await contents.prune(now());
+  const widthMs = partition ? Math.ceil(ageMs / DAY_MS / PARTITIONS) * DAY_MS : 0;
+  const failure = await partition?.(idAt(now()), idSpan(widthMs)).then(
+    () => null,
+    (cause: unknown) => cause,
+  );
+  let deleted = 0;
+  if (!isCounted || (await isCounted())) {
+    deleted = await log.prune(idAt(now() - ageMs), idSpan(widthMs));
+    const keptFrom = now() - ageMs - widthMs;
+    await readings.prune(idAt(keptFrom - RENEW_MS));
+    await store.commit([revisions.pruneBefore(keptFrom)]);
+  }
+  if (failure) throw failure;
+  return deleted;
+}
+
+/** Opens the log of decisions and content. State: records. */
+export function openRecords(options: RecordsOptions) {
+  const { store, tables, now, onAdd = () => {} } = options;
+  const { log, readings, revisions, contents } = tables;
+  let prunedAt = 0;
+  /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
+  const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
+    const found = await find();
+    if (found) return found;
+    await store.flush();
+    return find();
+  };
+  return {
+    ...openRecordReader(tables),
+    /** The readings that records name. */
+    readings: new StoredReadings(readings, store, now),
+    contents,
+    find: (id: number) => flushed(() => log.find(id)),
+    /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
+    add: (record: DecisionRecord) => {
+      store.defer(log.add(record));
+      onAdd(record);
+    },
+    /** Writes what belongs to a record without a settlement; durable within milliseconds. */
+    append(writes: readonly Write[]) {
+      if (writes.length > 0) store.append(writes, true);
+    },
+    async list(query: RecordQuery) {
+      await store.flush();
+      return log.list(query);
+    },
+    /** The stored content of a decision's request and answer; null if there is none. */
+    findContent: (id: number) => flushed(() => contents.find(id, now())),
+    /**
+     * Deletes decisions older than `ageMs`, readings and revisions that no decision can name, and expired content. A store with
+     * partitions keeps decisions until all of theirs are older.
+     * @returns the number of decisions deleted one by one
+     */
+    async prune(ageMs: number): Promise<number> {
+      const deleted = await prune(options, ageMs);
+      prunedAt = now();
+      return deleted;
+    },
+    /** When `prune` has last succeeded here, ms since 1970; 0 for never. */
+    get prunedAt() {
+      return prunedAt;
+    },
+    /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
+    saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
+  };
+}

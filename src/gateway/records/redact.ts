@@ -1,0 +1,46 @@
+import type { Redaction } from '../../core/content.ts';
+import { scrub } from '../../host/telemetry/secrets.ts';
+import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from './personal.ts';
+
+/** In order of certainty, the most certain first. Each takes linear time for any text. */
+const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) => readonly TextSpan[]])[] = [
+  ['email', emailsIn],
+  ['iban', ibansIn],
+  ['card', cardsIn],
+  ['ip', ipsIn],
+  ['phone', phonesIn],
+];
+
+/** Each replacement can reveal another match; a text with this many was made to. */
+const ROUNDS_MAX = 8;
+const FULLY_REDACTED = '[redacted]';
+
+/** Replaces all matches of these kinds by the kind in brackets. Idempotent. */
+export function redact(text: string, kinds: readonly Redaction[]): string {
+  let before = text;
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const after = redactOnce(before, kinds);
+    if (after === before) return after;
+    before = after;
+  }
+  return FULLY_REDACTED;
+}
+
+function redactOnce(text: string, kinds: readonly Redaction[]): string {
+  let out = kinds.includes('secret') ? scrub(text) : text;
+  for (const [kind, find] of FINDERS) if (kinds.includes(kind)) out = replaceSpans(out, find(out), `[${kind}]`);
+  return out;
+}
+
+/** @param spans in order, without overlap */
+function replaceSpans(text: string, spans: readonly TextSpan[], label: string): string {
+  if (spans.length === 0) return text;
+  const pieces: string[] = [];
+  let last = 0;
+  for (const [from, to] of spans) {
+    pieces.push(text.slice(last, from), label);
+    last = to;
+  }
+  pieces.push(text.slice(last));
+  return pieces.join('');
+}

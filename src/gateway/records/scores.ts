@@ -1,0 +1,72 @@
+import { idAt } from '../../core/id.ts';
+import { totalBy } from '../../host/telemetry/counts.ts';
+import type { Family } from '../../host/telemetry/families.ts';
+import type { OutcomeRow } from '../../store/learning.ts';
+import type { Repositories } from '../../store/repositories.ts';
+import { type Store, StoreError } from '../../store/store.ts';
+
+/** The estimator that scores are noted for: servers of earlier versions at the same database learn from them. */
+const ESTIMATOR = 'learned';
+
+/** A caller's score of an answer. */
+export interface AnswerScore extends Pick<OutcomeRow, 'decision' | 'keyId' | 'model' | 'task' | 'declared' | 'score'> {
+  /** The caller's own label. */
+  readonly label: string | null;
+}
+
+/** The stored score of a decision, which may be an earlier one. */
+export interface ScoreReceipt {
+  readonly isFirst: boolean;
+  /** 0..1 */
+  readonly score: number;
+  /** In outcomes, 0..1. */
+  readonly weight: number;
+  readonly label: string | null;
+}
+
+/** Stores callers' scores, one for each decision. State: scores. */
+export class Scores {
+  readonly #store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>;
+  readonly #nextId: () => number;
+  /** The number of scores since the process began. */
+  count = 0;
+
+  /** @param nextId gives numbers that grow with time and never repeat */
+  constructor(store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>, nextId: () => number) {
+    this.#store = store;
+    this.#nextId = nextId;
+  }
+
+  /** Stores the first score of a decision. Resolves once it is durable; rejects with StoreError. */
+  async add(score: AnswerScore): Promise<ScoreReceipt> {
+    const { outcomes } = this.#store.learning;
+    const earlier = await outcomes.findScore(score.decision);
+    if (earlier) return { ...earlier, isFirst: false };
+    const { declared } = score;
+    const unlearned = { estimator: ESTIMATOR, estimated: declared, probability: 1, among: 1, looked: 0 };
+    const row: OutcomeRow = { ...score, ...unlearned, id: this.#nextId(), source: 'caller', offered: 1, weight: 1 };
+    try {
+      await this.#store.commit([outcomes.add(row)]);
+    } catch (cause) {
+      const other = isUnmet(cause) ? await outcomes.findScore(score.decision) : null;
+      if (other) return { ...other, isFirst: false };
+      throw cause;
+    }
+    this.count++;
+    return { ...row, isFirst: true };
+  }
+
+  /** Deletes scores older than `ageMs`, and what earlier versions kept of questions, in batches. Rejects with StoreError. @param now ms since 1970 */
+  async prune(ageMs: number, now: number): Promise<void> {
+    const { examples, outcomes } = this.#store.learning;
+    await examples.prune(now);
+    await outcomes.prune(idAt(now - ageMs));
+  }
+}
+
+const isUnmet = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unmet';
+
+/** The metric on how many scores callers give. */
+export const scoreFamilies = (scores: Pick<Scores, 'count'>): readonly Family[] => [
+  totalBy('signalbox_outcomes_total', 'Outcomes of answers, by source.', 'source', () => [['caller', scores.count]]),
+];

@@ -1,0 +1,80 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import type { DecisionOutcome } from '../../core/decision-record.ts';
+import { idText } from '../../core/id.ts';
+import type { Write } from '../../store/store.ts';
+import { type FailedAttempt, failureText } from '../exchange/failure.ts';
+import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
+import { loggableMessage } from '../exchange/upstream-message.ts';
+import type { Platform } from '../money/receipt.ts';
+import { AnswerId } from '../prompt/threads.ts';
+import { recordContent } from '../records/contents.ts';
+import { recordDecision, recordedOf } from './decision-record.ts';
+import type { Gateway } from './gateway.ts';
+import type { RequestContext } from './request-context.ts';
+
+const NO_WRITES: readonly Write[] = [];
+
+/** Records what lasts of an answer: its decision, its content where the policy keeps it, and its thread. */
+export class AnswerRecorder implements ExchangeRecorder {
+  readonly #gateway: Gateway;
+  readonly #runnable: RunnableRequest;
+  readonly #context: RequestContext;
+  readonly #content: ReturnType<typeof recordContent>;
+  readonly #answerId: AnswerId | null;
+
+  constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
+    const { request, decision, caller, runtime, questionLength } = runnable;
+    const { content } = runtime.snapshot;
+    this.#gateway = gateway;
+    this.#runnable = runnable;
+    this.#context = context;
+    // A request counts once it is paid for: a refused one costs nothing, and must not move estimates.
+    gateway.questionLengths.note(runtime.snapshot, decision.facts, questionLength);
+    this.#content = content && recordContent(gateway.records.contents, content, request, decision.facts.model, caller);
+    this.#answerId = request.conversation.thread ? new AnswerId() : null;
+  }
+
+  /** Takes parts before the caller gets them. */
+  hear(parts: readonly StreamPart[]): void {
+    this.#content?.add(parts);
+    this.#answerId?.hear(parts);
+  }
+
+  /** Notes the end of the answer. Returns what is written with the settlement. */
+  settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[] {
+    const gateway = this.#gateway;
+    const { request, decision, caller, runtime } = this.#runnable;
+    const context = this.#context;
+    context.result = { outcome, platform };
+    const recorded = recordedOf(request, caller, runtime.snapshot, context);
+    const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
+    if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome));
+    if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
+    return writes;
+  }
+
+  /** Keeps a whole answer, from which its thread may go on. */
+  #threadWrites(id: string | null, { status, attempts, usage }: DecisionOutcome): readonly Write[] {
+    const { caller, runtime, decision } = this.#runnable;
+    const attempt = attempts.at(-1);
+    if (status !== 'completed' || id === null || !attempt || !usage) return NO_WRITES;
+    return this.#gateway.threads.keep(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
+  }
+
+  /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
+  logFailure(attempt: FailedAttempt): void {
+    const { decision, request } = this.#runnable;
+    const { model, provider, upstream, failure, requestId } = attempt;
+    this.#gateway.log.warn('an attempt failed', {
+      decision: idText('dec_', decision.id),
+      provider,
+      model,
+      upstream,
+      kind: failure.kind,
+      detail: failureText(attempt, upstream),
+      status: failure.status,
+      upstream_request_id: requestId ?? undefined,
+      upstream_message: loggableMessage(attempt, request),
+    });
+  }
+}

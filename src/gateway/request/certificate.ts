@@ -1,0 +1,137 @@
+import type { Microcredits } from '../../core/credits.ts';
+import type { Decision, Refusal } from '../../core/decision.ts';
+import type { DecisionRecord } from '../../core/decision-record.ts';
+import type { ExplorationDraw } from '../../core/exploration.ts';
+import { costOf } from '../../core/price.ts';
+import type { Readings } from '../../core/readings.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Usage } from '../../core/usage.ts';
+import { leftOutProviders } from '../../policy/runtime/candidate.ts';
+import type { PastPolicies } from '../../policy/runtime/replay.ts';
+import { type DecisionRuntime, strategyOf } from '../../policy/runtime/runtime.ts';
+import { decisionRuntimeFor } from '../../policy/runtime/wildcard-runtime.ts';
+import { type Certificate, certify } from '../../routing/certify.ts';
+import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
+import type { RecordReader } from '../records/records.ts';
+import { chosen } from './decision-record.ts';
+
+/** A record with the certificate of its decision, which is made by deciding again from the record. */
+export interface RecordedCertificate {
+  readonly record: DecisionRecord;
+  readonly certificate: Certificate | null;
+  /** The reason for which there is no certificate; null with one. */
+  readonly reason: string | null;
+  /** Whether deciding again came to the same choice, draw, fallbacks, last resorts and qualities, bit for bit; null without a certificate. */
+  readonly matches: boolean | null;
+  /** The cost of the used tokens elsewhere; null without a certificate or usage. */
+  readonly hindsight: Hindsight | null;
+  /** Providers that could not serve then, each with its missing variables; null without a certificate. */
+  readonly leftOut: readonly string[] | null;
+}
+
+/** The cost of the used tokens at other models. */
+export interface Hindsight {
+  /** At the runner-up's first open endpoint; null without a runner-up. */
+  readonly runnerUp: Microcredits | null;
+  readonly baseline: Microcredits | null;
+}
+
+/** @param reason one sentence */
+export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({
+  ...{ record, reason, certificate: null, matches: null, hindsight: null, leftOut: null },
+});
+
+/**
+ * Decides a recorded decision again. A record that cannot be decided again has a reason in place of a certificate.
+ * @throws StoreError when the store cannot be read
+ */
+export async function certificateOf(
+  record: DecisionRecord,
+  records: Pick<RecordReader, 'findRevision' | 'findReadings'>,
+  past: Pick<PastPolicies, 'find'>,
+): Promise<RecordedCertificate> {
+  const without = (reason: string) => withoutReplay(record, reason);
+  if (record.readingsNumber === null) return without('It was made by a version that did not keep readings.');
+  const revision = await records.findRevision(record.revision);
+  if (!revision) return without('Its policy revision is no longer kept.');
+  const found = await past.find(revision);
+  if (typeof found === 'string') return without(found);
+  const readings = await records.findReadings(record.readingsNumber, found.snapshot).catch(orNone);
+  if (!readings) return without('The readings that it used are no longer kept.');
+  try {
+    return replayed(record, decisionRuntimeFor(found, record.facts.model), readings);
+  } catch {
+    // The record names something that its policy lacks: one of them was edited.
+    return without('Its record does not match its policy revision.');
+  }
+}
+
+/** Edited readings count as none. */
+function orNone(cause: unknown): null {
+  if (cause instanceof RangeError) return null;
+  throw cause;
+}
+
+function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
+  const { id, seed, facts, estimate, draw } = record;
+  const { snapshot } = deciding;
+  // The recorded estimate is used again, and nothing is drawn where nothing was.
+  const explore = draw === null ? null : snapshot.explore;
+  const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
+  const outcome = deciding.decider.decide(facts, given);
+  const certificate = certify(snapshot, facts, given);
+  const matches = certificate.choice === record.choice && isSame(outcome, record, snapshot);
+  if (!matches && isOfFirstVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
+  const usage = record.outcome?.usage;
+  return {
+    record,
+    certificate,
+    reason: null,
+    matches,
+    hindsight: usage ? hindsightOf(certificate, usage, snapshot) : null,
+    leftOut: leftOutProviders(snapshot),
+  };
+}
+
+/** Version 0.1 kept no labels, and ranked some candidates in another way. */
+const isOfFirstVersion = ({ labels }: DecisionRecord): boolean => labels === null;
+const DECIDED_OTHERWISE = 'An earlier version made it, and this version decides differently.';
+
+function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {
+  if (isRefusal(outcome) || outcome.reason !== record.reason) return false;
+  const { choice, fallbacks, lastResorts } = record;
+  const { quality } = outcome;
+  return (
+    JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
+    isSameDraw(outcome.draw, record.draw) &&
+    (record.quality === null || isSameList(quality, record.quality))
+  );
+}
+
+/** Bit for bit. */
+const isSameList = (one: Float64Array, other: Float64Array): boolean =>
+  one.length === other.length && one.every((value, at) => Object.is(value, other[at]));
+
+/** Another machine's powers of e may differ in their last bits. */
+const CHANCE_SLACK = 1e-12;
+
+function isSameDraw(one: ExplorationDraw | null, other: ExplorationDraw | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.among === other.among && Math.abs(one.probability - other.probability) <= CHANCE_SLACK;
+}
+
+function hindsightOf(
+  { candidates, runnerUp, baseline }: Certificate,
+  usage: Usage,
+  { models, modelIndex }: PolicySnapshot,
+): Hindsight {
+  const costAt = (id: string, endpoint: number): Microcredits =>
+    costOf(models[modelIndex.get(id)!]!.endpoints[endpoint]!.price, usage);
+  const next = candidates.find(({ model }) => model === runnerUp?.model) ?? null;
+  const first = next?.endpoints.findIndex(({ open }) => open) ?? -1;
+  return {
+    runnerUp: next && costAt(next.model, Math.max(0, first)),
+    // As savings are computed.
+    baseline: baseline && costAt(baseline.model, 0),
+  };
+}

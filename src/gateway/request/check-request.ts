@@ -1,0 +1,112 @@
+import { parseAddress } from '../../core/address.ts';
+import { isPublic, literalAddress } from '../../core/address-class.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { ContentPart } from '../../core/conversation.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import { isEmpty } from '../../core/object.ts';
+import { pathText } from '../../core/original.ts';
+import type { GatewayPolicy, PolicySnapshot } from '../../core/snapshot.ts';
+import { targetOf } from '../../routing/model-name.ts';
+
+/**
+ * Checks a request against the limits of the policy.
+ * @throws SignalboxError for the field at fault.
+ */
+export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void {
+  if (request.conversation.turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
+  if (toolsOf(request) > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
+  if (limits.allowPrivateImageUrls) return;
+  for (const { parts } of request.conversation.turns)
+    for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
+}
+
+/** The tools that a request states: those that are not allowed count, and those that stand in its messages. */
+function toolsOf({ conversation, original, names }: ModelRequest): number {
+  const { tools, nativeTools, leftOutTools } = conversation;
+  const native = nativeTools?.filter(({ at }) => at.length > 1).length ?? 0;
+  const stated = original.body[names.tools];
+  return Math.max(tools.length + native + (leftOutTools?.length ?? 0), Array.isArray(stated) ? stated.length : 0);
+}
+
+/**
+ * Checks a request that is not decided: its limits, and that the caller may use the model that it names.
+ * @throws SignalboxError for the field at fault.
+ */
+export function checkUndecided(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): void {
+  checkRequest(request, snapshot.gateway);
+  targetOf(request.model, caller, snapshot);
+}
+
+const tooMany = (param: string, most: number): SignalboxError =>
+  new SignalboxError('out_of_range', `\`${param}\` may have at most ${most} items.`, { param });
+
+/** Characters of a field's name that an error shows. */
+const NAME_SHOWN = 64;
+
+/** Matches an address with a scheme in the place of media. Some fetchers read one slash as two. */
+const ADDRESS = /^\s*(?:https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
+
+/** Members of a part whose texts are never fetched. */
+const WORDS: ReadonlySet<string> = new Set(['type', 'text', 'refusal']);
+
+/**
+ * Refuses addresses in private networks. Signalbox fetches none, but the server that does may reach more than the
+ * caller. The whole part is searched: servers read members that the neutral form does not name.
+ */
+function checkPart({ type, at, extras }: ContentPart, request: ModelRequest): void {
+  if ((type === 'text' || type === 'refusal') && isEmpty(extras)) return;
+  const original = request.originalAt(at);
+  if (typeof original !== 'object' || original === null) return;
+  for (const [name, value] of Object.entries(original)) {
+    if (value != null && !WORDS.has(name)) checkAddresses(value, `${pathText(at)}.${name.slice(0, NAME_SHOWN)}`);
+  }
+}
+
+/** Checks every text in a value. A body nests no deeper than its limits. */
+function checkAddresses(value: unknown, at: string): void {
+  if (typeof value === 'string') {
+    const why = ADDRESS.test(value) ? whyNotPublic(value) : null;
+    if (why) throw new SignalboxError('invalid_value', `The address ${why}.`, { param: at });
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, inner] of Object.entries(value)) checkAddresses(inner, `${at}.${name.slice(0, NAME_SHOWN)}`);
+  }
+}
+
+/** More than any signed address has. */
+const LENGTH_MAX = 8_192;
+
+/** Names of private networks. Names without a dot are private, too. */
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|svc|home\.arpa)$/;
+/** Matches names that resolve to an address in them: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`. */
+const ADDRESS_IN_NAME = /(?<!\d)(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?!\d)/;
+
+function isPublicName(host: string): boolean {
+  const name = host.replace(/\.$/, '');
+  if (!name.includes('.') || PRIVATE_NAME.test(name)) return false;
+  const inside = ADDRESS_IN_NAME.exec(name);
+  const address = inside && parseAddress(inside.slice(1, 5).join('.'));
+  return !address || isPublic(address);
+}
+
+/**
+ * Checks an http or https address that a provider is to fetch. An ambiguous address is refused: the fetcher may read it
+ * otherwise than we do. Names are not looked up.
+ * @returns the reason against it as the end of a sentence; null for a public address
+ */
+export function whyNotPublic(address: string): string | null {
+  if (address.length > LENGTH_MAX) return `may have at most ${LENGTH_MAX} characters`;
+  // Some fetchers read a backslash as a slash, and some skip invisible characters.
+  if (/[\s\\\p{Cc}]/u.test(address)) return 'must not hold blanks, control characters or backslashes';
+  const written = /^https?:\/\/([^/?#]+)/i.exec(address)?.[1];
+  if (written === undefined || !URL.canParse(address)) return 'must be an http or https address';
+  if (written.includes('@')) return 'must not hold a user or a password';
+  const { hostname } = new URL(address);
+  const host = written.replace(/:\d*$/, '').toLowerCase();
+  const bare = literalAddress(hostname);
+  // `0x7f.1`, `127.1`, `2130706433` and `0177.0.0.1` are addresses, too, and fetchers disagree on which.
+  if (bare && !hostname.startsWith('[') && host !== hostname) return 'must have an IPv4 address written as 192.0.2.1';
+  if (host.includes('%')) return 'must have its host written without %';
+  const isReachable = bare ? isPublic(bare) : isPublicName(hostname);
+  return isReachable ? null : 'must not lead into a private network';
+}

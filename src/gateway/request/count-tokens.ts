@@ -1,0 +1,102 @@
+import { rootOf } from '../../core/caller.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Model } from '../../core/snapshot.ts';
+import { estimateTokens } from '../../core/tokens.ts';
+import { ASKED_COUNT_MS } from '../../providers/token-count.ts';
+import { chatFacts } from '../../routing/facts.ts';
+import { expectedInput, type InputFigures } from '../../routing/input-tokens.ts';
+import { allowedEndpoints, limitsOf } from '../../routing/rules.ts';
+import { textsOf } from '../../routing/texts.ts';
+import { checkRequest } from './check-request.ts';
+import { ruledFacts } from './decide.ts';
+import type { Gateway } from './gateway.ts';
+import { type PinnedRequest, pinRequest } from './pin.ts';
+import type { RequestContext } from './request-context.ts';
+import { countAtEndpoint } from './service-count.ts';
+
+/** The tokens of a prompt. */
+interface PromptCount {
+  readonly inputTokens: number;
+  /**
+   * `counted`: its texts by the model's own tokenizer; what templates add stays an estimate. `provider`: by the service that
+   * serves the model. `estimated`: neither could.
+   */
+  readonly basis: 'counted' | 'provider' | 'estimated';
+}
+
+/** The model of a selector's request, which is chosen later: its figures are the usual ones. */
+const ANY_MODEL: InputFigures = {
+  id: '',
+  tokenizer: null,
+  imageTokensMax: null,
+  audioTokensPerSecondMax: null,
+  pageTokensMax: null,
+  contextWindow: Number.POSITIVE_INFINITY,
+  maxOutput: 0,
+};
+
+/**
+ * Counts the tokens of a prompt as a model would get it: by the model's tokenizer where it is shipped, else by an endpoint of the
+ * model that counts, else by an estimate. Goes the way of a chat up to its profile; nothing is decided, held or recorded.
+ * @param context ends a count by an endpoint when its caller leaves
+ * @throws SignalboxError for a model that does not exist or that the key may not use
+ */
+export async function countTokens(
+  gateway: Gateway,
+  given: ModelRequest,
+  context: RequestContext,
+): Promise<PromptCount> {
+  const pinned = pinRequest(given, gateway.lease(), context);
+  const { request } = pinned;
+  const { snapshot } = pinned.runtime;
+  context.step('profile');
+  checkRequest(request, snapshot.gateway);
+  const facts = chatFacts(request, context.knownCaller, snapshot);
+  if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
+  const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
+  const own = await ownCount(gateway, request, model, expectedInput(facts, model));
+  if (own !== null) return { inputTokens: own, basis: 'counted' };
+  const asked = await endpointCount(gateway, pinned, facts, context);
+  if (asked !== null) return { inputTokens: asked, basis: 'provider' };
+  return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };
+}
+
+/** Counts the texts by the model's tokenizer, and estimates the rest; null where it is not shipped or not in time. */
+async function ownCount(
+  { counter }: Pick<Gateway, 'counter'>,
+  { conversation }: ModelRequest,
+  { tokenizer }: Model,
+  expected: number,
+): Promise<number | null> {
+  const texts = textsOf(conversation.turns);
+  const counted = tokenizer && texts.length > 0 ? await counter.count(tokenizer, texts) : null;
+  if (counted === null) return null;
+  const estimated = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+  return Math.max(counted, Math.ceil(expected - estimated + counted));
+}
+
+/** Has the first endpoint count that may get the prompt by the policy's rules, and can; null where none does. */
+async function endpointCount(
+  gateway: Gateway,
+  { request, runtime }: PinnedRequest,
+  facts: Facts,
+  { knownCaller: caller, signal }: RequestContext,
+): Promise<number | null> {
+  const { snapshot } = runtime;
+  const { settings, routing } = request;
+  const ruled = ruledFacts(gateway, facts, { stream: false, settings, routing }, caller, runtime);
+  const { slots } = limitsOf(ruled, snapshot);
+  const prompt = {
+    request,
+    history: gateway.affinity.history(rootOf(caller), request),
+    runtime,
+    places: gateway.countPlaces,
+  };
+  const model = snapshot.modelIndex.get(facts.model)!;
+  for (const at of allowedEndpoints(snapshot.models[model]!, slots, facts.needs)) {
+    const { tokens } = await countAtEndpoint(prompt, facts, { model, at, withinMs: ASKED_COUNT_MS, signal });
+    if (tokens !== null || signal.aborted) return tokens;
+  }
+  return null;
+}

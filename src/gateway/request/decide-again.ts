@@ -1,0 +1,65 @@
+import { type Caller, OPERATOR } from '../../core/caller.ts';
+import type { DecisionRecord } from '../../core/decision-record.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Facts } from '../../core/facts.ts';
+import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
+import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
+import { type Certificate, certify } from '../../routing/certify.ts';
+import { targetOf } from '../../routing/model-name.ts';
+import { withRules } from '../../routing/rules.ts';
+import type { Gateway } from './gateway.ts';
+
+/** A recorded request as the policy in force decides it. */
+interface RepeatedDecision {
+  readonly revision: string;
+  readonly facts: Facts;
+  /** Null where the request would be refused before any model is considered. */
+  readonly certificate: Certificate | null;
+  /** The error of a refusal; null for a decision. */
+  readonly refusal: SignalboxError | null;
+}
+
+/**
+ * Decides a recorded request by the policy, and the readings of now, at the time of the request, and records
+ * nothing. Conditions see no more than a record keeps: no `user`, and of `metadata` the keys that the policy has recorded.
+ * @param levelsOf puts the terms of its levels to a caller
+ */
+export function decideAgain(
+  { lease }: Pick<Gateway, 'lease'>,
+  record: DecisionRecord,
+  levelsOf: (caller: Caller) => Caller,
+): RepeatedDecision {
+  const whole = lease();
+  const { facts } = record;
+  try {
+    const name = facts.alias ?? facts.model;
+    const runtime = runtimeFor(whole, name);
+    const caller = levelsOf(callerOf(record));
+    const again = factsNow(record, { ...facts, ...targetOf(name, caller, runtime.snapshot) }, caller, runtime);
+    const given = { id: record.id, seed: record.seed, readings: runtime.readings() };
+    const certificate = certify(runtime.snapshot, again, { ...given, ...strategyOf(again, runtime) });
+    return { revision: whole.snapshot.revision, facts: again, certificate, refusal: null };
+  } catch (refusal) {
+    if (!(refusal instanceof SignalboxError)) throw refusal;
+    return { revision: whole.snapshot.revision, facts, certificate: null, refusal };
+  }
+}
+
+const callerOf = ({ keyId, labels, team, user, facts: { allowedModels } }: DecisionRecord): Caller => ({
+  ...OPERATOR,
+  ...{ keyId, labels: labels ?? {}, models: allowedModels && new Set(allowedModels) },
+  ...(team !== null && { team }),
+  ...(user !== null && { user }),
+});
+
+function factsNow(
+  { stream, metadata, time }: DecisionRecord,
+  { qualityFactor: _, ...facts }: Facts,
+  caller: Caller,
+  { snapshot, localTime, readings }: Runtime,
+): Facts {
+  const factor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
+  const read: Facts = factor === null ? facts : { ...facts, qualityFactor: factor };
+  const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time), readings: readings() };
+  return withRules(read, snapshot, inputs, () => {});
+}

@@ -1,0 +1,35 @@
+import type { Decision, Refusal } from '../../core/decision.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { AvailableFunds, FundShortage } from '../../ledger/available-funds.ts';
+import type { Runtime } from '../../policy/runtime/runtime.ts';
+import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
+import { leastWorstCase } from '../../routing/refuse.ts';
+
+/** A decision within the money of a caller. */
+export interface FundedTrial {
+  readonly outcome: Decision | Refusal;
+  /** A shortage that no fund of the caller can ever cover; null for none. */
+  readonly shortage: FundShortage | null;
+  /** The money that it was decided within; null where nothing limits it. */
+  readonly funds: AvailableFunds | null;
+}
+
+/**
+ * Decides within the caller's funds. Where only open holds are in the way, the decision waits for them.
+ */
+export function decideWithin(
+  funds: AvailableFunds,
+  facts: Facts,
+  given: DecisionContext,
+  { decider, snapshot }: Pick<Runtime, 'decider' | 'snapshot'>,
+): FundedTrial {
+  const { terms } = funds;
+  let outcome = decider.decide({ ...facts, funds: terms[0] }, given);
+  for (let at = 1; at < terms.length && isRefusal(outcome) && outcome.group === 'funds'; at++) {
+    outcome = decider.decide({ ...facts, funds: terms[at]! }, given);
+  }
+  const needed = isRefusal(outcome)
+    ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
+    : outcome.ranked[0].bound;
+  return { outcome, shortage: needed === false ? null : funds.shortFor(needed), funds };
+}

@@ -1,0 +1,292 @@
+import { type Caller, rootOf } from '../../core/caller.ts';
+import type { Thread } from '../../core/conversation.ts';
+import type { Decision } from '../../core/decision.ts';
+import { type Facts, isIntentRead } from '../../core/facts.ts';
+import { timeOfId } from '../../core/id.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Constraint, Preference } from '../../core/rules.ts';
+import { NO_RUN } from '../../core/run-names.ts';
+import { withoutRunsOf } from '../../core/runs.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Tokenizer } from '../../core/tokenizer.ts';
+import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
+import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
+import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
+import { questionLengthOf } from '../../routing/question-length.ts';
+import { refusalError } from '../../routing/refuse.ts';
+import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
+import { countableTexts } from '../../routing/texts.ts';
+import type { DecisionTerms, FundingRequest } from '../money/funding.ts';
+import { mayGrow } from '../money/growth.ts';
+import { shortageError } from '../money/shortage.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import { withLoopReaders } from '../prompt/loop-readers.ts';
+import { checkRequest } from './check-request.ts';
+import {
+  type DecideAs,
+  type DecisionResult,
+  decideThread,
+  type FactsFit,
+  type RequestDecision,
+} from './decide-thread.ts';
+import { decideWithin, type FundedTrial } from './decide-within.ts';
+import { countInput, decisiveTokenizers } from './exact-count.ts';
+import type { Gateway } from './gateway.ts';
+import { pinRequest } from './pin.ts';
+import type { RequestContext } from './request-context.ts';
+import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
+
+/** A request that is to be decided. */
+interface UndecidedRequest {
+  readonly request: ModelRequest;
+  readonly terms: DecisionTerms;
+  readonly context: RequestContext;
+  readonly history: PromptHistory;
+  /** Reads its facts. */
+  readonly factsOf: typeof chatFacts;
+  /** Whether services may be asked to count its prompt. */
+  readonly asksServices: boolean;
+  /** Made for the first count, and shared by the decisions of a thread; null before. */
+  services: ServiceCounter | null;
+}
+
+/** A request as a decision goes by it. */
+interface RequestReading {
+  readonly facts: Facts;
+  /** The length of its last question; null without text, or where its intent was not read. */
+  readonly questionLength: number | null;
+}
+
+/**
+ * The step decide of a request for a model.
+ * @param isServed whether it is to be carried out, not only priced: a service may be asked to count its prompt then, if its money is
+ * there
+ * @throws SignalboxError
+ */
+export function decideRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  terms: DecisionTerms,
+  isServed: boolean,
+  context: RequestContext,
+  factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
+): DecisionResult {
+  const { runtime, caller } = terms;
+  context.step('profile');
+  const { run } = request.headers;
+  context.run = run === NO_RUN ? run : gateway.sessions.run(rootOf(caller), run);
+  checkRequest(request, runtime.snapshot.gateway);
+  const history = gateway.affinity.history(rootOf(caller), request);
+  const asksServices = isServed && !terms.windowsOnly;
+  const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
+  const { thread } = request.conversation;
+  return thread ? decideIn(thread, gateway, undecided) : decide(gateway, undecided, null);
+}
+
+/** Decides a request without carrying it out, as a quote needs it. Throws as `decideRequest` does. */
+export const decisionFor =
+  (gateway: Gateway, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
+  async (terms) => {
+    const { request, runtime } = pinRequest(given, terms.runtime, context);
+    const { decision } = await decideRequest(gateway, request, { ...terms, runtime }, false, context);
+    return { runtime, decision };
+  };
+
+function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest): DecisionResult {
+  const { runtime, caller } = undecided.terms;
+  const decideAs: DecideAs = (fit) => decide(gateway, undecided, fit);
+  return decideThread(gateway.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
+}
+
+/**
+ * Decides a request. Where money makes it depend on the intent, the intent is read and all is decided anew. Where only the
+ * bound of the prompt leaves no model, or that of its PDFs no whole answer, the prompt is counted, if it can be, and all is
+ * decided anew.
+ * @param fit null for no thread
+ * @throws SignalboxError when no model is left, or no money for it
+ */
+function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null): DecisionResult {
+  const { request, terms, context, history } = undecided;
+  const { snapshot } = terms.runtime;
+  let reading = readRequest(undecided, fit, false);
+  let trial = tryDecision(gateway, reading, request, terms, context);
+  const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
+  if (isUnread && dependsOnLength(trial, snapshot)) {
+    reading = readRequest(undecided, fit, true);
+    trial = tryDecision(gateway, reading, request, terms, context);
+  }
+  const { questionLength } = reading;
+  const isRefused = trial.shortage !== null || isRefusal(trial.outcome);
+  const texts = isRefused ? countableTexts(request) : [];
+  const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot, texts) : NO_TOKENIZERS;
+  if (tokenizers.length > 0 || mayAskServices(undecided, reading, trial))
+    return decideCounted(gateway, undecided, reading, trial, tokenizers);
+  return { history, questionLength, decision: decisionOf(gateway, trial, request, terms) };
+}
+
+/** Whether services may be asked for a count that may change an outcome. */
+const mayAskServices = (
+  { request, terms, asksServices }: UndecidedRequest,
+  { facts }: RequestReading,
+  trial: FundedTrial,
+) => asksServices && facts.pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
+
+const NO_TOKENIZERS: readonly Tokenizer[] = [];
+
+/** Decides anew by the count of a prompt, by tokenizers, then by services; by the trial where it could not be counted. */
+async function decideCounted(
+  gateway: Gateway,
+  undecided: UndecidedRequest,
+  { facts, questionLength }: RequestReading,
+  trial: FundedTrial,
+  tokenizers: readonly Tokenizer[],
+): Promise<RequestDecision> {
+  const { request, terms, context, history } = undecided;
+  const tryBy = (facts: Facts) => tryDecision(gateway, { facts, questionLength }, request, terms, context);
+  let counted = facts;
+  let last = trial;
+  const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
+  if (inputTokensCounted) {
+    counted = { ...facts, inputTokensCounted };
+    last = tryBy(counted);
+  }
+  if (mayAskServices(undecided, { facts: counted, questionLength }, last)) {
+    const prompt = { request, history, runtime: terms.runtime, places: gateway.countPlaces };
+    undecided.services ??= new ServiceCounter(prompt, context);
+    const { services } = undecided;
+    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, questionLength }, request, terms);
+    const byServices = await services.factsFor(counted, tryUnseen);
+    if (byServices !== counted) last = tryBy(byServices);
+    if (services.failure && isRefused(last)) throw services.failure;
+  }
+  return { history, questionLength, decision: decisionOf(gateway, last, request, terms) };
+}
+
+/**
+ * Reads the facts of a request, and the length of its question where its quality depends on it.
+ * @param isWhole whether to read its intent in any case
+ */
+function readRequest(
+  { request, terms, history, factsOf }: UndecidedRequest,
+  fit: FactsFit | null,
+  isWhole: boolean,
+): RequestReading {
+  const { runtime, caller, cap } = terms;
+  const { snapshot } = runtime;
+  const asked = factsOf(request, caller, snapshot, { cap, isWhole, readings: runtime.readings() });
+  const recalled = history.recall(asked, snapshot);
+  const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
+  const facts = fit ? fit(read) : read;
+  if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, questionLength: null };
+  return { facts, questionLength: questionLengthOf(request.conversation.turns) };
+}
+
+/**
+ * Finds the rules that apply, and decides under them within the caller's money.
+ * @param context gets the routing attempt; absent for a decision of no request
+ */
+function tryDecision(
+  gateway: Gateway,
+  { facts, questionLength }: RequestReading,
+  request: ModelRequest,
+  { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
+  context?: RequestContext,
+): FundedTrial {
+  context?.step('shortlist');
+  const { snapshot, decider } = runtime;
+  const { faults } = decider;
+  const ruled = ruledFacts(gateway, facts, request, caller, runtime);
+  const { strategy, qualityFloor, reason } = strategyOf(ruled, runtime);
+  const given: DecisionContext = {
+    id: gateway.nextId(),
+    seed: newSeed(),
+    readings: runtime.readings(),
+    estimate: gateway.questionLengths.estimate(snapshot, ruled, questionLength),
+    strategy,
+    qualityFloor,
+    reason,
+    onShortlist: context?.trace ? stepOf(context) : undefined,
+  };
+  const session = context?.run.session ?? undefined;
+  const funds = gateway.ledger.availableFunds(caller, facts.model, timeOfId(given.id), windowsOnly, session);
+  const trial = funds
+    ? decideWithin(funds, ruled, given, runtime)
+    : { outcome: decider.decide(ruled, given), shortage: null, funds };
+  if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
+  if (decider.faults > faults) {
+    reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
+  }
+  return trial;
+}
+
+const stepOf = (context: RequestContext) => () => context.step('decide');
+
+/** @throws SignalboxError for a trial that found no model, or no money for it */
+function decisionOf(
+  gateway: Gateway,
+  { outcome, shortage }: FundedTrial,
+  request: ModelRequest,
+  { runtime, caller }: DecisionTerms,
+): Decision {
+  if (shortage) throw shortageError(shortage, caller, gateway);
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request, gateway.now());
+  return outcome;
+}
+
+/** Adds the rules that apply to the facts of a request. */
+export function ruledFacts(
+  gateway: Gateway,
+  facts: Facts,
+  { stream, settings, routing }: Pick<ModelRequest, 'stream' | 'settings' | 'routing'>,
+  caller: Caller,
+  runtime: Runtime,
+): Facts {
+  if (!hasRules(runtime.snapshot)) return facts;
+  const { user = '' } = settings;
+  const { metadata } = routing;
+  const time = runtime.localTime(gateway.now());
+  const inputs = { stream, user, metadata, caller, time, readings: runtime.readings() };
+  return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, runtime, inputs));
+}
+
+const failureReport =
+  (gateway: Gateway, runtime: Runtime, inputs: RuleInputs): OnRuleFailure =>
+  (rule, error) => {
+    const reason = () => withoutValues(String(error), inputs);
+    reportOnce(gateway, runtime, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
+  };
+
+/** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
+function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySnapshot): boolean {
+  if (shortage !== null || isRefusal(outcome)) return true;
+  return outcome.facts.funds !== null && (outcome.ranked[0].cappedBy !== null || mayGrow(snapshot, outcome));
+}
+
+/** CEL quotes values that it cannot read, which a caller wrote. Shorter ones disclose nothing. */
+const VALUE_MIN = 4;
+
+function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user' | 'metadata'>): string {
+  const values = [user, ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
+  const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
+  // An error may repeat a part of a value.
+  return withoutRunsOf(left, values, '[value]');
+}
+
+function reportOnce(
+  { log }: Gateway,
+  { reported }: Runtime,
+  about: Constraint | Preference | object,
+  message: string,
+  error: (() => string) | null,
+): void {
+  if (reported.has(about)) return;
+  reported.add(about);
+  log.warn(message, error === null ? {} : { error: error() });
+}
+
+/** 64 random bits in hexadecimal. */
+export function newSeed(): string {
+  // The first and last digits of a UUID are random; its version stands between them.
+  const uuid = crypto.randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(-8);
+}

@@ -1,0 +1,112 @@
+import type { Caller } from '../../core/caller.ts';
+import { REDACTIONS } from '../../core/content.ts';
+import type { Decision } from '../../core/decision.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import { NO_RUN, type RunNames } from '../../core/run-names.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { expectedLength } from '../../routing/expected-length.ts';
+import type { Write } from '../../store/store.ts';
+import { redact } from '../records/redact.ts';
+import { PRIOR_READINGS } from '../records/stored-readings.ts';
+import type { Gateway } from './gateway.ts';
+
+/** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
+type RecordedInputs = Pick<
+  DecisionRecord,
+  'keyId' | 'team' | 'user' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent' | 'sentBy'
+>;
+
+type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
+  readonly team?: string | null | undefined;
+  readonly user?: string | null | undefined;
+};
+
+/** The parts of a request's context that a record keeps. */
+interface RecordedContext {
+  readonly run: RunNames;
+  readonly sentBy: string | null;
+}
+const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null };
+
+/** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
+export function recordedOf(
+  { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
+  { keyId, labels, team = null, user = null }: RecordedCaller,
+  { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
+  { run: { session, agent, parentAgent }, sentBy }: RecordedContext = NO_CONTEXT,
+): RecordedInputs {
+  const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
+  const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
+  return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy };
+}
+
+/** Characters of a value; the metadata of a request has no longer ones. */
+const METADATA_MAX = 512;
+const NO_METADATA: DecisionRecord['metadata'] = Object.freeze({});
+
+function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly string[]): DecisionRecord['metadata'] {
+  const kept = keys.filter((key) => Object.hasOwn(metadata, key));
+  return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
+}
+
+/**
+ * Records a decision: facts without text, qualities, choice and outcome.
+ * @returns the writes of the readings that it names; give them to the store at once
+ */
+export function recordDecision(
+  { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
+  kind: DecisionRecord['kind'],
+  decision: Decision,
+  { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy }: RecordedInputs,
+  snapshot: PolicySnapshot,
+  outcome: DecisionOutcome | null,
+): readonly Write[] {
+  const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
+  const { number: readingsNumber, writes } =
+    readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId, id);
+  const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
+  // Not spread: every request makes a record, and spreading costs more than all else here.
+  records.add({
+    id,
+    time: now(),
+    keyId,
+    team,
+    user,
+    kind,
+    revision,
+    readingsNumber,
+    seed,
+    facts,
+    stream,
+    labels,
+    metadata,
+    session,
+    agent,
+    parentAgent,
+    sentBy,
+    // Deciding again computes the declared ones.
+    quality: estimate === null ? null : quality,
+    estimate,
+    draw,
+    reason,
+    choice,
+    fallbacks,
+    lastResorts,
+    expectedLength: expectedLength(facts, snapshot, readings),
+    outcome,
+  });
+  return writes;
+}
+
+/** The choice, fallbacks and last resorts of a decision by the IDs of their models. */
+export function chosen(
+  { ranked, lastResorts }: Decision,
+  { models }: PolicySnapshot,
+): Pick<DecisionRecord, 'choice' | 'fallbacks' | 'lastResorts'> {
+  const fallbacks: string[] = [];
+  for (let at = 1; at < ranked.length; at++) fallbacks.push(models[ranked[at]!.model]!.id);
+  const resorts: DecisionRecord['lastResorts'][number][] = [];
+  for (const { model, endpoints } of lastResorts) resorts.push({ model: models[model]!.id, endpoints });
+  return { choice: models[ranked[0].model]!.id, fallbacks, lastResorts: resorts };
+}

@@ -1,0 +1,79 @@
+import type { Decision, Refusal } from '../../core/decision.ts';
+import { REJECTIONS } from '../../core/decision.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { TOKEN_BYTES_MAX, type Tokenizer } from '../../core/tokenizer.ts';
+import { utf8Bytes } from '../../core/tokens.ts';
+import type { TokenCounter } from '../../providers/tokenizer/counter.ts';
+import { isRefusal } from '../../routing/decide.ts';
+
+/** Rejections that depend on the bound of the input. */
+const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIONS.funds.bit;
+
+/**
+ * Returns the tokenizers whose exact count may change an outcome: those of models that only the size of the input
+ * rejects, and that of a choice that no fund can pay. Mostly none. A model whose window the prompt exceeds by any count is not one
+ * of them.
+ * @param texts of the prompt, which would be counted
+ */
+export function decisiveTokenizers(
+  outcome: Decision | Refusal,
+  isShort: boolean,
+  snapshot: PolicySnapshot,
+  texts: readonly string[],
+): readonly Tokenizer[] {
+  if (!isRefusal(outcome)) return isShort ? tokenizersOf([outcome.ranked[0]], snapshot) : NO_TOKENIZERS;
+  const { rejected, facts } = outcome;
+  const byInput = rejected.filter(isRejectedByInput);
+  if (!byInput.some(isRejectedByWindow)) return tokenizersOf(byInput, snapshot);
+  const least = leastInput(facts, texts);
+  const mayFit = (one: RejectedModel) => !isRejectedByWindow(one) || least <= snapshot.models[one.model]!.contextWindow;
+  return tokenizersOf(byInput.filter(mayFit), snapshot);
+}
+
+type RejectedModel = Refusal['rejected'][number];
+
+const isRejectedByWindow = ({ rejections }: RejectedModel): boolean => (rejections & REJECTIONS.context.bit) !== 0;
+
+/** The least input tokens that a request is expected to have once its texts are counted, whatever the count is. */
+function leastInput({ inputTokens, inputTokensMax }: Facts, texts: readonly string[]): number {
+  const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
+  return Math.min(inputTokens, inputTokensMax - bytes + Math.ceil(bytes / TOKEN_BYTES_MAX));
+}
+
+function tokenizersOf(
+  decisive: readonly { readonly model: number }[],
+  { models }: PolicySnapshot,
+): readonly Tokenizer[] {
+  const names = new Set(decisive.map(({ model }) => models[model]!.tokenizer));
+  return [...names].filter((name) => name !== null);
+}
+
+const NO_TOKENIZERS: readonly Tokenizer[] = [];
+
+/** Whether only the size of the input rejects a model. */
+export const isRejectedByInput = ({ rejections }: RejectedModel): boolean => (rejections & ~BY_INPUT) === 0;
+
+/**
+ * Tokens that a template may write before a conversation. A bound by bytes has room for them, an exact count has none. The
+ * facts include those around each message.
+ */
+const PREAMBLE_MAX = 128;
+
+/**
+ * Counts the input tokens that a request cannot exceed, by tokenizer. All but its texts counts by its bytes, as in
+ * `inputTokensMax`.
+ * @returns null where no text could be counted in time
+ */
+export async function countInput(
+  counter: TokenCounter,
+  names: readonly Tokenizer[],
+  { inputTokensMax }: Facts,
+  texts: readonly string[],
+): Promise<Facts['inputTokensCounted']> {
+  if (texts.length === 0) return null;
+  const others = texts.reduce((rest, text) => rest - utf8Bytes(text), inputTokensMax) + PREAMBLE_MAX;
+  const counts = await Promise.all(names.map(async (name) => [name, await counter.count(name, texts)] as const));
+  const counted = counts.flatMap(([name, tokens]) => (tokens === null ? [] : [[name, others + tokens] as const]));
+  return counted.length === 0 ? null : Object.fromEntries(counted);
+}

@@ -1,0 +1,132 @@
+import { type Caller, rootOf } from '../../core/caller.ts';
+import { DAY_MS } from '../../core/clock.ts';
+import { type DecisionRecord, modelOf } from '../../core/decision-record.ts';
+import { declaredByTask, declaredFor, type TaskFacts } from '../../core/declared.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { FeedbackRequest } from '../../core/feedback.ts';
+import { idText, parseId, timeOfId } from '../../core/id.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { hasSecret } from '../../host/telemetry/secrets.ts';
+import { orOverloaded } from '../../store/unwritten.ts';
+import type { RecordReader } from '../records/records.ts';
+import type { ScoreReceipt } from '../records/scores.ts';
+import type { Gateway } from './gateway.ts';
+
+/** A caller's score and its effect. */
+interface Feedback extends Pick<ScoreReceipt, 'score' | 'weight' | 'label'> {
+  /** `dec_…` */
+  readonly decision: string;
+  /** ID of the model that answered, or was recommended. */
+  readonly model: string;
+  readonly task: string;
+  /** `learnt`: it counts in the mean of the model. `repeated`: the same score is already stored. */
+  readonly result: 'learnt' | 'repeated';
+}
+
+/** The parts of the gateway that take feedback. */
+export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'past' | 'now'> {
+  readonly records: Pick<RecordReader, 'find' | 'findRevision'>;
+}
+
+/**
+ * Takes a score of an answer from the key that asked for it.
+ * @returns once the score is durable
+ * @throws SignalboxError
+ */
+export async function giveFeedback(
+  { lease, scores, records, past, now }: FeedbackGateway,
+  { decision_id: decision, score, label: given }: FeedbackRequest,
+  caller: Caller,
+): Promise<Feedback> {
+  const label = given ?? null;
+  if (label !== null && hasSecret(label)) {
+    throw new SignalboxError('invalid_value', '`label` is stored, so it must not contain an API key or a token.', {
+      param: 'label',
+    });
+  }
+  const record = await ownRecord(records, decision, caller.keyId);
+  const { snapshot } = lease();
+  checkAnswered(record);
+  checkAge(record, snapshot, now());
+  const model = modelOf(record);
+  const { task } = record.facts;
+  const declared = await declaredQuality(record, model, snapshot, { records, past });
+  const row = { decision: record.id, keyId: rootOf(caller), model, task, declared, score, label };
+  const { isFirst, ...stored } = await orOverloaded(UNWRITTEN, () => scores.add(row));
+  if (stored.score !== score) {
+    const message =
+      'This decision already has a different score. A decision is scored once, and the first score stays.';
+    throw new SignalboxError('feedback_conflict', message, { param: 'score' });
+  }
+  const { weight } = stored;
+  const result = isFirst ? 'learnt' : 'repeated';
+  return { decision: idText('dec_', record.id), model, task, score, label: stored.label, result, weight };
+}
+
+const UNREAD = 'Decisions cannot be read, so the score was not stored; try again.';
+const UNWRITTEN = 'The score cannot be stored; try again.';
+
+/** @throws SignalboxError `not_found`, for another key's decision, too, and even for an admin: only the asker can score */
+async function ownRecord(
+  records: FeedbackGateway['records'],
+  decision: string,
+  keyId: string,
+): Promise<DecisionRecord> {
+  const id = parseId('dec_', decision);
+  const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
+  if (record?.keyId === keyId) return record;
+  const message = 'This key has made no decision with this ID. A decision is written when its request ends.';
+  throw new SignalboxError('not_found', message, { param: 'decision_id' });
+}
+
+/** @throws SignalboxError for an answer that broke off, which says nothing about its model */
+function checkAnswered({ outcome }: DecisionRecord): void {
+  if (outcome === null || outcome.status === 'completed') return;
+  const { status } = outcome;
+  throw new SignalboxError('nothing_to_score', 'The request of this decision got no complete answer to score.', {
+    param: 'decision_id',
+    details: { status },
+  });
+}
+
+/** @throws SignalboxError for a decision whose record is about to be deleted */
+function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, now: number): void {
+  if (now - timeOfId(id) <= days * DAY_MS) return;
+  throw new SignalboxError(
+    'feedback_window_over',
+    `A decision can be scored for ${days} days after its request. This one is older.`,
+    { param: 'decision_id', details: { window_days: days } },
+  );
+}
+
+/**
+ * The quality that a policy declares for the request: the active one, or that of the decision where the active one lacks the model.
+ * @throws SignalboxError for embeddings, and for a model that neither policy declares: they have no quality
+ */
+async function declaredQuality(
+  record: DecisionRecord,
+  model: string,
+  active: PolicySnapshot,
+  { records, past }: Pick<FeedbackGateway, 'records' | 'past'>,
+): Promise<number> {
+  const { facts } = record;
+  if (facts.operation === 'chat') {
+    const declared = declaredBy(active, facts, model);
+    if (declared !== null) return declared;
+    const revision = await orOverloaded(UNREAD, () => records.findRevision(record.revision));
+    const recorded = record.quality?.[revision?.models.indexOf(model) ?? -1] ?? Number.NaN;
+    if (Number.isFinite(recorded)) return recorded;
+    const found = revision && (await past.find(revision));
+    const earlier = typeof found === 'object' && found ? declaredBy(found.snapshot, facts, model) : null;
+    if (earlier !== null) return earlier;
+  }
+  const message =
+    'This decision cannot be scored: it is one of embeddings, or its policy does not declare its model, so that no quality is known.';
+  throw new SignalboxError('learning_off', message, { param: 'decision_id' });
+}
+
+/** Null for a model that the policy does not declare. */
+function declaredBy(snapshot: PolicySnapshot, facts: TaskFacts, model: string): number | null {
+  const at = snapshot.modelIndex.get(model);
+  return at === undefined ? null : declaredFor(facts, snapshot, declaredByTask(snapshot))[at]!;
+}

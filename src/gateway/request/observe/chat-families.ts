@@ -1,0 +1,73 @@
+import { MICROCREDITS } from '../../../core/credits.ts';
+import { counter, histogram } from '../../../host/telemetry/counts.ts';
+
+/** A selector, and the endpoint that answered for it. */
+export const LANE_LABELS = ['selector', 'model', 'provider', 'upstream'];
+
+/** The families that chats are counted in. */
+export type ChatFamilies = ReturnType<typeof chatFamilies>;
+
+const LABELS = ['operation', ...LANE_LABELS];
+
+/** Times in seconds. */
+const timesOf = (seriesMax: number) => ({
+  duration: histogram(
+    {
+      name: 'signalbox_chat_duration_seconds',
+      help: 'Time from admission to the end, if carried out.',
+      labels: [...LABELS, 'outcome'],
+      bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
+    },
+    seriesMax,
+  ),
+  ttft: histogram(
+    {
+      name: 'signalbox_chat_ttft_seconds',
+      help: 'Time from admission to the first content of streams.',
+      labels: LABELS,
+      bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
+    },
+    seriesMax,
+  ),
+  dispatch: histogram({
+    name: 'signalbox_chat_dispatch_seconds',
+    help: 'Time from admission to the first upstream call, without payment.',
+    labels: [],
+    bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
+  }),
+});
+
+/**
+ * @param seriesMax greatest number of series of a family by lane
+ * @param keyedMax greatest number of series of a family by lane and label of keys
+ */
+export function chatFamilies(seriesMax: number, keyedMax: number) {
+  const countOf = (name: string, help: string, label: string, per?: number) =>
+    counter({ name, help, labels: [...LABELS, label], per }, seriesMax);
+  const keyed = (name: string, help: string, per?: number) =>
+    counter({ name, help, labels: [...LABELS, 'outcome', 'key_label'], per }, keyedMax);
+  return {
+    chats: keyed('signalbox_chats_total', 'Finished chat requests, by outcome.'),
+    ...timesOf(seriesMax),
+    tokens: countOf('signalbox_tokens_total', 'Tokens charged, over all attempts.', 'kind'),
+    // Sums of microcredits, which are exact.
+    spent: keyed('signalbox_credits_spent_total', 'Credits charged.', MICROCREDITS),
+    saved: countOf('signalbox_credits_saved_total', 'Credits below the baseline.', 'outcome', MICROCREDITS),
+    overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),
+    capped: counter({
+      name: 'signalbox_chats_capped_total',
+      help: 'Chats whose output was capped, by a fund or by the maximum of the model (`model`), by how they ended.',
+      labels: ['fund', 'end'],
+    }),
+    failovers: counter({
+      name: 'signalbox_failovers_total',
+      help: 'Failed attempts followed by another endpoint or model.',
+      labels: ['provider', 'model', 'upstream', 'to'],
+    }),
+    promptCounts: counter({
+      name: 'signalbox_prompt_counts_total',
+      help: 'Counts of PDFs by services before money is held, by how they ended.',
+      labels: ['provider', 'end'],
+    }),
+  };
+}

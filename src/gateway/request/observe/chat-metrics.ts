@@ -1,0 +1,206 @@
+import type { AttemptRecord, DecisionOutcome } from '../../../core/decision-record.ts';
+import { ERRORS } from '../../../core/errors.ts';
+import { OPERATION_NAMES, type Operation } from '../../../core/operation.ts';
+import type { Spread } from '../../../core/spread.ts';
+import type { Usage } from '../../../core/usage.ts';
+import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
+import type { Family } from '../../../host/telemetry/families.ts';
+import { type RequestContext, selectorOf } from '../request-context.ts';
+import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
+import { KeyLabels, PAIRS_MAX } from './key-labels.ts';
+import { createRejectionMetrics } from './rejection-metrics.ts';
+
+/** The bound of lanes of an operation. Later ones share one, whose fixed words stay exact. */
+const LANES_MAX = 400;
+/** The number of outcomes of a chat; there are fewer kinds of tokens. */
+const SERIES_A_LANE = 8;
+
+type ChatOutcome = DecisionOutcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
+
+export interface ChatMetrics {
+  /** Counts a request that is over, on any route. */
+  count(request: RequestContext): void;
+  readonly families: readonly Family[];
+}
+
+/** The greatest number of series of a family by lane: each operation has lanes, and one for the rest. */
+const SERIES_MAX = OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE;
+/** Each lane has one without a label, one for the rest of the values, and its pairs. */
+const KEYED_MAX = 2 * SERIES_MAX + PAIRS_MAX * SERIES_A_LANE;
+
+/**
+ * Metrics on outcomes, costs and rejections of requests for a model. The number of series is bounded for any policy.
+ * @param keyLabel returns the name of the label of keys that the policy in force chooses; null for none
+ */
+export function createChatMetrics(keyLabel: () => string | null = () => null): ChatMetrics {
+  const families = chatFamilies(SERIES_MAX, KEYED_MAX);
+  const keyLabels = new KeyLabels(keyLabel);
+  const rejections = createRejectionMetrics();
+  const dispatch = families.dispatch.at();
+  const lanesOf = (operation: Operation) =>
+    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, keyLabels, [operation, ...names]));
+  const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
+  const count = (request: RequestContext): void => {
+    const { routing, result, startedAt, dispatchedAt } = request;
+    if (routing) rejections.count(routing);
+    if (request.operation === null) return;
+    const lane = laneOf(lanes.get(request.operation)!, request);
+    const cells = lane.of(keyLabels.of(request.caller));
+    cells.outcome(outcomeOf(request)).value++;
+    dispatch.observe((dispatchedAt - startedAt) / 1000);
+    for (const { provider, end } of request.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
+    if (!result) return;
+    const { outcome } = result;
+    lane.count(outcome, request.failedUsage);
+    cells.spent(outcome.status).value += outcome.charged;
+    if (outcome.firstPartMs !== null && request.isStream && hasAnswered(outcome)) {
+      lane.ttft.observe(outcome.firstPartMs / 1000);
+    }
+    if (outcome.cappedBy !== null) {
+      families.capped.at(outcome.cappedBy, request.hasReachedCap ? 'length' : 'within').value++;
+    }
+    if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
+  };
+  return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };
+}
+
+function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext): Lane {
+  const selector = routing ? selectorOf(routing) : '';
+  const answered = result && hasAnswered(result.outcome) ? result.outcome.attempts.at(-1) : undefined;
+  if (!answered) return lanes.at(selector, '', '', '');
+  // Callers choose the IDs of wildcards, so their series are those of the pattern.
+  const pattern = routing?.snapshot.models[0]?.pattern;
+  const { model, provider, upstream } = answered;
+  return pattern === undefined
+    ? lanes.at(selector, model, provider, upstream)
+    : lanes.at(selector, pattern, provider, '*');
+}
+
+/** Whether the last attempt has shown content to the caller. */
+function hasAnswered({ status, attempts }: DecisionOutcome): boolean {
+  if (status !== 'abandoned') return status !== 'failed';
+  const last = attempts.at(-1);
+  // An attempt that failed in the batch of its first content did not show it.
+  return last !== undefined && last.failure === null && last.firstPartMs !== null;
+}
+
+function outcomeOf({ result, isReplayed, isUnanswered, status, code }: RequestContext): ChatOutcome {
+  if (result) return result.outcome.status;
+  if (isReplayed) return 'replayed';
+  if (code === 'payment_required') return 'quoted';
+  if (isUnanswered) return 'abandoned';
+  return (code ? ERRORS[code].status : status) >= 500 ? 'unavailable' : 'refused';
+}
+
+/** Counts changes of the endpoint or model; consecutive attempts at one endpoint are retries. */
+function countFailovers(failovers: LabelledCounter, attempts: readonly AttemptRecord[]): void {
+  for (let i = 1; i < attempts.length; i++) {
+    const failed = attempts[i - 1]!;
+    const next = attempts[i]!;
+    const to = next.model !== failed.model ? 'model' : next.endpoint !== failed.endpoint ? 'endpoint' : null;
+    if (to) failovers.at(failed.provider, failed.model, failed.upstream, to).value++;
+  }
+}
+
+type OutcomeFigures = ReturnType<typeof outcomeFigures>;
+type TokenCounts = ReturnType<typeof tokenCounts>;
+
+/** The figures of executed requests with one outcome. */
+const outcomeFigures = ({ duration, saved, overspent }: ChatFamilies, names: readonly string[]) => ({
+  duration: duration.at(...names),
+  saved: saved.at(...names),
+  overspent: overspent.at(...names),
+});
+
+/** Tokens by kind: figures of a usage contain each other, and no token is counted twice. */
+const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
+  input: tokens.at(...names, 'input'),
+  cached: tokens.at(...names, 'input_cached'),
+  cacheWrite: tokens.at(...names, 'input_cache_write'),
+  output: tokens.at(...names, 'output'),
+  reasoning: tokens.at(...names, 'output_reasoning'),
+});
+
+/** The counts and Credits of a lane's chats by keys with one value of the chosen label. Each series is looked up once. */
+class KeyedCells {
+  readonly #families: ChatFamilies;
+  readonly #names: readonly string[];
+  readonly #value: string;
+  readonly #outcomes: Partial<Record<ChatOutcome, CounterCell>> = {};
+  readonly #spent: Partial<Record<ChatOutcome, CounterCell>> = {};
+
+  constructor(families: ChatFamilies, names: readonly string[], value: string) {
+    this.#families = families;
+    this.#names = names;
+    this.#value = value;
+  }
+
+  outcome(outcome: ChatOutcome): CounterCell {
+    this.#outcomes[outcome] ??= this.#families.chats.at(...this.#names, outcome, this.#value);
+    return this.#outcomes[outcome];
+  }
+
+  spent(outcome: ChatOutcome): CounterCell {
+    this.#spent[outcome] ??= this.#families.spent.at(...this.#names, outcome, this.#value);
+    return this.#spent[outcome];
+  }
+}
+
+/** The figures of the chats that one endpoint answered for one selector. Each series is looked up once. */
+class Lane {
+  readonly #families: ChatFamilies;
+  readonly #keyLabels: KeyLabels;
+  readonly #names: readonly string[];
+  readonly #unlabelled: KeyedCells;
+  readonly #labelled = new Map<string, KeyedCells>();
+  readonly #figures: Partial<Record<DecisionOutcome['status'], OutcomeFigures>> = {};
+  #ttft: Spread | null = null;
+  #tokens: TokenCounts | null = null;
+
+  constructor(families: ChatFamilies, keyLabels: KeyLabels, names: readonly string[]) {
+    this.#families = families;
+    this.#keyLabels = keyLabels;
+    this.#names = names;
+    this.#unlabelled = new KeyedCells(families, names, '');
+  }
+
+  /** Returns the cells of a value; those of the rest where no more pairs are told apart. */
+  of(value: string): KeyedCells {
+    if (value === '') return this.#unlabelled;
+    const known = this.#labelled.get(value);
+    if (known) return known;
+    if (value !== OTHER && !this.#keyLabels.hasRoom()) return this.of(OTHER);
+    const cells = new KeyedCells(this.#families, this.#names, value);
+    this.#labelled.set(value, cells);
+    return cells;
+  }
+
+  get ttft(): Spread {
+    this.#ttft ??= this.#families.ttft.at(...this.#names);
+    return this.#ttft;
+  }
+
+  /**
+   * Counts an executed request.
+   * @param failedUsage usage of failed attempts; its Credits are part of those charged
+   */
+  count({ status, totalMs, saved, usage }: DecisionOutcome, failedUsage: readonly Usage[] | null): void {
+    this.#figures[status] ??= outcomeFigures(this.#families, [...this.#names, status]);
+    const figures = this.#figures[status];
+    figures.duration.observe(totalMs / 1000);
+    if (saved < 0) figures.overspent.value -= saved;
+    else figures.saved.value += saved;
+    if (usage) this.#countTokens(usage);
+    if (failedUsage) for (const one of failedUsage) this.#countTokens(one);
+  }
+
+  #countTokens(usage: Usage): void {
+    this.#tokens ??= tokenCounts(this.#families, this.#names);
+    const { input, cached, cacheWrite, output, reasoning } = this.#tokens;
+    input.value += usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
+    cached.value += usage.cachedInputTokens;
+    cacheWrite.value += usage.cacheWriteTokens;
+    output.value += usage.outputTokens - usage.reasoningTokens;
+    reasoning.value += usage.reasoningTokens;
+  }
+}

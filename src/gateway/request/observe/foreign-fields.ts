@@ -1,0 +1,28 @@
+import type { Log } from '../../../host/telemetry/log.ts';
+import type { RequestReporter } from './observer.ts';
+
+/** Pairs of a key and a field that are logged at most. */
+const PAIRS_MAX = 1_000;
+
+/**
+ * Returns the reporter that logs each field of another API that was left out, once for each key, with the field to send in
+ * its place. State: observer.
+ * @param byRoute pattern of a route → fields of other APIs → what to send there
+ */
+export function logForeignFields(
+  log: Pick<Log, 'warn'>,
+  byRoute: ReadonlyMap<string, ReadonlyMap<string, string>>,
+): RequestReporter {
+  const logged = new Set<string>();
+  return ({ route, keyId, result }) => {
+    const dropped = result?.platform.dropped;
+    if (!dropped || dropped.length === 0) return;
+    for (const field of dropped) {
+      const instead = byRoute.get(route)?.get(field);
+      const pair = `${keyId} ${field}`;
+      if (instead === undefined || logged.has(pair) || logged.size >= PAIRS_MAX) continue;
+      logged.add(pair);
+      log.warn('a field of another API was left out', { key: keyId ?? undefined, field, instead });
+    }
+  };
+}

@@ -1,0 +1,116 @@
+import type { DecisionOutcome } from '../../../core/decision-record.ts';
+import type { Operation } from '../../../core/operation.ts';
+import type { Log, LogFields } from '../../../host/telemetry/log.ts';
+import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
+import type { RequestReporter } from './observer.ts';
+import { isTurnedAway, strangersLimit } from './strangers.ts';
+
+interface RequestLine {
+  readonly level: 'info' | 'warn';
+  readonly message: Operation | 'request';
+  readonly fields: LogFields;
+}
+
+/**
+ * Makes the log line of a request that is over. It has names and figures only; of the caller's own words none but the names of its session and agent, which are bounded.
+ * @param now ms on the gateway's clock
+ * @param suppressed number of similar requests without a line before this one
+ */
+export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
+  const message = request.operation ?? 'request';
+  return { level: levelOf(request), message, fields: fieldsOf(request, now, suppressed) };
+}
+
+function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
+  const { trace, routing, result, status, operation } = request;
+  const facts = routing?.facts;
+  const { outcome, platform }: Partial<ExchangeResult> = result ?? {};
+  const usage = outcome?.usage;
+  return {
+    request: request.requestId,
+    trace: trace?.isSampled ? trace.traceId : undefined,
+    // A command over the socket of the data folder has no key.
+    key: request.keyId || undefined,
+    sent_by: request.sentBy ?? undefined,
+    method: operation === null ? request.method : undefined,
+    route: operation === null ? request.route : undefined,
+    status: status === 0 ? undefined : status,
+    error: request.code ?? outcome?.error ?? undefined,
+    decision: request.decisionId ?? undefined,
+    operation: facts?.operation,
+    selector: routing ? selectorOf(routing) : undefined,
+    session: request.run.session ?? undefined,
+    agent: request.run.agent ?? undefined,
+    stream: request.isStream || undefined,
+    task: facts?.task,
+    model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),
+    endpoint: result ? endpointOf(result) : undefined,
+    reason: platform?.route_reason,
+    attempts: outcome?.attempts.length,
+    failures: outcome && failuresOf(outcome),
+    input_tokens: usage?.inputTokens,
+    output_tokens: usage?.outputTokens,
+    cached_tokens: usage?.cachedInputTokens || undefined,
+    reasoning_tokens: usage?.reasoningTokens || undefined,
+    credits: platform?.credits_consumed,
+    saved_credits: platform?.cost_saved_credits,
+    output_capped_by: platform?.output_capped_by,
+    usage_replaced: platform?.usage_replaced,
+    adapted: platform?.adapted?.join(','),
+    payment: platform?.payment?.id ?? undefined,
+    ttft_ms: outcome?.firstPartMs ?? undefined,
+    total_ms: outcome?.totalMs ?? Math.round(now - request.at),
+    outcome: outcome?.status ?? (operation === null ? undefined : outcomeOf(request)),
+    revision: platform?.policy_revision ?? routing?.snapshot.revision,
+    suppressed,
+  };
+}
+
+/** The outcome of a chat without an exchange; a refused one has its error instead. */
+function outcomeOf({ isReplayed, isUnanswered }: RequestContext): 'replayed' | 'abandoned' | undefined {
+  if (isReplayed) return 'replayed';
+  return isUnanswered ? 'abandoned' : undefined;
+}
+
+/** Failures of the gateway or upstream are warnings; mistakes of callers are not. */
+function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
+  const ended = result?.outcome.status;
+  return status >= 500 || ended === 'failed' || ended === 'broken' ? 'warn' : 'info';
+}
+
+/** Whether a request gets no line: one on an open route, such as a probe, that worked. */
+const isSilent = ({ route, status, operation }: RequestContext): boolean =>
+  status < 500 && operation === null && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
+
+/** `provider/upstream` of the last attempt. */
+function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {
+  const last = attempts[attempts.length - 1];
+  return last && `${last.provider}/${last.upstream}`;
+}
+
+/** `provider/model:kind` for each failed attempt, separated by spaces; undefined for none. */
+function failuresOf({ attempts }: DecisionOutcome): string | undefined {
+  let words: string | undefined;
+  for (const { provider, model, failure } of attempts) {
+    if (failure === null) continue;
+    const word = `${provider}/${model}:${failure}`;
+    words = words === undefined ? word : `${words} ${word}`;
+  }
+  return words;
+}
+
+/** Returns the reporter that writes one line a request. */
+export function logRequests(log: Log): RequestReporter {
+  const strangers = strangersLimit();
+  return (request, now) => {
+    if (isSilent(request)) return;
+    let suppressed: number | undefined;
+    if (request.caller === null && isTurnedAway(request)) {
+      const before = strangers(now);
+      if (before === null) return;
+      suppressed = before || undefined;
+    }
+    const { level, message, fields } = requestLine(request, now, suppressed);
+    log[level](message, fields);
+  };
+}

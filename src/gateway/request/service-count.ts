@@ -1,0 +1,235 @@
+import type { CountMargin } from '../../contract/provider.ts';
+import { traitsOf } from '../../contract/traits.ts';
+import type { ContentPart } from '../../core/conversation.ts';
+import type { RankedModel } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Facts, ServiceCount } from '../../core/facts.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
+import type { Runtime } from '../../policy/runtime/runtime.ts';
+import { countAt, type TokenCount } from '../../providers/token-count.ts';
+import type { UpstreamTarget } from '../../providers/upstream-call.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { outputCap } from '../../routing/estimate.ts';
+import { expectedInput } from '../../routing/input-tokens.ts';
+import { requestFor } from '../exchange/endpoint-request.ts';
+import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import type { CountPlaces } from './count-places.ts';
+import type { FundedTrial } from './decide-within.ts';
+import { isRejectedByInput } from './exact-count.ts';
+import type { PromptCountEnd, RequestContext } from './request-context.ts';
+
+/** A prompt that services may count. */
+interface CountablePrompt {
+  readonly request: ModelRequest;
+  readonly history: PromptHistory;
+  readonly runtime: Runtime;
+  readonly places: CountPlaces;
+}
+
+/** A place to have it counted: an endpoint of a model, both by index. */
+interface CountingPlace {
+  readonly model: number;
+  readonly at: number;
+  readonly withinMs: number;
+  /** Ends the count when its caller leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** Has an endpoint count the prompt that it would get, once its key has a place for a count. Never rejects. */
+export async function countAtEndpoint(
+  prompt: CountablePrompt,
+  facts: Facts,
+  { model: index, at, withinMs, signal }: CountingPlace,
+): Promise<TokenCount> {
+  const { request, history, runtime, places } = prompt;
+  const { snapshot, targets, health, alarms } = runtime;
+  const model = snapshot.models[index]!;
+  const endpoint = model.endpoints[at]!;
+  const endsAt = performance.now() + withinMs;
+  if (!(await places.take(history.keyId, withinMs))) return NO_PLACE;
+  try {
+    const left = requestFor({ request, history, decision: { facts }, runtime }, model, endpoint);
+    const call = {
+      upstream: endpoint.upstream,
+      request: left.request,
+      extras: left.extras,
+      stream: false,
+      outputCap: model.maxOutput,
+      model: traitsOf(model),
+      isSelected: facts.pinned ? undefined : (true as const),
+    };
+    const { deadlines } = model;
+    const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines, alarms };
+    return await countAt(asked, call, endsAt - performance.now(), signal);
+  } finally {
+    places.leave(history.keyId);
+  }
+}
+
+/** A time in which some count ends, ms. */
+const RETRY_MS = 1_000;
+const NO_PLACE = { tokens: null, retryAfterMs: RETRY_MS } as const;
+
+type CountingCaller = Pick<RequestContext, 'signal' | 'addPromptCount'>;
+
+/** The longest time that services may take to count a prompt before its money is held, ms. */
+const COUNT_MS = 1_000;
+
+/**
+ * Has services count one prompt with PDFs where the bound of their pages is too much for the money there is. A count costs
+ * nothing. Each model is asked once, one after the other, and all within a second.
+ */
+export class ServiceCounter {
+  readonly #prompt: CountablePrompt;
+  readonly #caller: CountingCaller;
+  /** Made for the first: few requests need one. */
+  #counts: Map<number, ServiceCount | null> | null = null;
+  #endsAt: number | null = null;
+  /** The shortest time until a count that failed may succeed, ms; null where none failed. */
+  #retryAfterMs: number | null = null;
+
+  /** @param caller ends the counts when it leaves, and notes how they ended */
+  constructor(prompt: CountablePrompt, caller: CountingCaller) {
+    this.#prompt = prompt;
+    this.#caller = caller;
+  }
+
+  /**
+   * Returns the facts of a decision by counts of services: of the model that would be chosen if each file had one page, and of
+   * the next only while money for none is found.
+   * @param decideBy decides the request by other facts
+   * @returns the same facts where no count would help, or none was made in time
+   */
+  async factsFor(facts: Facts, decideBy: (facts: Facts) => FundedTrial): Promise<Facts> {
+    const { runtime } = this.#prompt;
+    let hoped = hopedCounts(facts, runtime);
+    let counted = facts;
+    for (;;) {
+      const { outcome, shortage } = decideBy({ ...facts, serviceCounts: { ...hoped, ...counted.serviceCounts } });
+      // Without money for the shortest prompt of its kind there is no use in asking.
+      if (isRefusal(outcome) || shortage !== null) return counted;
+      const [choice] = outcome.ranked;
+      const { id } = runtime.snapshot.models[choice.model]!;
+      if (!(id in hoped)) return counted;
+      const { [id]: _, ...rest } = hoped;
+      hoped = rest;
+      const count = await this.#countOf(choice, facts);
+      if (count) counted = { ...facts, serviceCounts: { ...counted.serviceCounts, [id]: count } };
+      if (!isRefused(decideBy(counted))) return counted;
+    }
+  }
+
+  /**
+   * Returns the error in place of a refusal: a prompt that could not be counted now may fit.
+   * @returns null where no count failed
+   */
+  get failure(): SignalboxError | null {
+    return this.#retryAfterMs === null
+      ? null
+      : new SignalboxError('overloaded', UNCOUNTED, { retryAfterMs: this.#retryAfterMs });
+  }
+
+  async #countOf(ranked: RankedModel, facts: Facts): Promise<ServiceCount | null> {
+    this.#counts ??= new Map();
+    const known = this.#counts.get(ranked.model);
+    if (known !== undefined) return known;
+    const count = await this.#ask(ranked, facts);
+    this.#counts.set(ranked.model, count);
+    return count;
+  }
+
+  /** Has each provider of a model count, for any of them may answer; the greatest bound stands for all. */
+  async #ask({ model: index, endpoints }: RankedModel, facts: Facts): Promise<ServiceCount | null> {
+    const { snapshot, targets } = this.#prompt.runtime;
+    const model = snapshot.models[index]!;
+    this.#endsAt ??= performance.now() + COUNT_MS;
+    const withinMs = this.#endsAt - performance.now();
+    const { signal } = this.#caller;
+    const byProvider = new Map(endpoints.map((at) => [model.endpoints[at]!.provider, at]));
+    const counts = await Promise.all(
+      [...byProvider.values()].map(async (at) => {
+        const counted = await countAtEndpoint(this.#prompt, facts, { model: index, at, withinMs, signal });
+        this.#caller.addPromptCount({ provider: model.endpoints[at]!.provider, end: endOf(counted) });
+        return this.#read(counted, marginAt(targets[index]![at]!));
+      }),
+    );
+    const made = counts.filter((one) => one !== null);
+    return made.length < counts.length ? null : made.reduce((most, one) => (boundOf(one) > boundOf(most) ? one : most));
+  }
+
+  /** Reads one count, and notes when one that failed may be tried again. */
+  #read(counted: TokenCount, margin: CountMargin | null): ServiceCount | null {
+    if (counted.tokens === null) {
+      const { retryAfterMs } = counted;
+      if (retryAfterMs !== null) this.#retryAfterMs = Math.min(retryAfterMs, this.#retryAfterMs ?? retryAfterMs);
+      return null;
+    }
+    const { tokens } = counted;
+    return margin && { tokens, margin: margin.tokens + Math.ceil(margin.share * tokens) };
+  }
+}
+
+function endOf(counted: TokenCount): PromptCountEnd['end'] {
+  if (counted.tokens !== null) return 'counted';
+  return counted.retryAfterMs === null ? 'refused' : 'failed';
+}
+
+const UNCOUNTED =
+  'The most that the PDFs of this request may cost is more than the money there is, and the provider could not count them now. Try again.';
+
+const boundOf = ({ tokens, margin }: ServiceCount): number => tokens + margin;
+
+/** The margin of an endpoint that counts prompts; null where its count bounds nothing, or it has none. */
+function marginAt({ adapter }: UpstreamTarget): CountMargin | null {
+  const margin = adapter.kind === 'wire' ? adapter.tokenCount?.margin : undefined;
+  // A plugin may state anything.
+  return margin && margin.tokens >= 0 && margin.share >= 0 ? margin : null;
+}
+
+/** The counts that may come at best, by ID of the models whose services count: each PDF has one page. */
+function hopedCounts(facts: Facts, { snapshot, targets }: Runtime): NonNullable<Facts['serviceCounts']> {
+  const least = { ...facts, pages: facts.pdfs };
+  const counting = snapshot.models.filter((_, index) => targets[index]!.every((target) => marginAt(target) !== null));
+  return Object.fromEntries(counting.map((model) => [model.id, { tokens: expectedInput(least, model), margin: 0 }]));
+}
+
+/** Whether a decision found no model, or no money for one. */
+export const isRefused = ({ outcome, shortage }: FundedTrial): boolean => shortage !== null || isRefusal(outcome);
+
+/**
+ * Whether all that a model reads stands in the request. The server behind an address may give its service another file for the
+ * answer than for the count, and an upload may change. A part that only its dialect can say may name either.
+ */
+export const standsInRequest = ({ conversation }: Pick<ModelRequest, 'conversation'>): boolean =>
+  conversation.turns.every(({ parts }) => parts.every(isInline));
+
+function isInline(part: ContentPart): boolean {
+  switch (part.type) {
+    case 'image':
+      return isData(part.url);
+    case 'file':
+      return part.id === undefined && part.url === undefined;
+    case 'native':
+      return false;
+    default:
+      return true;
+  }
+}
+
+const isData = (url: string): boolean => /^data:/i.test(url);
+
+/** Whether the bound of a prompt has its request refused, its output capped, or the request wait for money. */
+export function isHeldBack(
+  { outcome, shortage, funds }: FundedTrial,
+  request: ModelRequest,
+  runtime: Pick<Runtime, 'snapshot' | 'health'>,
+): boolean {
+  if (shortage !== null) return true;
+  if (isRefusal(outcome)) return outcome.rejected.some(isRejectedByInput);
+  const [choice] = outcome.ranked;
+  if (choice.outputCap < outputCap(runtime.snapshot.models[choice.model]!, outcome.facts)) return true;
+  if (funds === null) return false;
+  const hold = funds.firstHold(holdTermsOf({ runtime, decision: outcome, request }));
+  return hold === null || choiceWithin(hold, outcome, runtime.snapshot) !== choice;
+}

@@ -1,0 +1,212 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from '../../contract/kinds.ts';
+import * as contract from '../../contract/plugin.ts';
+import { lazy } from '../../core/lazy.ts';
+import { isObject, objectOf } from '../../core/object.ts';
+import { claimFiles } from './owners.ts';
+import { assertContract } from './registry.ts';
+
+/** Limit of the time that a module's top level takes, ms. */
+const IMPORT_MS = 5_000;
+
+/** A loaded module of the operator. */
+export interface PluginModule {
+  /** The name in the policy: a path relative to its folder, or a package. */
+  readonly specifier: string;
+  /** Its exports that are plugins. */
+  readonly plugins: readonly Plugin[];
+  /** The names of its exports that are estimators, which earlier versions ran. */
+  readonly estimators: readonly string[];
+  /** Hash of its file and of all files that it imports by relative paths. */
+  readonly hash: string;
+  /** The first of these files outside the policy's folder, relative to it, links followed; null for none and for packages. */
+  readonly outside: string | null;
+}
+
+/** The exports of a module that are plugins. */
+type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
+
+/** Specifier → module, or the error that kept it from loading. */
+export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
+
+/** Loads the operator's plugins of one process. Loaded code stays until a restart. */
+export interface PluginLoader {
+  /** Never throws. `folder` is the policy's, absolute. */
+  load(specifiers: readonly string[], folder: string): Promise<PluginModules>;
+  /** The plugins of a module for a past policy; null if its code no longer has this hash. Never throws. Does not change the watched files. */
+  recall(specifier: string, folder: string, hash: string): Promise<ModulePlugins | null>;
+  /** Specifiers whose code on disk differs from the loaded code. */
+  outdated(): string[];
+  /** All files of the plugins' code, including plugins that failed to load. */
+  files(): readonly string[];
+}
+
+/** Loads each module once. State: plugin code. */
+export function createPluginLoader(): PluginLoader {
+  const loaded = new Map<string, PluginModule>();
+  let watched = new Map<string, readonly string[]>();
+
+  async function loadOne(specifier: string, folder: string): Promise<PluginModule | Error> {
+    try {
+      const file = locate(specifier, folder);
+      const files = codeFiles(file);
+      watched.set(file, files);
+      const outside = isPath(specifier) ? firstOutside(files, folder) : null;
+      const known = loaded.get(file);
+      if (known) return { ...known, specifier, outside };
+      const hash = hashFiles(files);
+      claimFiles(files, specifier);
+      const fresh = { specifier, hash, ...(await importPlugins(file, hash)), outside };
+      loaded.set(file, fresh);
+      return fresh;
+    } catch (cause) {
+      return cause instanceof Error ? cause : new Error(String(cause));
+    }
+  }
+
+  return {
+    async load(specifiers, folder) {
+      watched = new Map();
+      const found = new Map<string, PluginModule | Error>();
+      for (const specifier of specifiers) found.set(specifier, await loadOne(specifier, folder));
+      return found;
+    },
+    async recall(specifier, folder, hash) {
+      try {
+        const file = locate(specifier, folder);
+        const known = loaded.get(file);
+        const present = known?.hash ?? hashFiles(codeFiles(file));
+        if (present !== hash) return null;
+        if (known) return known;
+        claimFiles(codeFiles(file), specifier);
+        return await importPlugins(file, hash);
+      } catch {
+        return null;
+      }
+    },
+    outdated: () =>
+      [...watched.keys()].flatMap((file) => {
+        const known = loaded.get(file);
+        return known && hashFiles(codeFiles(file)) !== known.hash ? [known.specifier] : [];
+      }),
+    files: () => [...watched.values()].flat(),
+  };
+}
+
+/** Resolves a specifier to a file. The error names the places that were searched. */
+function locate(specifier: string, folder: string): string {
+  if (isPath(specifier)) {
+    const file = resolve(folder, specifier);
+    if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+    return Bun.resolveSync(file, folder);
+  }
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  // Bun must not fetch a package that is not installed.
+  const home = [folder, process.cwd()].find((start) => isInstalled(name, start));
+  if (!home) {
+    const meant = existsSync(resolve(folder, specifier)) ? `; a file begins with a dot: \`./${specifier}\`` : '';
+    throw new Error(`the package \`${name}\` is not installed beside the policy or the working folder${meant}`);
+  }
+  return Bun.resolveSync(specifier, home);
+}
+
+/** Follows links, so that links within the folder, as in a ConfigMap, do not count as outside. */
+function firstOutside(files: readonly string[], folder: string): string | null {
+  const root = realpathSync(folder);
+  const paths = files.map((file) => relative(root, realpathSync(file)));
+  return paths.find((path) => path.startsWith('../') || isAbsolute(path)) ?? null;
+}
+
+const isPath = (specifier: string): boolean => /^\.{0,2}\//.test(specifier);
+
+function isInstalled(name: string, start: string): boolean {
+  for (let at = start; ; at = dirname(at)) {
+    if (existsSync(join(at, 'node_modules', name))) return true;
+    if (at === dirname(at)) return false;
+  }
+}
+
+/** A module and all its relative imports, sorted. Skips files that cannot be read or resolved. */
+function codeFiles(entry: string): string[] {
+  const found = new Set<string>();
+  const open = [entry];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    try {
+      for (const path of importsOf(file)) if (isPath(path)) open.push(Bun.resolveSync(path, dirname(file)));
+    } catch {
+      // A syntax error or a missing file: the import reports it.
+    }
+  }
+  return [...found].sort();
+}
+
+/** The specifiers that a module imports, without type imports. Throws if the file cannot be read or parsed. */
+export function importsOf(file: string): string[] {
+  return importsIn(file, () => readFileSync(file)).map((path) =>
+    path.startsWith('file:') ? fileURLToPath(path) : path,
+  );
+}
+
+/** The specifiers in the code of a module, whose path tells its language; none in other files. Throws if it cannot be parsed. */
+export function importsIn(path: string, code: () => Uint8Array): string[] {
+  const [, language, x] = /\.[cm]?([jt])s(x?)$/.exec(path) ?? [];
+  if (language === undefined) return [];
+  // As Bun runs these files: JavaScript may have JSX, whatever its ending.
+  const loader = language === 'j' ? 'jsx' : x ? 'tsx' : 'ts';
+  return new Bun.Transpiler({ loader }).scanImports(code()).map((one) => one.path);
+}
+
+function hashFiles(files: readonly string[]): string {
+  const hasher = new Bun.CryptoHasher('sha256');
+  for (const file of files) hasher.update(existsSync(file) ? readFileSync(file) : '').update('\0');
+  return hasher.digest('hex').slice(0, 16);
+}
+
+/** Makes `signalbox/plugin` importable for plugins outside this package. Modules are the process's, so once is enough. */
+const shareContract = lazy(() =>
+  Bun.plugin({
+    name: 'signalbox/plugin',
+    setup: (build) => void build.module('signalbox/plugin', () => ({ exports: { ...contract }, loader: 'object' })),
+  }),
+);
+
+async function importPlugins(file: string, hash: string): Promise<ModulePlugins> {
+  shareContract();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not finish loading within ${IMPORT_MS} ms`)), IMPORT_MS);
+  });
+  try {
+    // Failed imports are cached by specifier. The hash lets a fixed file be tried again.
+    const module: Readonly<Record<string, unknown>> = await Promise.race([import(`${file}?${hash}`), late]);
+    return pluginsIn(module);
+  } catch (cause) {
+    throw new Error(reasonOf(cause), { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The plugins among a module's exports, each once. Throws if one breaks the contract. */
+function pluginsIn(module: Readonly<Record<string, unknown>>): ModulePlugins {
+  const found = [...new Set(Object.values(module))];
+  const estimators = found.flatMap((value) => (isObject(value) && value.kind === 'estimator' ? `${value.name}` : []));
+  const plugins = found.filter(looksLikePlugin);
+  for (const plugin of plugins) assertContract(plugin);
+  return { plugins, estimators };
+}
+
+const looksLikePlugin = (value: unknown): value is Plugin =>
+  typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value && value.kind !== 'estimator';
+
+/** The error of a build or top level, on one line. */
+function reasonOf(cause: unknown): string {
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
+  const { message, position } = objectOf(first);
+  const at = isObject(position) && 'line' in position ? ` (line ${position.line})` : '';
+  return `${(typeof message === 'string' ? message : String(first)).split('\n')[0]}${at}`;
+}

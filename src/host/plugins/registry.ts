@@ -1,0 +1,63 @@
+import { TypeGuard } from '@sinclair/typebox';
+import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../../contract/kinds.ts';
+
+/** Strategies that requests rely on. */
+const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
+
+/**
+ * Collects plugins by kind and name.
+ * @throws Error with the name of a plugin that clashes, breaks the contract, or is missing.
+ */
+export function createRegistry(plugins: readonly Plugin[]): PluginMaps {
+  const seen = new Set<string>();
+  for (const plugin of plugins) {
+    assertContract(plugin);
+    const { kind, name } = plugin;
+    if (seen.has(`${kind} ${name}`)) throw new Error(`two ${kind} plugins are named \`${name}\``);
+    seen.add(`${kind} ${name}`);
+  }
+  const registry = pluginMaps(plugins);
+  for (const name of REQUIRED_STRATEGIES) {
+    if (!registry.strategies.has(name)) throw new Error(`the strategy plugin \`${name}\` is missing`);
+  }
+  return registry;
+}
+
+const NAME = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** A plugin without a version is of the first contract, which had none. */
+const CONTRACT_OF_OLD = 1;
+const CONTRACT_NOW = 2;
+
+/**
+ * Checks a plugin, which may not be type-checked.
+ * @throws Error where it breaks the contract, or was made for a version of it that no longer works.
+ */
+export function assertContract(plugin: Plugin): void {
+  const { kind, name } = plugin;
+  const specification = Object.hasOwn(PLUGIN_KINDS, kind) ? PLUGIN_KINDS[kind] : null;
+  if (!specification) {
+    const makers = Object.values(PLUGIN_KINDS).map(({ madeBy }) => madeBy);
+    throw new Error(`a plugin must be made by ${makers.join(' or ')}; this one has the kind ${String(kind)}`);
+  }
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);
+  }
+  const { schema: member, contractMin } = specification;
+  const version: unknown = plugin.contract ?? CONTRACT_OF_OLD;
+  if (typeof version !== 'number' || !(version >= contractMin && version <= CONTRACT_NOW)) {
+    throw new Error(
+      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, and this gateway takes ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/extend/plugins.md#contract-2`,
+    );
+  }
+  const schema: unknown = Reflect.get(plugin, member);
+  if (typeof schema !== 'object' || schema === null) {
+    throw new Error(`the ${kind} plugin \`${name}\` has no schema for its ${member}`);
+  }
+  if (typeof plugin.prepare !== 'function') throw new Error(`the ${kind} plugin \`${name}\` has no prepare function`);
+  if (!TypeGuard.IsSchema(schema)) {
+    throw new Error(
+      `the ${member} of the ${kind} plugin \`${name}\` must be a schema of TypeBox, such as \`Type.Object({})\``,
+    );
+  }
+}

@@ -1,0 +1,160 @@
+import { Spread } from '../../core/spread.ts';
+import type { Family, FamilySample, FamilySpec, Labels } from './families.ts';
+
+/** The label value of all series beyond the maximum. */
+export const OTHER = 'other';
+
+/** A value that only increases. */
+export interface CounterCell {
+  value: number;
+}
+
+interface Branch<Cell> {
+  readonly below: Map<string, Branch<Cell>>;
+  cell: Cell | null;
+}
+
+interface Series<Cell> {
+  readonly labels: Labels;
+  readonly cell: Cell;
+}
+
+/**
+ * Cells by label values. The first `max` combinations have their own cell, all others share one with `other` as every
+ * value. A lookup allocates nothing. Without labels, the only cell exists from the start. State: metrics.
+ */
+export class LabelledCells<Cell> {
+  /** In the order of creation. */
+  readonly all: Series<Cell>[] = [];
+  readonly #names: readonly string[];
+  readonly #make: (...values: readonly string[]) => Cell;
+  readonly #max: number;
+  readonly #root: Branch<Cell> = { below: new Map(), cell: null };
+
+  constructor(names: readonly string[], max: number, make: (...values: readonly string[]) => Cell) {
+    this.#names = names;
+    this.#make = make;
+    this.#max = max;
+    if (names.length === 0) this.at();
+  }
+
+  /** Keep the cell if it is used often. @param values in the order of the label names */
+  at(...values: readonly string[]): Cell {
+    let branch: Branch<Cell> | undefined = this.#root;
+    for (const value of values) branch = branch?.below.get(value);
+    return branch?.cell ?? this.#add(values);
+  }
+
+  #add(values: readonly string[]): Cell {
+    const own = this.all.length < this.#max ? values : this.#names.map(() => OTHER);
+    let branch = this.#root;
+    for (const value of own) {
+      const next = branch.below.get(value) ?? { below: new Map(), cell: null };
+      branch.below.set(value, next);
+      branch = next;
+    }
+    if (branch.cell === null) {
+      branch.cell = this.#make(...own);
+      const labels = Object.fromEntries(this.#names.map((name, at) => [name, own[at] ?? '']));
+      this.all.push({ labels, cell: branch.cell });
+    }
+    return branch.cell;
+  }
+}
+
+export type LabelledCounter = ReturnType<typeof counter>;
+
+/**
+ * A counter with at most `seriesMax` series, and one for the rest.
+ * @param spec `per` is the number of counted units in one displayed unit, such as microcredits in a Credit; 1 by default
+ */
+export function counter({ per = 1, ...spec }: FamilySpec & { readonly per?: number }, seriesMax = 1_000) {
+  const cells = new LabelledCells<CounterCell>(spec.labels, seriesMax, () => ({ value: 0 }));
+  const samples = (): FamilySample[] => cells.all.map(({ labels, cell }) => [labels, cell.value / per]);
+  const family: Family = { ...spec, type: 'counter', samples };
+  return { at: cells.at.bind(cells), family };
+}
+
+export type Histogram = ReturnType<typeof histogram>;
+
+/** With ascending upper bounds of the buckets, without infinity. */
+type HistogramSpec = FamilySpec & { readonly bounds: readonly number[] };
+
+/** A histogram, bounded like a counter. */
+export function histogram(spec: HistogramSpec, seriesMax = 500) {
+  const cells = new LabelledCells(spec.labels, seriesMax, () => new Spread(spec.bounds));
+  return { at: cells.at.bind(cells), family: histogramFamily(spec, () => cells.all) };
+}
+
+type BucketCounts = Pick<Spread, 'counts' | 'sum'>;
+
+const histogramFamily = (spec: HistogramSpec, read: () => Iterable<Series<BucketCounts>>): Family => ({
+  ...spec,
+  type: 'histogram',
+  *samples() {
+    for (const { labels, cell } of read()) yield* bucketSamples(labels, spec.bounds, cell);
+  },
+});
+
+/** On the page, each bucket includes those below it. */
+function* bucketSamples(
+  labels: Labels,
+  bounds: readonly number[],
+  { counts, sum }: BucketCounts,
+): Generator<FamilySample> {
+  let count = 0;
+  for (const [at, le] of [...bounds, '+Inf'].entries()) {
+    count += counts[at]!;
+    yield [{ le: String(le), ...labels }, count, '_bucket'];
+  }
+  yield [labels, sum, '_sum'];
+  yield [labels, count, '_count'];
+}
+
+/** A histogram without labels whose values are counted elsewhere, read when the page is made. */
+export const spread = (name: string, help: string, bounds: readonly number[], read: () => BucketCounts): Family =>
+  histogramFamily({ name, help, labels: [], bounds }, () => [{ labels: {}, cell: read() }]);
+
+/** A family whose values are kept elsewhere, read when the page is made. Figures that are not finite are left out. */
+const readFamily = (type: Family['type'], spec: FamilySpec, read: () => Iterable<FamilySample>): Family => ({
+  ...spec,
+  type,
+  *samples() {
+    for (const sample of read()) if (Number.isFinite(sample[1])) yield sample;
+  },
+});
+
+const unlabelled = (type: Family['type']) => (name: string, help: string, read: () => number) =>
+  readFamily(type, { name, help, labels: [] }, () => [[{}, read()]]);
+
+/** A gauge without labels, read when the page is made. A figure that is not finite is left out. */
+export const gauge = unlabelled('gauge');
+
+/** A counter without labels whose value is kept elsewhere, read when the page is made. */
+export const total = unlabelled('counter');
+
+type LabelFigures = Iterable<readonly [value: string, figure: number]>;
+
+const byLabel = (type: Family['type']) => (name: string, help: string, label: string, read: () => LabelFigures) =>
+  readFamily(type, { name, help, labels: [label] }, () =>
+    Array.from(read(), ([value, figure]) => [{ [label]: value }, figure]),
+  );
+
+/** A gauge with one label, read when the page is made. Figures that are not finite are left out. */
+export const gaugeBy = byLabel('gauge');
+
+/** A counter with one label whose values are kept elsewhere, read when the page is made. */
+export const totalBy = byLabel('counter');
+
+/** Reads a value once for all families of a page: a page is made in one turn of the event loop. */
+export function oncePerTurn<Value extends object>(read: () => Value): () => Value {
+  let last: Value | null = null;
+  return () => {
+    if (last) return last;
+    queueMicrotask(() => {
+      last = null;
+    });
+    last = read();
+    return last;
+  };
+}

@@ -1,0 +1,120 @@
+import { UsageError } from '../../../core/usage-error.ts';
+
+type Environment = (name: string) => string | undefined;
+
+/** OpenTelemetry's variables, except those its exporters read themselves (headers, compression, certificates). */
+export type TracingSettings = NonNullable<ReturnType<typeof tracingSettings>>;
+
+const PROPAGATORS = ['tracecontext', 'baggage', 'none'];
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
+
+/**
+ * Null if tracing is off. Defaults are OpenTelemetry's own.
+ * @throws UsageError that names the variable
+ */
+export function tracingSettings(env: Environment) {
+  // An empty variable counts as unset.
+  const read = (...names: readonly string[]): Setting | null => {
+    for (const name of names) {
+      const value = env(name)?.trim();
+      if (value) return [name, value];
+    }
+    return null;
+  };
+  const count = (preset: number, ...names: readonly string[]) => countOf(read(...names), preset);
+  const endpoint = read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', SHARED_ENDPOINT);
+  if (!endpoint || read('OTEL_SDK_DISABLED')?.[1].toLowerCase() === 'true') return null;
+  if (oneOf(['otlp', 'none'], read('OTEL_TRACES_EXPORTER'), '“otlp” and “none” are known') === 'none') return null;
+  return {
+    /** The address of the collector. May contain a password. */
+    url: urlOf(endpoint),
+    protocol: oneOf(
+      ['http/protobuf', 'http/json'],
+      read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'),
+      'traces are sent by “http/protobuf” or “http/json”, which collectors take at port 4318',
+    ),
+    sampling: samplingOf(read('OTEL_TRACES_SAMPLER'), read('OTEL_TRACES_SAMPLER_ARG')),
+    /** Whether to join callers' traces and propagate the context to providers. */
+    propagates: propagatesOf(read('OTEL_PROPAGATORS')),
+    timeoutMs: count(10_000, 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'),
+    delayMs: count(5_000, 'OTEL_BSP_SCHEDULE_DELAY'),
+    exportTimeoutMs: count(30_000, 'OTEL_BSP_EXPORT_TIMEOUT'),
+    /** Spans, as `batchMax`. */
+    queueMax: count(2_048, 'OTEL_BSP_MAX_QUEUE_SIZE'),
+    batchMax: count(512, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
+  };
+}
+
+type Setting = readonly [name: string, value: string];
+
+const SHARED_ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
+const settingError = ([name, value]: Setting, right: string): UsageError =>
+  new UsageError(`${name} is “${value}”: ${right}.`);
+
+/** The first of the known values if nothing is set. */
+function oneOf<Known extends string>(
+  known: readonly [Known, ...Known[]],
+  setting: Setting | null,
+  right: string,
+): Known {
+  if (setting === null) return known[0];
+  const found = known.find((one) => one === setting[1]);
+  if (found === undefined) throw settingError(setting, right);
+  return found;
+}
+
+/** Appends the path of traces to the address for all signals; an address for traces alone stays as it is. */
+function urlOf([name, value]: Setting): string {
+  const whole = name === SHARED_ENDPOINT ? `${value}${value.endsWith('/') ? '' : '/'}v1/traces` : value;
+  const url = URL.parse(whole);
+  // The message omits the address, which may contain a password.
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href;
+  throw new UsageError(`${name} must be an http or https address, such as http://127.0.0.1:4318.`);
+}
+
+/** Accepts baggage, which is in OpenTelemetry's default, although it is never propagated. */
+function propagatesOf(setting: Setting | null): boolean {
+  if (setting === null) return true;
+  const names = setting[1].split(',').map((name) => name.trim());
+  if (!names.every((name) => PROPAGATORS.includes(name)))
+    throw settingError(setting, '“tracecontext” and “none” are known');
+  return names.includes('tracecontext');
+}
+
+/** Whether the caller's decision, if there is one, applies; and the share of other traces to sample, 0..1. */
+function samplingOf(sampler: Setting | null, argument: Setting | null): { byParent: boolean; ratio: number } {
+  if (sampler === null) return { byParent: true, ratio: 1 };
+  const kind = sampler[1].replace(/^parentbased_/, '');
+  const byParent = kind !== sampler[1];
+  if (!SAMPLERS.includes(kind)) {
+    throw settingError(sampler, `${SAMPLERS.join(', ')} and the same with “parentbased_” before them are known`);
+  }
+  if (kind !== 'traceidratio' || argument === null) return { byParent, ratio: kind === 'always_off' ? 0 : 1 };
+  const ratio = Number(argument[1]);
+  if (!(ratio >= 0 && ratio <= 1)) throw settingError(argument, 'it must be a share from 0 to 1, such as 0.1');
+  return { byParent, ratio };
+}
+
+function countOf(setting: Setting | null, preset: number): number {
+  if (setting === null) return preset;
+  const count = Number(setting[1]);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw settingError(setting, 'it must be a whole number above 0');
+}
+
+/** The headers for the collector, `name=value,name=value`; later ones win. */
+export const collectorHeaders = (env: Environment): string =>
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].map((name) => env(name) ?? '').join(',');
+
+/** The credentials for the collector: the values of its headers, which no output may show. */
+export function collectorSecrets(env: Environment): string[] {
+  const values = collectorHeaders(env)
+    .split(',')
+    .map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+  const plain = values.map((value) =>
+    value.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+  );
+  // Such as the token after `Bearer`.
+  return [...values, ...plain].flatMap((value) => value.split(' '));
+}

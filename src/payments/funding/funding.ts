@@ -1,0 +1,183 @@
+import type { Caller } from '../../core/caller.ts';
+import { toCredits } from '../../core/credits.ts';
+import type { Decision } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { isAddress } from '../../core/holder-address.ts';
+import { atomicOf, type PaymentPolicy } from '../../core/payment-policy.ts';
+import type {
+  FundedHold,
+  Funding,
+  FundingRequest,
+  FundingSource,
+  FundingTerms,
+  PaymentEstimate,
+} from '../../gateway/money/funding.ts';
+import { KeyFunding, orUnwritten } from '../../gateway/money/key-funding.ts';
+import { checkAge } from '../../store/unwritten.ts';
+import { requestHashOf } from '../canonical.ts';
+import type { SignedPayment } from '../read-payment.ts';
+import { blockedError, unsettledError } from '../refusals.ts';
+import type { X402Parts } from './gateway.ts';
+import { checkMayName, keyPayer, namedWallet, unprovedPayer } from './payer.ts';
+import { PaymentFunding } from './payment-funding.ts';
+import { PAYMENT_HEADERS, SIGNATURE_HEADER } from './payment-headers.ts';
+import { paymentErrorOf, quotedError } from './quoted-error.ts';
+
+/**
+ * The funding of a gateway that may take payments. While its policy takes none, keys alone pay.
+ */
+export const x402Funding = (parts: X402Parts): FundingSource => ({
+  headerNames: PAYMENT_HEADERS,
+  of: (request) => fundingOf(parts, request),
+  keyless: {
+    isOpen: ({ payments }) => payments !== null,
+    bodyBytesMax: ({ payments }) => payments?.bodyBytesMax ?? Number.POSITIVE_INFINITY,
+    checkHeaders(headers) {
+      if (headers.has('x-payment')) throw olderVersionError();
+    },
+    advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
+  },
+  checkBlocked({ keyId }) {
+    const { blocklist } = parts.payments;
+    if (isAddress(keyId)) checkAge(blocklist.ageMs, 'blocked wallets');
+    if (blocklist.blocked.has(keyId)) throw blockedError(keyId);
+  },
+  checkNamed: (request, key) => void namedWallet(request, key),
+  adviceUnder: ({ payments }) =>
+    payments && {
+      mayPay: ({ keyId }) => isAddress(keyId),
+      quoteOf: (decision) => paymentEstimate(payments, decision),
+    },
+});
+
+function fundingOf(gateway: X402Parts, given: FundingRequest): Funding | Promise<Funding> {
+  const { request, key, headers } = given;
+  const { policy } = gateway.payments;
+  const wallet = request.routing.agentWallet === undefined ? null : namedWallet(request, key);
+  const header = headers.get(SIGNATURE_HEADER);
+  if (header === null) {
+    if (key) return policy ? new PayableKeyFunding(gateway, given, key) : new KeyFunding(gateway, given, key);
+    if (wallet && gateway.payments.blocklist.blocked.has(wallet)) throw blockedError(wallet);
+    if (!wallet && policy?.walletRequired) throw namelessError();
+    return new UnpaidFunding(gateway, given, wallet);
+  }
+  if (!policy) {
+    const message = 'This server does not accept payments. Send the request without PAYMENT-SIGNATURE.';
+    throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
+  }
+  if (!wallet && !key && policy.walletRequired) throw namelessError();
+  return paymentFunding(gateway, given, header, wallet);
+}
+
+async function paymentFunding(
+  gateway: X402Parts,
+  given: FundingRequest,
+  header: string,
+  wallet: string | null,
+): Promise<Funding> {
+  try {
+    const payment = await signedPayment(gateway, given, header, wallet);
+    const runtime = await orUnwritten(async () => gateway.leaseOf(payment.terms.revision));
+    return new PaymentFunding(gateway, given, payment, runtime);
+  } catch (cause) {
+    throw await paymentErrorOf(gateway, given, unprovedPayer(wallet, given.key), cause);
+  }
+}
+
+/** Reads and checks the payment of a request. Throws SignalboxError, and PaymentRefused where another payment would be taken. */
+async function signedPayment(
+  { payments }: X402Parts,
+  { request, idempotencyKey, key }: FundingRequest,
+  header: string,
+  wallet: string | null,
+): Promise<SignedPayment> {
+  const requestHash = requestHashOf(request.original.body, idempotencyKey);
+  const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
+  if (key) checkMayName(key, payment.payer);
+  if (payments.blocklist.blocked.has(payment.payer)) throw blockedError(payment.payer);
+  const other = await payments.unsettled(payment.payer, requestHash);
+  if (other && other.nonce !== payment.nonce) throw unsettledError(other.id);
+  return payment;
+}
+
+/** A key on a gateway that takes payments: an error on its balance says how to pay. */
+class PayableKeyFunding extends KeyFunding {
+  readonly #gateway: X402Parts;
+  readonly #request: FundingRequest;
+
+  constructor(gateway: X402Parts, request: FundingRequest, key: Caller) {
+    super(gateway, request, key);
+    this.#gateway = gateway;
+    this.#request = request;
+  }
+
+  override async mend(cause: unknown): Promise<unknown> {
+    if (!(cause instanceof SignalboxError && lacksBalance(cause)) || !this.#gateway.payments.policy) return cause;
+    const payer = keyPayer(this.caller, this.#request.request);
+    const { message, info } = cause;
+    // Without a quote the error states the shortage alone.
+    return quotedError(this.#gateway, this.#request, payer, {
+      code: 'insufficient_quota',
+      message,
+      details: info.details,
+    }).catch(() => cause);
+  }
+}
+
+/** Whether an error says that a balance is used up, so that a payment would help. */
+const lacksBalance = ({ code, info }: SignalboxError): boolean =>
+  code === 'insufficient_quota' && info.details?.balance !== undefined;
+
+/** A request without a payment: it is not carried out, and the error states its price. */
+class UnpaidFunding implements Funding {
+  readonly caller = null;
+  readonly provedCaller = null;
+  readonly identity = null;
+  readonly #gateway: X402Parts;
+  readonly #request: FundingRequest;
+  readonly #wallet: string | null;
+
+  constructor(gateway: X402Parts, request: FundingRequest, wallet: string | null) {
+    this.#gateway = gateway;
+    this.#request = request;
+    this.#wallet = wallet;
+  }
+
+  terms(): FundingTerms {
+    throw unpaidError();
+  }
+
+  async reserve(): Promise<FundedHold> {
+    throw unpaidError();
+  }
+
+  async mend(): Promise<unknown> {
+    return quotedError(this.#gateway, this.#request, unprovedPayer(this.#wallet, null), UNPAID);
+  }
+}
+
+function paymentEstimate({ settleFee, chargeMin, networks }: PaymentPolicy, { ranked }: Decision): PaymentEstimate {
+  const price = Math.max(chargeMin, Math.max(...ranked.map(({ bound }) => bound)) + settleFee);
+  return {
+    schemes: ['exact'],
+    max_credits: toCredits(price),
+    max_atomic: networks.map(({ id, asset, rate }) => ({
+      network: id,
+      asset: asset.address,
+      amount_atomic: String(atomicOf(rate, price)),
+    })),
+  };
+}
+
+const UNPAID = { code: 'payment_required', message: 'Pay for this request by x402, or send an API key.' } as const;
+const unpaidError = () => new SignalboxError(UNPAID.code, UNPAID.message);
+
+const olderVersionError = () =>
+  new SignalboxError(
+    'unsupported_x402_version',
+    'Payments use version 2 of x402: send the header PAYMENT-SIGNATURE, not X-PAYMENT.',
+    { param: 'X-PAYMENT' },
+  );
+
+const namelessError = () =>
+  new SignalboxError('invalid_api_key', 'Name your wallet in `agent_wallet` to pay by x402, or send an API key.');

@@ -1,0 +1,34 @@
+import { toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Quote } from '../quote.ts';
+import { base64Json } from './payment-headers.ts';
+
+/** The code of an error that a payment would mend, and the text and figures of why. */
+export interface PaymentReason {
+  readonly code: 'payment_required' | 'payment_invalid' | 'insufficient_quota';
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * The error that says how to pay: in the header `PAYMENT-REQUIRED`, and with the same members in the body beside `error`
+ * for clients that read no headers. No cache may keep it, and repeating the request without a payment is of no use.
+ */
+export function paymentRequiredError({ code, message, details }: PaymentReason, quote: Quote): SignalboxError {
+  const { required, price } = quote;
+  const { x402Version, resource, accepts } = required;
+  return new SignalboxError(code, message, {
+    beside: { x402Version, resource, accepts },
+    details: { ...details, quote: { price_credits: toCredits(price), ...quoteDetails(accepts) } },
+    headers: { 'payment-required': base64Json({ ...required, error: message }), 'cache-control': 'no-store' },
+    retry: false,
+  });
+}
+
+/** The figures of a quote, for programs that do not decode it. */
+function quoteDetails(accepts: Quote['required']['accepts']) {
+  return {
+    expires_at: accepts[0]?.extra.expires_at,
+    amounts: accepts.map(({ network, asset, amount }) => ({ network, asset, amount_atomic: amount })),
+  };
+}

@@ -1,0 +1,126 @@
+import { limitFromCredits, type Microcredits, toCredits } from '../../core/credits.ts';
+import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { isAddress } from '../../core/holder-address.ts';
+import type { FundingRequest } from '../../gateway/money/funding.ts';
+import { isShortageCode } from '../../gateway/money/shortage.ts';
+import { requestHashOf } from '../canonical.ts';
+import { PaymentRefused } from '../payments.ts';
+import { unsettledError } from '../refusals.ts';
+import type { X402Parts } from './gateway.ts';
+import { callerOf, type PayerContext } from './payer.ts';
+import { base64Json } from './payment-headers.ts';
+import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
+
+/** Errors of a request under a quote's terms that other terms would not have. */
+const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
+  'budget_limit_too_low',
+  'context_length_exceeded',
+  'insufficient_permissions',
+  'model_not_found',
+  'no_eligible_model',
+]);
+
+/** The purpose of a payment, for people. */
+const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
+
+/** The error of a request whose payment was refused or whose quote does not fit, with a new quote where one helps. */
+export async function paymentErrorOf(
+  gateway: X402Parts,
+  request: FundingRequest,
+  payer: PayerContext,
+  cause: unknown,
+): Promise<unknown> {
+  if (!gateway.payments.policy) return cause;
+  const code = 'payment_invalid';
+  if (cause instanceof PaymentRefused) {
+    const { reason, message } = cause;
+    return refusedError(
+      await quotedError(gateway, request, payer, { code, message, details: { reason } }),
+      payer,
+      reason,
+    );
+  }
+  if (!payer.payment || !(cause instanceof SignalboxError) || !BY_THE_QUOTE.has(cause.code)) return cause;
+  const message = `The quoted request can no longer be served: ${cause.message}`;
+  return quotedError(gateway, request, payer, { code, message, details: { reason: 'no_longer_offered' } });
+}
+
+/**
+ * The error that tells the price of a request, and how it is paid.
+ * @throws SignalboxError where no payment would have the request carried out, or it must not be paid for anew.
+ */
+export async function quotedError(
+  gateway: X402Parts,
+  given: FundingRequest,
+  payer: PayerContext,
+  reason: PaymentReason,
+): Promise<SignalboxError> {
+  const { payments, ledger } = gateway;
+  const { policy } = payments;
+  if (!policy) throw new Error('a payment was asked for where none is taken');
+  const { wallet, isProved } = payer;
+  const requestHash = requestHashOf(given.request.original.body, given.idempotencyKey);
+  const open = wallet && (await payments.unsettled(wallet, requestHash));
+  if (open) throw unsettledError(open.id);
+  const isShown = wallet !== null && (isProved || policy.quotesBalance);
+  // Below 0 where the operator took back more than was left: then the debt is paid, too.
+  const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
+  const { runtime, decision } = await affordable(gateway, given, payer, free);
+  const { models, revision } = runtime.snapshot;
+  const bound = Math.max(...decision.ranked.map((ranked) => ranked.bound));
+  const credit = Math.min(bound, free);
+  const quote = payments.quote({
+    purpose: 'chat',
+    requestHash,
+    bound,
+    credit,
+    revision,
+    models: decision.ranked.map(({ model }) => models[model]!.id),
+    url: given.url,
+    description: `${PAID_FOR[given.request.operation]} The unused part of the payment becomes the balance of the wallet.`,
+    isFeeDue: true,
+  });
+  const parts = { bound_credits: toCredits(bound), balance_credits: toCredits(credit) };
+  return paymentRequiredError({ ...reason, details: { ...reason.details, ...parts } }, quote);
+}
+
+/**
+ * Decides for a payer who pays at once, at most as much as stock clients do, beside the free part of a balance.
+ * @throws SignalboxError
+ */
+async function affordable(
+  gateway: X402Parts,
+  { request, decide }: FundingRequest,
+  payer: PayerContext,
+  free: Microcredits,
+) {
+  const { quoteMax, settleFee } = gateway.payments.policy!;
+  const caller = callerOf(payer);
+  const cap = Math.max(0, quoteMax - settleFee + free);
+  try {
+    return await decide({ runtime: gateway.lease(), caller, cap, windowsOnly: true });
+  } catch (cause) {
+    if (!(cause instanceof SignalboxError)) throw cause;
+    const { code, info } = cause;
+    // A caller who only knows a wallet's address must not learn the wallet's use of a budget.
+    if (isShortageCode(code) && !payer.isProved && isAddress(caller.keyId)) {
+      const { budget, renews_at } = info.details ?? {};
+      const message = `The budget \`${budget}\` cannot pay for this request.`;
+      throw new SignalboxError(code, message, { details: { budget, renews_at } });
+    }
+    const { budgetCredits } = request.routing;
+    const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
+    if (code !== 'budget_limit_too_low' || !isByCap) throw cause;
+    const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top up the wallet, or lower the limit on the output.`;
+    throw new SignalboxError('budget_limit_too_low', message, { ...info, param: request.names.outputTokensMax });
+  }
+}
+
+/** x402 tells of a refused payment in a header, too. */
+function refusedError(error: SignalboxError, { payment }: PayerContext, errorReason: string): SignalboxError {
+  if (!payment) return error;
+  const { network, payer } = payment;
+  const answer = { success: false, errorReason, transaction: '', network, payer };
+  const headers = { ...error.info.headers, 'payment-response': base64Json(answer) };
+  return new SignalboxError(error.code, error.message, { ...error.info, headers });
+}

@@ -1,0 +1,231 @@
+import { resolve } from 'node:path';
+import type { Plugin } from '../../contract/kinds.ts';
+import type { LedgerState } from '../../core/budget.ts';
+import { objectOf } from '../../core/object.ts';
+import type { TeamNames } from '../../core/people.ts';
+import { measuredModels } from '../../core/readings.ts';
+import type { PolicyEnvironment } from '../../core/revision.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { messageOf } from '../../core/thrown.ts';
+import type { PluginLoader, PluginModule, PluginModules } from '../../host/plugins/load.ts';
+import { createRegistry } from '../../host/plugins/registry.ts';
+import { registerSecrets, scrub, scrubAll } from '../../host/telemetry/secrets.ts';
+import type { UpstreamNetwork } from '../../providers/connection/network.ts';
+import type { Health } from '../../providers/health/health.ts';
+import { compileSteps, type StartSettings } from '../compile.ts';
+import type { Diagnostic } from '../diagnostics.ts';
+import { loadFacts } from '../facts.ts';
+import type { Environment, LoadContext, PolicyFile } from '../load.ts';
+import type { KnownLabels } from '../misspelt-values.ts';
+import { modelCount } from '../wildcards.ts';
+import type { PolicyChange } from './diff.ts';
+import type { ParsedFiles } from './parse-files.ts';
+import { lackingCode } from './pushed.ts';
+import { buildRuntime, type Runtime } from './runtime.ts';
+import { inSlices, SupersededError } from './slices.ts';
+import { hashOf, type PolicyBundle } from './source.ts';
+
+/** A valid policy that can be put in force. */
+export interface PolicyCandidate {
+  readonly bundle: PolicyBundle;
+  readonly runtime: Runtime;
+  /** The bare data of the policy as JSON, to compare the next one with. */
+  readonly outline: string;
+  /** The changes from the policy in force. */
+  readonly changes: readonly PolicyChange[];
+  readonly warnings: readonly Diagnostic[];
+  /** The environment that is needed to build it again. */
+  readonly surroundings: PolicyEnvironment;
+}
+
+/** A policy that cannot be put in force, with all its problems. */
+export interface RejectedPolicy {
+  readonly problems: readonly Diagnostic[];
+  /** An error without a place in a file; null if `problems` has all errors. */
+  readonly message: string | null;
+}
+
+/** Everything that building a candidate needs. */
+export interface PolicyTools {
+  /** The policy's folder. Relative plugins are resolved from here. */
+  readonly folder: string;
+  /** The plugins that come with Signalbox. */
+  readonly shipped: readonly Plugin[];
+  readonly loader: PluginLoader;
+  readonly env: Environment;
+  /** The health of endpoints, which outlives policies. Default: none. */
+  readonly health?: Health;
+  /** The connections to providers, which outlive policies. Default: none. */
+  readonly network?: UpstreamNetwork;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The day, such as `2026-10-07`. Turns on warnings of stale figures. */
+  readonly today?: string;
+  /** The state of the ledger that the policy must fit. Default: not checked. */
+  readonly ledger?: () => LedgerState;
+  /** The teams of the store that the policy would serve with. Null and the default: not known. */
+  readonly teams?: () => TeamNames | null;
+  /** The IDs of the teams with unrevoked keys. Default: not known. */
+  readonly teamsWithKeys?: () => ReadonlySet<string>;
+  /** The labels of the keys in the data folder. Default: not known. */
+  readonly labels?: () => KnownLabels;
+  /** The settings that the running server keeps from its start. Default: none runs. */
+  readonly started?: StartSettings;
+  /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
+  rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
+  /** Whether work on a policy has become pointless: it is then given up with SupersededError. Default: never. */
+  readonly isStale?: () => boolean;
+  /** See `parseFiles`. */
+  parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
+}
+
+interface CandidateOptions {
+  /** The policy in force, to compare with. */
+  readonly inForce?: PolicyCandidate;
+  readonly isStale?: () => boolean;
+}
+
+/** Steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only SupersededError, once stale. */
+export async function buildCandidate(
+  bundle: PolicyBundle,
+  tools: PolicyTools,
+  options: CandidateOptions = {},
+): Promise<PolicyCandidate | RejectedPolicy> {
+  const prepared = await compileCandidate(bundle, tools, options);
+  if (isRejected(prepared)) return prepared;
+  return rejectOnThrow(async () => {
+    const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? tools.isStale ?? never);
+    if (failures.length === 0) return prepared;
+    return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
+  });
+}
+
+/** Steps 3 to 5 of an edit: a candidate whose cases have not run. Throws only SupersededError, once stale. */
+export function compileCandidate(
+  bundle: PolicyBundle,
+  tools: PolicyTools,
+  { inForce, isStale = tools.isStale ?? never }: CandidateOptions = {},
+): Promise<PolicyCandidate | RejectedPolicy> {
+  return rejectOnThrow(async () => {
+    const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
+    // Before any message is made: a file may contain the secret itself instead of the variable's name.
+    registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
+    registerSecrets([parsed.policy.own.sign_in?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
+    const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
+    const own = await tools.loader.load(specifiers, resolve(tools.folder));
+    if (isStale()) throw new SupersededError();
+    const lacking = lackingCode(bundle, hashesOf(own));
+    if (lacking !== null) return { problems: [], message: lacking };
+    const { env, unset } = recordUnset(tools.env);
+    const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
+    const context = { ...contextOf(own, { ...tools, env }), facts };
+    const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
+    // Those that only presets name, too.
+    registerSecrets(
+      [...(snapshot?.providers.values() ?? [])].map((one) => one.apiKeyEnv && tools.env.get(one.apiKeyEnv)),
+    );
+    const diagnostics = found.map(withoutSecrets);
+    if (!snapshot) return { problems: diagnostics, message: null };
+    const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
+    return {
+      bundle,
+      runtime: buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health, tools.network),
+      outline: parsed.outline,
+      changes: parsed.changes.map(withoutValues),
+      warnings: diagnostics,
+      surroundings: { unset: [...unset].sort(), plugins: hashesOf(own) },
+    };
+  });
+}
+
+const never = () => false;
+
+/** Turns a thrown error, which has no place in a file, into a rejected policy. */
+async function rejectOnThrow(
+  build: () => Promise<PolicyCandidate | RejectedPolicy>,
+): Promise<PolicyCandidate | RejectedPolicy> {
+  try {
+    return await build();
+  } catch (cause) {
+    if (cause instanceof SupersededError) throw cause;
+    return { problems: [], message: scrub(messageOf(cause)) };
+  }
+}
+
+/** The policy room masks texts that look like secrets. This masks the actual secrets of this process. */
+function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
+  const { message, expected, hint } = diagnostic;
+  const masked = { ...diagnostic, message: scrub(message) };
+  if (expected !== undefined) masked.expected = scrub(expected);
+  if (hint !== undefined) masked.hint = scrub(hint);
+  return masked;
+}
+
+/** Masks secrets in the values of a change, which operators see and logs keep. */
+export function withoutValues(change: PolicyChange): PolicyChange {
+  const keys = change.keys?.map(({ key, ...values }) => ({ key: scrub(key), ...objectOf(scrubAll(values)) }));
+  return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
+}
+
+export const isRejected = (result: PolicyCandidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
+
+/** Records the variables that were read and are not set. Presets of adapters name some that no policy does. */
+function recordUnset(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
+  const unset = new Set<string>();
+  const get = (name: string) => {
+    const value = env.get(name);
+    if (!value?.trim()) unset.add(name);
+    return value;
+  };
+  return { env: { get }, unset };
+}
+
+const modulesIn = (own: PluginModules): PluginModule[] =>
+  [...own.values()].filter((module): module is PluginModule => !(module instanceof Error));
+
+const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
+
+function contextOf(
+  own: PluginModules,
+  { env, shipped, today, ledger, labels, teams, teamsWithKeys, started }: PolicyTools,
+): LoadContext {
+  const hashes = hashesOf(own);
+  const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
+  const estimators = new Map(modulesIn(own).map((one) => [one.specifier, one.estimators]));
+  const outside = new Map<string, string>();
+  for (const { specifier, outside: file } of modulesIn(own)) if (file !== null) outside.set(specifier, file);
+  return {
+    env,
+    ...createRegistry(shipped),
+    plugins,
+    outside,
+    estimators,
+    today,
+    ledger: ledger?.(),
+    labels: labels?.(),
+    teams: teams?.() ?? null,
+    teamsWithKeys: teamsWithKeys?.(),
+    started,
+    // The code of operators' plugins is part of the revision.
+    revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
+  };
+}
+
+/** A provider that is set up, with the IDs of what it serves: models, and patterns of wildcards. */
+export type ServingProvider = ReturnType<typeof servingProviders>[number];
+
+export function servingProviders(snapshot: PolicySnapshot) {
+  return [...snapshot.providers.keys()].map((name) => {
+    const own = measuredModels(snapshot).filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
+    return { name, served: own.map(({ id }) => id) };
+  });
+}
+
+/** `openai (6 models, 1 wildcard), lm-studio (no model)` */
+export const servingText = (providers: readonly ServingProvider[]): string =>
+  providers.map(({ name, served }) => `${name} (${served.length === 0 ? 'no model' : modelCount(served)})`).join(', ');
+
+/** Providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
+export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
+  return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);
+}

@@ -1,0 +1,57 @@
+import { gauge, gaugeBy, totalBy } from '../../host/telemetry/counts.ts';
+import type { Family } from '../../host/telemetry/families.ts';
+import { rounded } from '../../providers/health/metrics.ts';
+import type { Reloader } from './reload.ts';
+import type { Runtime } from './runtime.ts';
+
+/** The policy in force and its reloads, read when a page of metrics is made. */
+export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
+
+/**
+ * Metrics on the build, the policy in force and its reloads.
+ * @param version of the build
+ */
+export const policyFamilies = (policy: PolicyFigures, version: string): readonly Family[] => [
+  gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
+  gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
+  gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
+  gauge('signalbox_usd_per_credit', 'USD that one Credit is worth.', () =>
+    Number(policy.lease().snapshot.usdPerCredit),
+  ),
+  totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
+    Object.entries(policy.status().counts),
+  ),
+  gauge('signalbox_policy_last_reload_failed', '1 while the policy files are refused.', () =>
+    policy.status().last.result === 'refused' ? 1 : 0,
+  ),
+  gauge(
+    'signalbox_policy_last_reload_success_timestamp_seconds',
+    'When the policy files were last valid, Unix time.',
+    () => policy.status().lastSuccess / 1000,
+  ),
+  gauge(
+    'signalbox_policy_last_reload_duration_seconds',
+    'Time from the last edit until it was in force or refused.',
+    () => policy.status().last.tookMs / 1000,
+  ),
+  gaugeBy(
+    'signalbox_secret_file_unusable',
+    '1 while the file of a secret cannot be used: its last value stays.',
+    'variable',
+    () => policy.status().secrets.map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
+  ),
+];
+
+/** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
+export function taskFamilies(lease: () => Runtime): readonly Family[] {
+  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => () => {
+    const runtime = lease();
+    return runtime.snapshot.tasks.map(({ name }, at) => [name, rounded(figure(runtime, name, at))] as const);
+  };
+  const expected = of(({ readings }, _, at) => readings().outputTokens[at]!);
+  const answers = of(({ outputs }, task) => outputs.weight(task));
+  return [
+    gaugeBy('signalbox_task_output_tokens', 'Expected visible output tokens of a choice.', 'task', expected),
+    gaugeBy('signalbox_task_answers', 'Weight of observed answers; the declared figure has 20.', 'task', answers),
+  ];
+}

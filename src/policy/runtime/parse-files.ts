@@ -1,0 +1,38 @@
+import type { ParsedPolicy, PolicyFile } from '../load.ts';
+import type { YamlReader } from '../parse.ts';
+import { parseWith } from '../parsed.ts';
+import { diffPolicies, type PolicyChange } from './diff.ts';
+
+/** The result of parsing a policy's files: the most expensive part of loading. Plain data: a worker sends it. */
+export interface ParsedFiles {
+  /** Its `outline` is empty. */
+  readonly policy: ParsedPolicy;
+  /** The bare data of the policy as JSON: sending one text from a worker is cheap, sending thousands of objects is not. */
+  readonly outline: string;
+  /** The changes from the policy that it was compared with. */
+  readonly changes: readonly PolicyChange[];
+}
+
+/** Parses the files, and compares them with the outline of an earlier policy, if there is one. */
+export async function parseFiles(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles> {
+  const { outline: data, ...policy } = await parsePolicy(files);
+  const outline = JSON.stringify(data);
+  const changes = before === null ? [] : diffPolicies(JSON.parse(before), JSON.parse(outline));
+  return { policy: { ...policy, outline: {} }, outline, changes };
+}
+
+/** Parses plain files at once, and loads the YAML library for others. */
+async function parsePolicy(files: readonly PolicyFile[]): Promise<ParsedPolicy> {
+  try {
+    return parseWith(withoutLibrary, files);
+  } catch (thrown) {
+    if (thrown !== needsLibrary) throw thrown;
+    const { readYaml } = await import('../yaml-reader.ts');
+    return parseWith(readYaml, files);
+  }
+}
+
+const needsLibrary = new Error('not plain YAML');
+const withoutLibrary: YamlReader = () => {
+  throw needsLibrary;
+};

@@ -1,0 +1,65 @@
+import type { PolicyFile } from '../load.ts';
+import type { ParsedFiles } from './parse-files.ts';
+import type { ParseRequest } from './parse-worker.ts';
+
+/** Limit of the time to parse a policy, ms. */
+const PARSE_MS = 10_000;
+/** An unused worker ends after this time and frees its memory, ms. */
+const IDLE_MS = 10_000;
+
+type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
+
+/** A parser with one worker, started on demand. It parses one policy at a time, for `parseMs` at most. State: policy folder. */
+export function createParser(parseMs = PARSE_MS) {
+  let worker: Worker | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+
+  function end(): void {
+    clearTimeout(idle);
+    worker?.terminate();
+    worker = null;
+  }
+
+  function started(): Worker {
+    clearTimeout(idle);
+    worker ??= new Worker(new URL('./parse-worker.ts', import.meta.url).href);
+    return worker;
+  }
+
+  function endWhenIdle(): void {
+    clearTimeout(idle);
+    idle = setTimeout(end, IDLE_MS);
+  }
+
+  return {
+    /** Starts the worker, so that the next parse need not wait for it. */
+    warm(): void {
+      if (worker !== null) return;
+      started();
+      endWhenIdle();
+    },
+    /** Parses in a worker. Throws if the worker fails or takes too long. The policy's own errors are in the result. */
+    async parse(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles> {
+      try {
+        const answer = await ask(started(), { files, before }, parseMs);
+        if ('error' in answer) throw new Error(answer.error);
+        endWhenIdle();
+        return answer.parsed;
+      } catch (cause) {
+        end();
+        throw cause;
+      }
+    },
+    close: end,
+  };
+}
+
+function ask(worker: Worker, request: ParseRequest, parseMs: number): Promise<WorkerReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<WorkerReply>();
+  const late = () => reject(new Error(`The policy could not be parsed within ${parseMs / 1000} s.`));
+  const timer = setTimeout(late, parseMs);
+  worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => resolve(data);
+  worker.onerror = ({ message }) => reject(new Error(`The policy could not be parsed: ${message}`));
+  worker.postMessage(request);
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,348 @@
+import { messageOf } from '../../core/thrown.ts';
+import { type Actor, SERVER } from '../../store/trail.ts';
+import type { Diagnostic } from '../diagnostics.ts';
+import {
+  buildCandidate,
+  isRejected,
+  type PolicyCandidate,
+  type PolicyTools,
+  type RejectedPolicy,
+} from './candidate.ts';
+import type { PolicyChange } from './diff.ts';
+import { QuotedRuntimes } from './quoted-runtimes.ts';
+import type { Runtime } from './runtime.ts';
+import type { SecretFiles } from './secret-files.ts';
+import { SupersededError } from './slices.ts';
+import { type PolicyBundle, PolicySourceError, readBundle } from './source.ts';
+import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
+
+interface ReloaderOptions {
+  readonly tools: PolicyTools;
+  /** Reads the policy. Default: the files of the folder. Rejects with PolicySourceError or StoreError. */
+  readonly read?: () => Promise<PolicyBundle>;
+  /** The secrets in files. Default: none. `reread` returns the variables whose values have changed. */
+  readonly secrets?: Pick<SecretFiles, 'list'> & { reread(): readonly string[] };
+  /**
+   * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
+   * swap, and whose promise, which never rejects, the answer waits for. A failure refuses the revision.
+   */
+  prepare(candidate: PolicyCandidate): Promise<() => unknown>;
+  /** Called after each attempt. `bundle` is null if the files could not be read; `by` has asked for it. */
+  onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null, by: Actor): void;
+}
+
+/** An unfinished or wrong edit gets this time to be finished before it is refused, ms. */
+const FINISH_MS = 250;
+/** After this time, newer edits no longer restart an attempt, ms. */
+const PATIENCE_MS = 1_000;
+
+interface ReloadRequest {
+  readonly cause: ReloadCause;
+  /** The revision that must be in force; null for any. */
+  readonly expected: string | null;
+  readonly by: Actor;
+  resolve(attempt: ReloadAttempt): void;
+  reject(error: StaleRevision): void;
+}
+
+/**
+ * Holds the policy in force and replaces it: steps 2 to 8 of an edit. Runs one attempt at a time; a newer
+ * request restarts it. A failure before the swap changes nothing. State: policy.
+ */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #inForce: PolicyCandidate;
+  #since: number;
+  #last: ReloadAttempt;
+  #lastSuccess: number;
+  #previous: PolicyStatus['previous'] = null;
+  /** Hash of the last refused files; null after an accepted attempt. */
+  #refused: string | null = null;
+  #outdated: readonly string[] = [];
+  /** Variables whose new values are not in force yet. */
+  readonly #renewed = new Set<string>();
+  #waiting: ReloadRequest[] = [];
+  #running = false;
+  /** Ends the pause of the current attempt. */
+  #wake: () => void = () => {};
+  readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
+  readonly #quoting: QuotedRuntimes;
+
+  constructor(first: PolicyCandidate, options: ReloaderOptions) {
+    this.#inForce = first;
+    this.#options = options;
+    this.#quoting = new QuotedRuntimes(options.tools.now);
+    this.#since = this.#lastSuccess = options.tools.now();
+    const { revision } = first.runtime.snapshot;
+    const how = { time: this.#since, tookMs: 0, cause: 'start', result: 'applied', revision } as const;
+    this.#last = { ...how, message: 'The policy is in force.', diagnostics: first.warnings, changes: [] };
+    this.#counts.applied++;
+  }
+
+  /** The policy in force with its files. */
+  get inForce(): PolicyCandidate {
+    return this.#inForce;
+  }
+
+  /** What a policy must fit beside its own text: the state of this server. */
+  get surroundings(): Pick<PolicyTools, 'ledger' | 'teams' | 'started'> {
+    const { ledger, teams, started } = this.#options.tools;
+    return { ledger, teams, started };
+  }
+
+  /** The runtime in force. */
+  readonly lease = (): Runtime => this.#inForce.runtime;
+
+  /** The runtime of a revision that is in force or whose quotes can still be paid; otherwise null. */
+  readonly leaseOf = (revision: string): Runtime | null => {
+    const { runtime } = this.#inForce;
+    return runtime.snapshot.revision === revision ? runtime : this.#quoting.find(revision);
+  };
+
+  status(): PolicyStatus {
+    const { runtime, bundle, warnings } = this.#inForce;
+    return {
+      revision: runtime.snapshot.revision,
+      since: this.#since,
+      files: bundle.files.map(({ path }) => path),
+      warnings,
+      outdatedPlugins: this.#outdated,
+      last: this.#last,
+      previous: this.#previous,
+      counts: { ...this.#counts },
+      lastSuccess: this.#lastSuccess,
+      secrets: this.#options.secrets?.list() ?? [],
+    };
+  }
+
+  /**
+   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call, so
+   * it sees everything written before.
+   * @throws StaleRevision, and nothing else
+   */
+  reload(cause: ReloadCause, expected: string | null = null, by: Actor = SERVER): Promise<ReloadAttempt> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ cause, expected, by, resolve, reject });
+      this.#wake();
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    let batch: ReloadRequest[] = [];
+    let begun = performance.now();
+    while (batch.length > 0 || this.#waiting.length > 0) {
+      batch = this.#rejectStale([...batch, ...this.#waiting.splice(0)]);
+      if (batch.length === 0) continue;
+      const cause = mostExplicit(batch);
+      const by = batch.find((request) => request.cause === cause)?.by ?? SERVER;
+      const state: AttemptState = { cause, by, begun, bundle: null };
+      try {
+        const attempt = await this.#attempt(state);
+        for (const { resolve } of batch) resolve(attempt);
+      } catch (cause) {
+        if (cause instanceof SupersededError) continue;
+        const attempt = this.#refuse(state, null, cause instanceof Error ? cause : new Error(String(cause)));
+        for (const { resolve } of batch) resolve(attempt);
+      }
+      batch = [];
+      begun = performance.now();
+    }
+    this.#running = false;
+  }
+
+  #rejectStale(batch: readonly ReloadRequest[]): ReloadRequest[] {
+    const { revision } = this.#inForce.runtime.snapshot;
+    return batch.filter(({ expected, reject }) => {
+      if (expected === null || expected === revision) return true;
+      reject(new StaleRevision(revision));
+      return false;
+    });
+  }
+
+  async #attempt(state: AttemptState): Promise<ReloadAttempt> {
+    const renewal = await this.#renew(state);
+    const isEarly = () => performance.now() - state.begun < PATIENCE_MS;
+    const isStale = () => this.#waiting.length > 0 && isEarly();
+    let paused = '';
+    for (;;) {
+      const bundle = await this.#read();
+      const hash = bundle instanceof Error ? bundle.message : bundle.hash;
+      state.bundle = bundle instanceof Error ? null : bundle;
+      if (isStale()) throw new SupersededError();
+      if (hash === this.#inForce.bundle.hash) return renewal ?? this.#keep(state);
+      // A signal or request wants an answer now. An edit may be unfinished.
+      const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
+      const result =
+        bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
+          ? null
+          : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
+      if (result && !isRejected(result)) {
+        const attempt = await this.#apply(state, result);
+        // Teams that the policy declares get their IDs while it is applied.
+        if (this.#hasOtherTeams()) await this.#renew(state);
+        return attempt;
+      }
+      if (isPatient) {
+        paused = hash;
+        await this.#pause(isStale);
+      } else if (bundle instanceof Error) return this.#refuse(state, hash, bundle);
+      else if (result) return this.#refuse(state, hash, result);
+    }
+  }
+
+  /** Builds the policy in force again if a name of a team that its budgets state stands for another team now. */
+  async followTeams(): Promise<void> {
+    if (this.#hasOtherTeams()) await this.reload('edit');
+  }
+
+  #hasOtherTeams(): boolean {
+    const { teamIds } = this.#inForce.runtime.snapshot;
+    const names = teamIds.size === 0 ? null : this.#options.tools.teams?.();
+    return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
+  }
+
+  /** Builds the policy in force again with secrets or teams that have changed, whatever its files hold meanwhile. */
+  async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
+    const { secrets, tools } = this.#options;
+    for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
+    const isOfSecrets = this.#renewed.size > 0;
+    if (!isOfSecrets && !this.#hasOtherTeams()) return null;
+    const { bundle } = this.#inForce;
+    const result = await buildCandidate(bundle, tools, { inForce: this.#inForce });
+    if (isRejected(result)) return this.#refuse({ ...state, bundle }, null, result);
+    const attempt = await this.#apply({ ...state, bundle, isQuiet: !isOfSecrets }, result);
+    return isOfSecrets ? attempt : null;
+  }
+
+  async #read(): Promise<PolicyBundle | PolicySourceError> {
+    try {
+      const { read, tools } = this.#options;
+      return read ? await read() : await readBundle(tools.folder);
+    } catch (cause) {
+      if (cause instanceof PolicySourceError) return cause;
+      return new PolicySourceError(`The policy cannot be read: ${messageOf(cause)}.`);
+    }
+  }
+
+  /** Whether a file is suddenly missing or empty: it is probably being rewritten. */
+  #looksHalfDone({ files }: PolicyBundle): boolean {
+    const now = new Map(files.map((file) => [file.path, file]));
+    return this.#inForce.bundle.files.some((before) => {
+      const file = now.get(before.path);
+      return !file || (file.text?.trim() === '' && before.text?.trim() !== '');
+    });
+  }
+
+  async #pause(isStale: () => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      setTimeout(resolve, FINISH_MS);
+    });
+    this.#wake = () => {};
+    if (isStale()) throw new SupersededError();
+  }
+
+  /** The files equal the policy in force, for example after a mistake was reverted. */
+  #keep(state: AttemptState): ReloadAttempt {
+    const outdated = this.#options.tools.loader.outdated();
+    const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
+    this.#outdated = outdated;
+    // Frequent causes: a touched file, or the last write of an edit that is already in force.
+    return state.cause === 'edit' && !isNews
+      ? this.#last
+      : this.#end(state, 'unchanged', { message: unchanged(outdated) });
+  }
+
+  async #apply(state: AttemptState, candidate: PolicyCandidate): Promise<ReloadAttempt> {
+    let swap: () => unknown;
+    try {
+      swap = await this.#options.prepare(candidate);
+    } catch (cause) {
+      const why = new Error(`The new policy could not be prepared: ${messageOf(cause)}`);
+      return this.#refuse(state, candidate.bundle.hash, why);
+    }
+    const before = this.#inForce;
+    const { changes } = candidate;
+    const isSame = before.runtime.snapshot.revision === candidate.runtime.snapshot.revision;
+    // Quotes are paid with secrets of today: older runtimes are built again from the store.
+    if (this.#renewed.size > 0) this.#quoting.clear();
+    const message = renewedText([...this.#renewed]);
+    this.#renewed.clear();
+    // The swap. Running requests keep the runtime that they leased.
+    const settled = swap();
+    this.#inForce = candidate;
+    if (!isSame) this.#quoting.keep(before.runtime);
+    this.#outdated = this.#options.tools.loader.outdated();
+    await settled;
+    if (isSame && state.isQuiet) return this.#last;
+    if (isSame) return this.#end(state, 'unchanged', { message: message ?? unchanged(this.#outdated) });
+    const { revision } = before.runtime.snapshot;
+    this.#since = this.#options.tools.now();
+    this.#previous = { revision, changes };
+    const outcome = { message: message ?? 'The policy is in force.', diagnostics: candidate.warnings, changes };
+    return this.#end(state, 'applied', outcome);
+  }
+
+  #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
+    const diagnostics = why instanceof Error ? [] : why.problems;
+    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+    const message =
+      why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; the old policy stays in force.`;
+    const isKnown = hash === this.#refused && message === this.#last.message;
+    // A touched file changes nothing, and a push that is refused is tried again.
+    if (
+      (state.cause === 'edit' || state.cause === 'push') &&
+      isKnown &&
+      Bun.deepEquals(diagnostics, this.#last.diagnostics)
+    )
+      return this.#last;
+    this.#refused = hash;
+    return this.#end(state, 'refused', { message, diagnostics });
+  }
+
+  #end(
+    { cause, by, begun, bundle }: AttemptState,
+    result: ReloadAttempt['result'],
+    outcome: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
+  ): ReloadAttempt {
+    const { revision } = this.#inForce.runtime.snapshot;
+    const time = this.#options.tools.now();
+    const tookMs = Math.round(performance.now() - begun);
+    const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...outcome };
+    this.#last = attempt;
+    this.#counts[result]++;
+    if (result !== 'refused') {
+      this.#refused = null;
+      this.#lastSuccess = time;
+    }
+    try {
+      this.#options.onAttempt(attempt, bundle, by);
+    } catch {
+      // A failing callback must not prevent the next reload.
+    }
+    return attempt;
+  }
+}
+
+interface AttemptState {
+  readonly cause: ReloadCause;
+  readonly by: Actor;
+  /** Monotonic clock, ms. */
+  readonly begun: number;
+  /** The files as last read; null if they could not be read. */
+  bundle: PolicyBundle | null;
+  /** Whether it is reported only if the policy becomes another one. */
+  readonly isQuiet?: boolean;
+}
+
+const renewedText = (variables: readonly string[]): string | null =>
+  variables.length === 0 ? null : `The policy is in force with the new ${LIST.format(variables)}.`;
+
+const LIST = new Intl.ListFormat('en-GB');
+
+const unchanged = (outdated: readonly string[]): string =>
+  outdated.length === 0
+    ? 'The files match the policy in force.'
+    : `The code of ${outdated.join(', ')} has changed; it takes effect at a restart.`;

@@ -1,0 +1,102 @@
+import { basename, resolve } from 'node:path';
+import type { Plugin } from '../../contract/kinds.ts';
+import type { Revision } from '../../core/revision.ts';
+import { messageOf } from '../../core/thrown.ts';
+import type { PluginLoader } from '../../host/plugins/load.ts';
+import { createRegistry } from '../../host/plugins/registry.ts';
+import { scrub } from '../../host/telemetry/secrets.ts';
+import { compileSteps } from '../compile.ts';
+import { loadFacts } from '../facts.ts';
+import type { Environment, PolicyFile } from '../load.ts';
+import type { PolicyTools } from './candidate.ts';
+import { type DecisionRuntime, prepareDecisionRuntime } from './runtime.ts';
+import { inSlices } from './slices.ts';
+
+/** Limit of cached past policies. */
+const BUILT_MAX = 4;
+
+interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
+  readonly loader: Pick<PluginLoader, 'recall'>;
+  /** The policy in force, which need not be built; null for none. */
+  readonly inForce: () => DecisionRuntime | null;
+}
+
+/** Rebuilds policies of past decisions from their records. State: past policies. */
+export class PastPolicies {
+  readonly #options: PastPoliciesOptions;
+  /** Revision → its policy, least recently used first. Concurrent callers share one promise. */
+  readonly #built = new Map<string, Promise<DecisionRuntime | string>>();
+  /** Builds run one at a time, because a parser takes one policy at a time. */
+  #building: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PastPoliciesOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. Resolves with a text that explains why the policy cannot be rebuilt. */
+  async find(revision: Revision): Promise<DecisionRuntime | string> {
+    const inForce = this.#options.inForce();
+    if (inForce?.snapshot.revision === revision.revision) return inForce;
+    const key = revision.revision;
+    const known = this.#built.get(key);
+    const building = known ?? this.#building.then(() => build(revision, this.#options));
+    if (!known) this.#building = building;
+    this.#built.delete(key);
+    this.#built.set(key, building);
+    if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
+    const found = await building;
+    // A failure is not cached, because its cause may be fixed.
+    if (typeof found === 'string' && this.#built.get(key) === building) this.#built.delete(key);
+    return found;
+  }
+}
+
+/** Steps 3 to 5 of an edit, in the policy's own environment. */
+async function build(revision: Revision, options: PastPoliciesOptions): Promise<DecisionRuntime | string> {
+  const { surroundings } = revision;
+  if (surroundings === null) return 'Its policy was kept by an earlier version, which did not keep all that it takes.';
+  try {
+    // First, because missing code then fails fast, even for large policies.
+    const own = await recallPlugins(surroundings.plugins, options);
+    // Only this program writes it.
+    const files: readonly PolicyFile[] = JSON.parse(revision.source);
+    const { policy } = await options.parse(files, null);
+    const context = {
+      env: pastEnvironment(surroundings.unset),
+      ...createRegistry(options.shipped),
+      plugins: own,
+      facts: policy.wildcards.length > 0 ? await loadFacts() : null,
+      revisionOf: () => revision.revision,
+    };
+    const { snapshot, diagnostics } = await inSlices(compileSteps(policy, context), () => false);
+    if (!snapshot) return cannotRebuild(diagnostics[0]?.message ?? 'it is not valid');
+    const served = snapshot.models.map(({ id }) => id);
+    if (served.join('\n') !== revision.models.join('\n')) return cannotRebuild('it serves other models');
+    return prepareDecisionRuntime(snapshot, createRegistry([...options.shipped, ...[...own.values()].flat()]));
+  } catch (cause) {
+    return cannotRebuild(messageOf(cause));
+  }
+}
+
+/** Masked secrets, or another version of this program, can make a rebuilt policy differ. */
+const cannotRebuild = (why: string): string => scrub(`Its policy cannot be built again as it was: ${why}.`);
+
+/** Decisions depend on whether a variable is set, never on its value. The placeholder is also a valid address. */
+const pastEnvironment = (unset: readonly string[]): Environment => ({
+  get: (name) => (unset.includes(name) ? undefined : 'http://127.0.0.1:1'),
+});
+
+async function recallPlugins(
+  plugins: readonly (readonly [specifier: string, hash: string])[],
+  { loader, folder }: PastPoliciesOptions,
+): Promise<Map<string, readonly Plugin[]>> {
+  const own = new Map<string, readonly Plugin[]>();
+  for (const [specifier, hash] of plugins) {
+    const found = await loader.recall(specifier, resolve(folder), hash);
+    // Callers see this error, so it must not show the path of the operator's code.
+    const name = specifier.startsWith('/') ? basename(specifier) : specifier;
+    if (found === null) throw new Error(`the code of plugin \`${name}\` is missing or has changed`);
+    own.set(specifier, found.plugins);
+  }
+  return own;
+}

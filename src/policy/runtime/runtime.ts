@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto';
+import type { PluginMaps } from '../../contract/kinds.ts';
+import type { PreparedProvider } from '../../contract/provider.ts';
+import type { PreparedStrategy } from '../../contract/strategy.ts';
+import type { Facts } from '../../core/facts.ts';
+import { measuredModels, type Readings } from '../../core/readings.ts';
+import type { RuleScope } from '../../core/rules.ts';
+import type { PolicySnapshot, Provider } from '../../core/snapshot.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { zonedClock } from '../../core/zoned-time.ts';
+import type { Alarms } from '../../providers/alarm.ts';
+import type { Dial } from '../../providers/connection/dial.ts';
+import { UpstreamNetwork } from '../../providers/connection/network.ts';
+import { Health, type OriginOf } from '../../providers/health/health.ts';
+import type { OutputLengths } from '../../providers/health/output-lengths.ts';
+import type { EndpointHealth } from '../../providers/health/types.ts';
+import type { UnknownNames } from '../../providers/health/unknown-names.ts';
+import type { UpstreamTarget } from '../../providers/upstream-call.ts';
+import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
+
+/** The strategy that scores a request, with its quality floor and its label. */
+type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
+
+/** What scores the requests of a selector: its own strategy, or `weighted` for one with weights, which keeps the quality floor. */
+interface SelectorScoring {
+  readonly own: StrategyInForce;
+  readonly weighted: StrategyInForce;
+}
+
+/** A snapshot with its prepared strategies: everything that decisions need. Immutable. */
+export interface DecisionRuntime {
+  readonly snapshot: PolicySnapshot;
+  readonly decider: Decider;
+  /** By selector. */
+  readonly scorings: ReadonlyMap<string, SelectorScoring>;
+  /** Of a request for a model by name. */
+  readonly pinned: StrategyInForce;
+}
+
+/** A decision runtime with its providers: everything that requests need. Immutable. State: runtime. */
+export interface Runtime extends DecisionRuntime {
+  /** Calendar time in the policy's zone. `timeMs`: since 1970. */
+  localTime(timeMs: number): RuleScope['time'];
+  /** By model, then by endpoint, in the snapshot's order; those of wildcards follow. */
+  readonly targets: readonly (readonly UpstreamTarget[])[];
+  /** By name, those without a model included. */
+  readonly providers: ReadonlyMap<string, UpstreamTarget>;
+  /** By model, then by endpoint. Runtimes share it: an endpoint is identified by its names. */
+  readonly health: readonly (readonly EndpointHealth[])[];
+  readonly originOf: OriginOf;
+  /** Lengths of answers. Runtimes share it too. */
+  readonly outputs: OutputLengths;
+  /** Shared too. */
+  readonly unknownNames: UnknownNames;
+  /** For the deadlines of requests and calls. Shared too. */
+  readonly alarms: Alarms;
+  /** Rules and strategies whose fault was logged: it would be the same with every request. */
+  readonly reported: WeakSet<object>;
+  /** The current readings of the upstreams. */
+  readings(): Readings;
+}
+
+/** The strategy that scores a request. */
+export function strategyOf(facts: Facts, { scorings, pinned }: DecisionRuntime): StrategyInForce {
+  if (facts.pinned) return pinned;
+  const { own, weighted } = scorings.get(facts.model)!;
+  return facts.weights === null ? own : weighted;
+}
+
+/** For a runtime that sends no requests, as when a policy is only checked. */
+const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
+
+/** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` and `network` outlive the runtime. */
+export function buildRuntime(
+  snapshot: PolicySnapshot,
+  registry: PluginMaps,
+  secret: (variable: string) => string | undefined,
+  health: Health = new Health(NO_READINGS),
+  network: UpstreamNetwork = new UpstreamNetwork(),
+): Runtime {
+  const providers = new Map<string, UpstreamTarget>();
+  const origins = new Map<string, string>();
+  for (const provider of snapshot.providers.values()) {
+    const plugin = registry.providers.get(provider.adapter);
+    if (!plugin) throw new Error(`provider \`${provider.name}\`: there is no adapter \`${provider.adapter}\``);
+    const prepare = (): PreparedProvider => plugin.prepare({ ...provider.settings });
+    const adapter = naming(`provider \`${provider.name}\``, prepare);
+    const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
+    origins.set(provider.name, originFor(provider, apiKey));
+    providers.set(provider.name, { adapter, dial: dialOf(provider, secret, network), apiKey });
+  }
+  const originOf: OriginOf = (provider) => origins.get(provider)!;
+  const models = measuredModels(snapshot);
+  return {
+    ...prepareDecisionRuntime(snapshot, registry),
+    localTime: zonedClock(snapshot.gateway.timeZone),
+    health: models.map(({ id, endpoints }) =>
+      endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
+    ),
+    readings: health.watch(snapshot, originOf),
+    originOf,
+    outputs: health.outputs,
+    alarms: network.alarms,
+    reported: new WeakSet(),
+    providers,
+    unknownNames: health.unknownNames,
+    targets: models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
+  };
+}
+
+/** Stored with threads: the same at every instance, and nobody can find the key by it. */
+const originFor = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
+  hash('sha256', JSON.stringify([adapter, baseUrl, apiKey]), 'base64url').slice(0, 22);
+
+/** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
+export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginMaps): DecisionRuntime {
+  const weighted = prepareStrategy(registry, 'route_strategy', 'weighted', {});
+  const scorings = new Map<string, SelectorScoring>();
+  for (const { name, strategy, options } of snapshot.selectors.values()) {
+    const own = prepareStrategy(registry, name, strategy, options);
+    const { qualityFloor } = own;
+    scorings.set(name, {
+      own: { strategy: own, qualityFloor, reason: `${name}:${own.reason}` },
+      weighted: { strategy: weighted, qualityFloor, reason: `${name}:${weighted.reason}` },
+    });
+  }
+  const pinned = { strategy: weighted, reason: 'pinned' };
+  return { snapshot, decider: createDecider(snapshot), scorings, pinned };
+}
+
+/** The dial of a provider; null for one that runs in this process. */
+function dialOf(
+  provider: Provider,
+  variable: (name: string) => string | undefined,
+  network: UpstreamNetwork,
+): Dial | null {
+  const { name, baseUrl, allowPrivateNetwork: allowPrivate } = provider;
+  return baseUrl === null ? null : network.dial({ provider: name, baseUrl, allowPrivate }, variable);
+}
+
+function prepareStrategy(registry: PluginMaps, selector: string, name: string, options: object): PreparedStrategy {
+  const plugin = registry.strategies.get(name);
+  if (!plugin) throw new Error(`selector \`${selector}\`: there is no strategy \`${name}\``);
+  return naming(`selector \`${selector}\``, () => plugin.prepare({ ...options }));
+}
+
+function naming<T>(place: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new Error(`${place}: ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,112 @@
+import { readFileSync, statSync } from 'node:fs';
+import { codeOf, messageOf } from '../../core/thrown.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { decoded } from './source.ts';
+
+/** Limit of one secret's file. */
+const SECRET_BYTES_MAX = 65_536;
+
+/** A secret whose value is in a file, without the value. */
+export interface SecretStatus {
+  /** The variable that the file stands for, such as `OPENAI_API_KEY`. */
+  readonly variable: string;
+  /** When its value was last read, ms since 1970; null if it never was. */
+  readonly readAt: number | null;
+  /** Why the file cannot be used now, while the last value stays; null if it can. */
+  readonly problem: string | null;
+}
+
+interface SecretFile extends SecretStatus {
+  readonly path: string;
+  readonly value: string | undefined;
+}
+
+interface SecretFilesOptions {
+  /** The environment of the process: it alone names files. */
+  readonly env: (name: string) => string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called when a file becomes unusable. @param isKept whether an earlier value stays in use */
+  readonly onUnusable: (variable: string, problem: string, isKept: boolean) => void;
+}
+
+/**
+ * The environment, where `NAME_FILE` may name a file with the value of `NAME`. A file is read when its variable is
+ * first asked for, and again by `reread`. State: secret files.
+ */
+export class SecretFiles {
+  readonly #options: SecretFilesOptions;
+  /** By variable. */
+  readonly #files = new Map<string, SecretFile>();
+
+  constructor(options: SecretFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Reads a variable. Throws UsageError where both forms of it are set; an empty one counts as not set. */
+  readonly get = (name: string): string | undefined => {
+    const { env } = this.#options;
+    const value = env(name);
+    const path = env(`${name}_FILE`)?.trim();
+    if (!path) return value;
+    if (value?.trim()) throw new UsageError(`${name} and ${name}_FILE are both set; unset one of them.`);
+    return (
+      this.#files.get(name) ?? this.#read({ variable: name, path, value: undefined, readAt: null, problem: null })
+    ).value;
+  };
+
+  /** Reads a variable that is read once; null where it is not set. Throws UsageError where its file cannot be used. */
+  fixed(name: string): string | null {
+    const value = this.get(name) || null;
+    const problem = this.#files.get(name)?.problem;
+    if (problem) throw new UsageError(`The file of ${name}_FILE cannot be used: ${problem}.`);
+    return value;
+  }
+
+  /** Reads the files again, but for the `fixed` variables. Returns the variables whose values have changed. */
+  reread(fixed: ReadonlySet<string>): readonly string[] {
+    const files = [...this.#files.values()].filter(({ variable }) => !fixed.has(variable));
+    return files.filter((file) => this.#read(file).value !== file.value).map(({ variable }) => variable);
+  }
+
+  readonly paths = (): readonly string[] => [...this.#files.values()].map(({ path }) => path);
+
+  readonly list = (): readonly SecretStatus[] =>
+    [...this.#files.values()].map(({ variable, readAt, problem }) => ({ variable, readAt, problem }));
+
+  /** Keeps the last value where the file cannot be used. */
+  #read(before: SecretFile): SecretFile {
+    const { now, onUnusable } = this.#options;
+    const { variable, path } = before;
+    const found = readSecret(path);
+    const after: SecretFile =
+      'problem' in found ? { ...before, ...found } : { ...before, ...found, readAt: now(), problem: null };
+    this.#files.set(variable, after);
+    const { problem } = after;
+    if (problem !== null && problem !== before.problem) onUnusable(variable, problem, after.value !== undefined);
+    return after;
+  }
+}
+
+/** The text of a file without the end of its last line, or the reason why it is none of use. */
+function readSecret(path: string): { readonly value: string } | { readonly problem: string } {
+  try {
+    // Reading a pipe might never end.
+    const found = statSync(path);
+    if (!found.isFile()) return { problem: 'it is not a file' };
+    if (found.size > SECRET_BYTES_MAX) return { problem: 'it is larger than 64 KiB' };
+    const text = decoded(readFileSync(path));
+    if ('problem' in text) return { problem: 'it is not UTF-8' };
+    const value = text.text.replace(/\r?\n$/, '');
+    return value.trim() === '' ? { problem: 'it is empty' } : { value };
+  } catch (cause) {
+    return { problem: REASONS.get(codeOf(cause)) ?? messageOf(cause) };
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['ELOOP', 'its symbolic links lead in a circle'],
+]);

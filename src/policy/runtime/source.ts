@@ -1,0 +1,162 @@
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { codeOf, messageOf } from '../../core/thrown.ts';
+import type { PolicyFile } from '../load.ts';
+import { EDIT_FILE, readEdit, withEdit } from './edit-journal.ts';
+
+/** Limit of files of one policy. */
+export const FILES_MAX = 256;
+export const FILE_BYTES_MAX = 1_048_576;
+/** Limit of characters of all files together. */
+const LENGTH_MAX = 16_777_216;
+
+/** Limit of reads of a folder that keeps changing. The last one counts. */
+const READS_MAX = 8;
+const READ_AGAIN_MS = 15;
+
+/** All files of a policy, read as one. */
+export interface PolicyBundle {
+  /** By path, ascending. Paths are relative to the working folder, or absolute outside it. */
+  readonly files: readonly PolicyFile[];
+  readonly hash: string;
+  /** Of a pushed revision: its number, and the code that it was judged with. Absent: the files of a folder. */
+  readonly pushed?: {
+    readonly id: number;
+    readonly plugins: readonly (readonly [specifier: string, hash: string])[];
+  };
+}
+
+/** A policy folder that cannot be read. The message names the path and what to do. */
+export class PolicySourceError extends Error {
+  override readonly name = 'PolicySourceError';
+}
+
+/**
+ * Reads the `.yaml` and `.yml` files of a folder as one bundle, with an edit that is being written as if it were done. If the folder changes meanwhile, it is
+ * read again, so that two generations are not mixed. Ignores names that begin with a dot.
+ */
+export async function readBundle(folder: string): Promise<PolicyBundle> {
+  for (let reads = 1; ; reads++) {
+    const before = await signatureOf(folder);
+    const files = await readAll(folder);
+    if (files !== null && (reads >= READS_MAX || before === (await signatureOf(folder)))) {
+      return { files, hash: hashOf(JSON.stringify(files)) };
+    }
+    await Bun.sleep(READ_AGAIN_MS);
+  }
+}
+
+/** Null if a file was removed between listing and reading. */
+async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
+  const names = await namesIn(folder);
+  if (names === null) {
+    const found = await stat(folder).catch(() => null);
+    if (found?.isFile()) {
+      throw new PolicySourceError(
+        `${folder} is a file, not a folder: a policy is all files of a folder, so name the folder.`,
+      );
+    }
+    throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
+  }
+  const edit = await readEdit(folder);
+  if (names.length + edit.length === 0) throw new PolicySourceError(`The policy folder ${folder} has no .yaml files.`);
+  // An edit may still have the files that it removes beside those that it adds.
+  if (names.length > FILES_MAX + edit.length) {
+    throw new PolicySourceError(`The policy folder ${folder} has ${names.length} files; the limit is ${FILES_MAX}.`);
+  }
+  const files = await Promise.all(names.map((name) => readFileAt(join(folder, name))));
+  const found = withEdit(
+    files.filter((file) => file !== null),
+    edit,
+    (name) => displayPath(join(folder, name)),
+  );
+  if (found.reduce((all, file) => all + (file.text?.length ?? 0), 0) > LENGTH_MAX) {
+    throw new PolicySourceError(`The policy in ${folder} has more than ${LENGTH_MAX} characters, which is the limit.`);
+  }
+  return files.includes(null) ? null : found;
+}
+
+/** The names of policy files, sorted; null if the folder cannot be read. */
+async function namesIn(folder: string): Promise<string[] | null> {
+  try {
+    return (await readdir(folder)).filter(isPolicyFile).sort();
+  } catch {
+    return null;
+  }
+}
+
+export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
+
+/** The path for diagnostics: relative to the working folder, or absolute outside it. */
+function displayPath(file: string): string {
+  const path = relative('', file);
+  return path.startsWith('..') ? resolve(file) : path;
+}
+
+/** Reads a policy file, or says why it cannot be read; null where there is none. */
+export async function readFileAt(file: string): Promise<PolicyFile | null> {
+  const path = displayPath(file);
+  try {
+    const found = await stat(file);
+    // Reading a pipe would never end.
+    if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is not a file');
+    const { size } = found;
+    if (size > FILE_BYTES_MAX) return { path, problem: 'too-large', detail: `it has ${size} bytes` };
+    const bytes = await readFile(file);
+    return { path, ...decoded(bytes) };
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === 'ENOENT' && (await lstat(file).catch(() => null)) === null) {
+      // A listed name that is not UTF-8 has replacement characters and is never found: retrying would not end.
+      return path.includes('\uFFFD') ? { path, problem: 'unreadable', detail: 'its name is not UTF-8' } : null;
+    }
+    if (code === 'ELOOP') return { path, problem: 'symlink-loop', detail: 'its symbolic links lead in a circle' };
+    return { path, problem: 'unreadable', detail: REASONS.get(code) ?? messageOf(cause) };
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['ENOENT', 'it is a symbolic link to a file that does not exist'],
+]);
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+const lenient = new TextDecoder('utf-8');
+
+/** Decodes UTF-8 and leaves out a byte order mark. */
+export function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+  try {
+    return { text: strict.decode(bytes) };
+  } catch {
+    const readable = lenient.decode(bytes);
+    const line = readable.slice(0, readable.indexOf('\uFFFD')).split('\n').length;
+    return { problem: 'not-utf-8', detail: `the first byte that is not UTF-8 is in line ${line}` };
+  }
+}
+
+/**
+ * Identifies the state of a folder without reading its files: names, sizes, inodes and times. `more`:
+ * files outside the folder.
+ */
+export async function signatureOf(folder: string, more: readonly string[] = []): Promise<string> {
+  const names = (await namesIn(folder)) ?? ['\0unreadable'];
+  const paths = [folder, join(folder, EDIT_FILE), ...names.map((name) => join(folder, name)), ...more];
+  return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
+}
+
+/** Follows links: the file that would be read counts. */
+async function stampOf(path: string): Promise<string> {
+  try {
+    const found = await stat(path, { bigint: true });
+    const { dev, ino, size, mtimeNs, ctimeNs } = found;
+    // A folder's times change with every unrelated file in it. The names cover its content.
+    return found.isDirectory() ? `${dev} ${ino}` : `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch (cause) {
+    return codeOf(cause);
+  }
+}
+
+export function hashOf(content: string): string {
+  return new Bun.CryptoHasher('sha256').update(content).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,63 @@
+import { SignalboxError } from '../../core/errors.ts';
+import type { WildcardModel } from '../../core/snapshot.ts';
+import { createDecider } from '../../routing/decide.ts';
+import { meaningOf } from '../../routing/model-name.ts';
+import { snapshotWith } from '../../routing/wildcard-snapshot.ts';
+import type { DecisionRuntime, Runtime } from './runtime.ts';
+
+/** Runtimes of wildcards' models, which last as long as the policy's runtime and the compiled model do. */
+const runtimes = new WeakMap<Runtime, WeakMap<WildcardModel, Runtime>>();
+
+/**
+ * The runtime of a request: the policy's own, or for a name that means a wildcard's model the runtime of that model alone.
+ * @param name as the caller sent it
+ * @throws SignalboxError `model_not_found` for a wildcard's ID that is not served
+ */
+export function runtimeFor(runtime: Runtime, name: string): Runtime {
+  const found = wildcardModel(runtime, name);
+  if (!found) return runtime;
+  const { model } = found;
+  const [{ provider, upstream }] = model.endpoints;
+  if (runtime.unknownNames.has(runtime.originOf(provider), upstream)) throw unknownToService(model.id);
+  const known = runtimes.get(runtime) ?? new WeakMap<WildcardModel, Runtime>();
+  runtimes.set(runtime, known);
+  const made = known.get(found) ?? wildcardRuntime(runtime, found);
+  known.set(found, made);
+  return made;
+}
+
+/** The same for a decision that is repeated. */
+export function decisionRuntimeFor(runtime: DecisionRuntime, name: string): DecisionRuntime {
+  const found = wildcardModel(runtime, name);
+  if (!found) return runtime;
+  const snapshot = snapshotWith(found, runtime.snapshot);
+  return { ...runtime, snapshot, decider: createDecider(snapshot) };
+}
+
+/** The error of a request for a name that its service does not know. */
+export const unknownToService = (id: string): SignalboxError =>
+  new SignalboxError('model_not_found', `The provider of \`${id}\` has no model of that name.`, { param: 'model' });
+
+function wildcardModel({ snapshot }: DecisionRuntime, name: string): WildcardModel | null {
+  const { wildcards } = snapshot;
+  if (!wildcards) return null;
+  const { model } = meaningOf(name, snapshot);
+  if (snapshot.selectors.has(model) || snapshot.modelIndex.has(model)) return null;
+  const found = wildcards.find(model);
+  if (found && 'refused' in found) throw new SignalboxError('model_not_found', found.refused, { param: 'model' });
+  return found;
+}
+
+/** Health and address are those of the wildcard. */
+function wildcardRuntime(runtime: Runtime, found: WildcardModel): Runtime {
+  const { models, wildcards } = runtime.snapshot;
+  const at = models.length + wildcards!.patterns.findIndex(({ id }) => id === found.model.pattern);
+  const snapshot = snapshotWith(found, runtime.snapshot);
+  return {
+    ...runtime,
+    snapshot,
+    decider: createDecider(snapshot),
+    health: [runtime.health[at]!],
+    targets: [runtime.targets[at]!],
+  };
+}

@@ -1,0 +1,89 @@
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import type { Members } from '../core/original.ts';
+import { codeOf } from '../core/thrown.ts';
+import { SECRET, SECRET_LENGTH_MIN, scrub } from '../host/telemetry/secrets.ts';
+
+const MESSAGE_MAX = 300;
+/** The most characters of a finish reason; the longest known has 33. */
+const REASON_MAX = 64;
+
+/** Ends a call with a failure that is already classified. */
+export class UpstreamError extends Error {
+  readonly failure: ProviderFailure;
+
+  constructor(kind: ProviderFailure['kind'], message: string, status?: number) {
+    super(message);
+    this.failure = { kind, message, status };
+  }
+}
+
+/** The failure of a request without an answer. Omits the error's message, which can hold an address or a header. */
+export function openFailure(error: unknown, sent: boolean): ProviderFailure {
+  if (error instanceof UpstreamError) return error.failure;
+  const code = codeOf(error);
+  const message = sent ? 'the connection broke before an answer' : 'no connection';
+  return { kind: 'connect', message: code ? `${message} (${code})` : message };
+}
+
+/** The failure of a body that broke off. */
+export function bodyFailure(error: unknown): ProviderFailure {
+  if (error instanceof UpstreamError) return error.failure;
+  const code = codeOf(error);
+  return { kind: 'cut', message: `the answer broke off${code ? ` (${code})` : ''}` };
+}
+
+/**
+ * Makes a failure's message safe for logs and callers: short, one line, no control or bidirectional characters, and
+ * without the key, from 8 characters on, or a piece of it that an upstream may echo.
+ */
+export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
+  let { message } = failure;
+  if (apiKey) message = withoutKey(message, apiKey);
+  message = scrub(message)
+    .replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, ' ')
+    .trim();
+  if (message.length > MESSAGE_MAX) message = `${message.slice(0, MESSAGE_MAX - 1)}…`;
+  const { original } = failure;
+  if (original) return { ...failure, message, original: cleanMembers(original, apiKey) };
+  return message === failure.message ? failure : { ...failure, message };
+}
+
+/** The most levels of an error that goes out as it came: a hostile body could nest until the stack overflows. */
+const LEVELS_MAX = 32;
+
+const cleanMembers = (members: object, apiKey: string | null, level = 0): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [scrub(name), cleanValue(value, apiKey, level)]));
+
+function cleanValue(value: unknown, apiKey: string | null, level: number): unknown {
+  if (typeof value === 'string') return scrub(apiKey ? withoutKey(value, apiKey) : value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (level >= LEVELS_MAX) return null;
+  if (Array.isArray(value)) return value.map((item) => cleanValue(item, apiKey, level + 1));
+  return cleanMembers(value, apiKey, level + 1);
+}
+
+/** A part with the provider's own finish reason; without it where it is too long or may hold a secret. */
+export function sanitizePart(part: Extract<StreamPart, { type: 'finish' }>, apiKey: string | null): StreamPart {
+  return part.raw.length <= REASON_MAX && isFreeOfSecrets(part.raw, apiKey) ? part : { ...part, raw: '' };
+}
+
+/** Whether an upstream's text holds neither its key nor anything that looks like a secret. */
+export function isFreeOfSecrets(text: string, apiKey: string | null): boolean {
+  return scrub(text) === text && (!apiKey || withoutKey(text, apiKey) === text);
+}
+
+/** The shortest piece of a key that is removed. */
+const PIECE_MIN = 4;
+
+/** Removes the key: it may be a word to the general scan, or be cut off at the end of the text. Shorter keys stay: any word may have one. */
+function withoutKey(text: string, apiKey: string): string {
+  if (apiKey.length < SECRET_LENGTH_MIN) return text;
+  const rest = text.replaceAll(apiKey, SECRET);
+  const end = rest.endsWith('…') ? -1 : undefined;
+  const open = rest.slice(0, end);
+  const start = apiKey.slice(0, PIECE_MIN);
+  for (let at = open.indexOf(start); at >= 0; at = open.indexOf(start, at + 1)) {
+    if (apiKey.startsWith(open.slice(at))) return `${open.slice(0, at)}${SECRET}${end ? '…' : ''}`;
+  }
+  return rest;
+}

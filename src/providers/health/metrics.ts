@@ -1,0 +1,77 @@
+import { toCredits } from '../../core/credits.ts';
+import { HEALTH } from '../../core/readings.ts';
+import { oncePerTurn } from '../../host/telemetry/counts.ts';
+import type { Family, FamilySample, Labels } from '../../host/telemetry/families.ts';
+import type { EndpointSample, Quantiles } from './types.ts';
+
+const STATES = Object.keys(HEALTH);
+const ENDPOINT = ['provider', 'model', 'upstream'];
+
+type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
+
+/** Makes families from their samples of one endpoint. `more`: labels beside the endpoint's. */
+const familiesOf =
+  (all: () => readonly EndpointSample[]) =>
+  (type: Family['type'], name: string, help: string, more: readonly string[], samplesOf: SamplesOf): Family => ({
+    name,
+    help,
+    labels: [...ENDPOINT, ...more],
+    type,
+    samples: () =>
+      all().flatMap((one) => {
+        const { provider, model, upstream } = one;
+        return samplesOf(one, { provider, model, upstream });
+      }),
+  });
+
+/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
+export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
+  const of = familiesOf(oncePerTurn(() => [...samples()]));
+  const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
+    of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
+  const [count, now] = [plain('counter'), plain('gauge')];
+  const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
+    of('gauge', name, help, ['percentile'], (one, labels) => quantiles(labels, figures(one), per));
+  return [
+    of('gauge', 'signalbox_endpoint_state', '1 for the current state, 0 for others.', ['state'], ({ state }, labels) =>
+      STATES.map((name) => [{ ...labels, state: name }, name === state ? 1 : 0]),
+    ),
+    late('signalbox_endpoint_ttft_seconds', 'Recent time to the first content of streams.', (one) => one.ttftMs, 1000),
+    late(
+      'signalbox_endpoint_warm_ttft_seconds',
+      'Recent time to the first content, with a cached prompt.',
+      (one) => one.warmTtftMs,
+      1000,
+    ),
+    late(
+      'signalbox_endpoint_output_tokens_per_second',
+      'Recent rate of output once it has begun.',
+      (one) => one.tokensPerSecond,
+    ),
+    of('counter', 'signalbox_attempts_total', 'Finished attempts at upstreams, by outcome.', ['outcome'], attemptsOf),
+    count('signalbox_retries_total', 'Repeated attempts at the same provider.', (one) => one.retries),
+    count('signalbox_retries_denied_total', 'Attempts that the retry budget refused.', (one) => one.retriesDenied),
+    count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
+    now('signalbox_endpoint_declaration_broken', '1 while it is held whole because it broke its after_abort.', (one) =>
+      one.broken === null ? 0 : 1,
+    ),
+    now('signalbox_endpoint_declaration_excess_credits', 'Credits that it billed beyond holds by that.', (one) =>
+      toCredits(one.broken?.excess ?? 0),
+    ),
+  ];
+}
+
+const attemptsOf: SamplesOf = ({ attempts }, labels) =>
+  [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]);
+
+/** Figures divided by `per`. */
+const quantiles = (labels: Labels, figures: Quantiles | null, per: number): FamilySample[] =>
+  figures === null
+    ? []
+    : [
+        [{ ...labels, percentile: '50' }, rounded(figures.p50 / per)],
+        [{ ...labels, percentile: '90' }, rounded(figures.p90 / per)],
+      ];
+
+/** Rounds a measured figure to 3 digits: more would claim more than is known. */
+export const rounded = (value: number): number => Number(value.toPrecision(3));

@@ -1,0 +1,79 @@
+import type { Tokenizer } from '../../core/tokenizer.ts';
+import type { CountAnswer, CountRequest } from './count-worker.ts';
+
+/** The longest time of a count that a request waits for, loading the vocabulary included, ms. */
+const DEADLINE_MS = 1_000;
+/** The longest time of a count that nobody's request waits for, ms. */
+export const PATIENT_COUNT_MS = 30_000;
+/** The most characters of a count, all texts together, so that it does not delay others. */
+const CHARACTERS_MAX = 1_000_000;
+/** After this long an idle worker is ended to free its memory, ms. */
+const IDLE_MS = 60_000;
+
+export interface TokenCounter {
+  /** Returns the most tokens that these texts make wherever they stand; null if the deadline passes. Never rejects. */
+  count(name: Tokenizer, texts: readonly string[]): Promise<number | null>;
+}
+
+/**
+ * Counts in one worker, started when needed. Neither keeps the process alive. State: token counter.
+ * @param deadlineMs the longest time of a count
+ */
+export function createTokenCounter(onError: (message: string) => void, deadlineMs = DEADLINE_MS): TokenCounter {
+  let worker: Worker | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let lastId = 0;
+  const waiting = new Map<number, (tokens: number | null) => void>();
+
+  function ensureWorker(): Worker {
+    clearTimeout(idle);
+    idle = setTimeout(end, IDLE_MS);
+    idle.unref();
+    if (worker !== null) return worker;
+    const begun = new Worker(new URL('./count-worker.ts', import.meta.url).href);
+    worker = begun;
+    begun.unref();
+    begun.onmessage = ({ data: { id, tokens, error } }: MessageEvent<CountAnswer>) => {
+      if (error !== undefined) onError(error);
+      waiting.get(id)?.(tokens);
+    };
+    /** The next count starts another worker. */
+    const onGone = (why: string) => {
+      if (worker !== begun) return;
+      onError(why);
+      end();
+    };
+    begun.onerror = ({ message }) => onGone(message);
+    begun.addEventListener('close', () => onGone('the worker that counts has ended'));
+    return begun;
+  }
+
+  function end(): void {
+    clearTimeout(idle);
+    worker?.terminate();
+    worker = null;
+    for (const answer of waiting.values()) answer(null);
+  }
+
+  return {
+    count(name, texts) {
+      if (texts.reduce((sum, { length }) => sum + length, 0) > CHARACTERS_MAX) return Promise.resolve(null);
+      return new Promise((resolve) => {
+        const id = ++lastId;
+        const timer = setTimeout(() => waiting.get(id)?.(null), deadlineMs);
+        waiting.set(id, (tokens) => {
+          clearTimeout(timer);
+          waiting.delete(id);
+          resolve(tokens);
+        });
+        const request: CountRequest = { id, name, texts, until: Date.now() + deadlineMs };
+        try {
+          ensureWorker().postMessage(request);
+        } catch (cause) {
+          onError(String(cause));
+          waiting.get(id)?.(null);
+        }
+      });
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import type { Frame } from '../../contract/provider.ts';
+import { anyText } from './any-text.ts';
+import { framesIn, type ProviderSubject, typicalAdapter } from './provider-subject.ts';
+
+/** Malformed answers. */
+export const oddTexts: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' ',
+    'null',
+    '{}',
+    '[]',
+    '"text"',
+    '7',
+    '{',
+    '[DONE]',
+    '<html></html>',
+    '{"__proto__":null}',
+    '\0',
+    '{"error":{}}',
+  ),
+  anyText(30),
+  fc.json({ maxDepth: 3 }),
+);
+
+/** Values of the wrong type for a member of an answer. */
+const WRONG_VALUES: readonly unknown[] = [null, -1, 0.5, 1e21, '', 'odd', true, [], {}, [null], [{}], { type: 'odd' }];
+
+/** A body with one JSON value replaced or removed, or a cut body if it is no JSON. */
+const corrupt = (text: string): fc.Arbitrary<string> => {
+  const spots = countValues(text);
+  if (spots === 0) return fc.nat({ max: text.length }).map((at) => text.slice(0, at));
+  return fc
+    .record({ at: fc.nat({ max: spots - 1 }), stray: fc.constantFrom(...WRONG_VALUES), isGone: fc.boolean() })
+    .map(({ at, stray, isGone }) => {
+      let seen = 0;
+      // Removing a list item leaves null.
+      return (
+        JSON.stringify(JSON.parse(text), (_, value) => (seen++ === at ? (isGone ? undefined : stray) : value)) ?? ''
+      );
+    });
+};
+
+function countValues(text: string): number {
+  try {
+    let spots = 0;
+    JSON.parse(text, (_, value) => {
+      spots++;
+      return value;
+    });
+    return spots;
+  } catch {
+    return 0;
+  }
+}
+
+/** Malformed bodies, and recorded ones, intact or corrupted. */
+export function bodies({ samples }: ProviderSubject): fc.Arbitrary<string> {
+  const recorded = samples.filter(({ kind }) => kind === 'reply').map(({ text }) => text);
+  if (recorded.length === 0) return oddTexts;
+  const real = fc.constantFrom(...recorded);
+  return fc.oneof(oddTexts, real, real.chain(corrupt), real.chain(corrupt).chain(corrupt));
+}
+
+/** The frames of the recorded streams. */
+function recordedFrames({ plugin, samples, host }: ProviderSubject): (readonly Frame[])[] {
+  const adapter = typicalAdapter(plugin);
+  const kind = adapter?.kind === 'wire' ? adapter.frames : 'sse';
+  return samples.filter((sample) => sample.kind === 'stream').map(({ text }) => framesIn(host, kind, text));
+}
+
+/** Malformed streams, and recorded ones, intact or with frames lost, duplicated, reordered and corrupted. */
+export function frames(subject: ProviderSubject): fc.Arbitrary<readonly Frame[]> {
+  const any = fc.array(fc.record({ event: fc.constantFrom('', '', 'message', 'error'), data: oddTexts }), {
+    maxLength: 4,
+  });
+  const recorded = recordedFrames(subject).filter(({ length }) => length > 0);
+  if (recorded.length === 0) return any;
+  const real = fc.constantFrom(...recorded);
+  const single = real.chain((list) => fc.constantFrom(...list));
+  const wrong = single.chain(({ event, data }) => corrupt(data).map((text) => ({ event, data: text })));
+  const muddled = fc.array(fc.oneof({ weight: 2, arbitrary: single }, wrong), { maxLength: 8 });
+  const pierced = fc
+    .tuple(real, wrong, fc.nat(), fc.boolean())
+    .map(([list, one, at, isMore]) => list.toSpliced(at % list.length, isMore ? 0 : 1, one));
+  return fc.oneof(any, real, muddled, pierced);
+}

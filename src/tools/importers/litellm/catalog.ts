@@ -1,0 +1,98 @@
+import { parseDecimal } from '../../../core/decimal.ts';
+import { block, exact, field, type PolicyValue } from '../../../policy/emit.ts';
+import { bareName } from './services.ts';
+import { type ConfigNode, readTree, scalarText, valueAt } from './tree.ts';
+
+/** A model of the shipped policy, or of a table of public facts. */
+export interface CatalogModel {
+  readonly id: string;
+  /** Its entry under `models`. */
+  readonly entry: ConfigNode;
+  /** Where its price and facts are from, in words. */
+  readonly origin: string;
+  /** Whether its vendor moves the name from model to model, so that the price may have changed since. */
+  readonly isMoving: boolean;
+}
+
+/** Facts of public models, keys of a policy's model, by preset and the service's own name. */
+export interface PublicFacts {
+  of(preset: string, id: string): object | null;
+  /** The facts of a name that its vendor moves from model to model; absent: there are none. */
+  ofMoving?(preset: string, id: string): object | null;
+  /** The origin of the facts. */
+  readonly source: string;
+}
+
+/** Reads the models of a policy file whose providers have the names of their presets. */
+export function readCatalog(text: string): CatalogModel[] {
+  const models = valueAt(readTree(text), 'models');
+  return [...(models?.entries ?? [])].flatMap(([key, node]) =>
+    node.kind === 'map' ? [catalogModel(key, node, 'the shipped catalog', false)] : [],
+  );
+}
+
+/** Finds a model among public facts; those of OpenAI's models hold at Azure. */
+export function findPublicModel(
+  facts: PublicFacts,
+  preset: string | null,
+  names: readonly string[],
+): CatalogModel | null {
+  const service = preset === 'azure-openai' ? 'openai' : preset;
+  if (service === null) return null;
+  for (const name of [...names, ...names.map(bareName)]) {
+    const fixed = facts.of(service, name);
+    const found = fixed ?? facts.ofMoving?.(service, name);
+    if (!found) continue;
+    // Days stand without quotes, as people write them.
+    const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
+    const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
+    return catalogModel(name, row, facts.source, fixed === null);
+  }
+  return null;
+}
+
+function catalogModel(id: string, entry: ConfigNode, source: string, isMoving: boolean): CatalogModel {
+  const basis = ['basis', 'as_of'].flatMap((key) => scalarText(valueAt(entry, 'price', key)) ?? []);
+  return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})`, isMoving };
+}
+
+/** The value of a key as the policy writes it; null without a model or value. */
+export function catalogValue(model: CatalogModel | null, key: string): PolicyValue | null {
+  const node = valueAt(model?.entry, key);
+  return node ? policyValueOf(node, key === 'price') : null;
+}
+
+/** The number under a path of keys; null if it is absent. */
+export function catalogNumber(model: CatalogModel | null, ...path: readonly string[]): number | null {
+  const text = scalarText(valueAt(model?.entry, ...path));
+  return text === null ? null : Number(text) || 0;
+}
+
+function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
+  if (node.kind === 'list') return node.items.map((item) => policyValueOf(item, false));
+  if (node.kind === 'scalar') {
+    if (node.isQuoted) return node.text;
+    return parseDecimal(node.text) || /^(?:true|false)$/.test(node.text) || DAY.test(node.text)
+      ? exact(node.text)
+      : node.text;
+  }
+  const fields = [...node.entries].map(([key, inner]) => field(key, policyValueOf(inner, false)));
+  return { ...block(...fields), isFlow: !(isBlock && node.entries.has('tiers')) };
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Finds the model by the service's own name of it, or else by its ID. */
+export function findCatalogModel(
+  catalog: readonly CatalogModel[],
+  preset: string | null,
+  names: readonly string[],
+): CatalogModel | null {
+  const bare = names.map(bareName);
+  const serves = (endpoint: ConfigNode, id: string) =>
+    (scalarText(valueAt(endpoint, 'provider')) ?? '') === preset &&
+    names.includes(scalarText(valueAt(endpoint, 'upstream')) ?? id);
+  const isServed = ({ id, entry }: CatalogModel) =>
+    (valueAt(entry, 'endpoints')?.items ?? [entry]).some((endpoint) => serves(endpoint, id));
+  return catalog.find(isServed) ?? catalog.find(({ id }) => bare.includes(id)) ?? null;
+}

@@ -1,0 +1,138 @@
+import { SECRET_SHAPES } from '../../../core/secret-shapes.ts';
+import type { CatalogModel, PublicFacts } from './catalog.ts';
+import type { OutcomeRecorder } from './outcomes.ts';
+import { type ConfigNode, isEmpty, NO_MAP, scalarText } from './tree.ts';
+
+/** The state that all parts of an import share. */
+export interface ImportContext {
+  readonly outcomes: OutcomeRecorder;
+  readonly catalog: readonly CatalogModel[];
+  /** Public models, for facts that the shipped policy does not have. */
+  readonly facts: PublicFacts;
+  /** LiteLLM's own price map, parsed, by model name; empty without one. */
+  readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly credentials: ReadonlyMap<string, ConfigNode>;
+  /** The day, `2026-11-20`. */
+  readonly today: string;
+  readonly todo: OperatorTodo;
+}
+
+const REFERENCE = /^os\.environ\/(.*)$/;
+const VARIABLE = /^[A-Za-z_][\w.-]*$/;
+
+/**
+ * The environment variable that a text refers to; null if it is no reference. An invalid name may be a secret, and
+ * gives an empty string.
+ */
+export function variableReference(text: string): string | null {
+  const [, name] = REFERENCE.exec(text) ?? [];
+  if (name === undefined) return null;
+  return VARIABLE.test(name) && !looksSecret(name) ? name : '';
+}
+
+/** Marks a variable that the configuration only refers to: its value is in the environment. */
+const REFERENCE_VALUE = 'os.environ/';
+
+/** The work that an import leaves to the operator. */
+export class OperatorTodo {
+  /** Questions without whose answer a model cannot be served: the name in the configuration → what to state. */
+  readonly questions = new Map<string, readonly string[]>();
+  /** Model → the values that the import assumed. */
+  readonly assumed = new Map<string, string[]>();
+  /** Variable → the value to set. */
+  readonly variables = new Map<string, string>();
+  /** Variable → the value that it replaces. They may be secrets, and leave this object nowhere. */
+  readonly #values = new Map<string, string>();
+  /** Wanted name → value → the variable that replaces it. */
+  readonly #invented = new Map<string, Map<string, string>>();
+
+  /** @param referred variables that the configuration refers to */
+  constructor(referred: Iterable<string>) {
+    for (const name of referred) this.#values.set(name, REFERENCE_VALUE);
+  }
+
+  /**
+   * Returns a variable for a value that is not copied. Two values never share one, so that no key reaches another
+   * provider.
+   * @param wanted its name, unless another value has it
+   */
+  invent(wanted: string, value: string): string {
+    const invented = this.#invented.getOrInsertComputed(wanted, () => new Map());
+    const before = invented.get(value);
+    if (before !== undefined) return before;
+    // Each earlier invention took at least one number.
+    for (let n = invented.size + 1; ; n++) {
+      const name = n === 1 ? wanted : `${wanted}_${n}`;
+      const held = this.#values.get(name) ?? value;
+      if (held !== value) continue;
+      this.#values.set(name, value);
+      invented.set(value, name);
+      return name;
+    }
+  }
+
+  /** Notes a value that the operator must set in a variable. */
+  need(name: string, what: string): void {
+    const before = this.variables.get(name);
+    if (!before?.split('; ').includes(what)) this.variables.set(name, before ? `${before}; ${what}` : what);
+  }
+
+  /** Reserves a variable that LiteLLM reads by default. */
+  refer(name: string): void {
+    if (!this.#values.has(name)) this.#values.set(name, REFERENCE_VALUE);
+  }
+
+  /** Notes what the operator must state before a model can be served. */
+  ask(name: string, what: string): void {
+    this.questions.set(name, [...new Set([...(this.questions.get(name) ?? []), what])]);
+  }
+
+  assume(model: string, what: string): void {
+    this.assumed.set(model, [...(this.assumed.get(model) ?? []), what]);
+  }
+}
+
+/** Names that the policy language allows. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}$/;
+const SECRET = new RegExp(SECRET_SHAPES);
+
+export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test(text);
+export const looksSecret = (text: string): boolean => SECRET.test(text);
+
+/** The texts of a list, or of one scalar. */
+export const textsOf = (node: ConfigNode | undefined): string[] =>
+  (node?.kind === 'list' ? node.items : [node]).flatMap((item) => scalarText(item) ?? []);
+
+/** The map of a section; an empty one if it is absent or, with a reported problem, another node. */
+export function mapOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, expected: string): ConfigNode {
+  if (node?.kind === 'map') return node;
+  if (node && (node.kind === 'list' || node.text !== '')) outcomes.problem(node, `it must be ${expected}`);
+  return NO_MAP;
+}
+
+/** The items of a list; none if it is absent or, with a reported problem, another node. */
+export function itemsOf(
+  node: ConfigNode | undefined,
+  outcomes: OutcomeRecorder,
+  expected: string,
+): readonly ConfigNode[] {
+  if (node && node.kind !== 'list' && !isEmpty(node)) outcomes.problem(node, expected);
+  return node?.items ?? [];
+}
+
+export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;
+
+/** Makes the name of an environment variable. A leading digit comes from a server's IP address. */
+export const asVariable = (text: string): string =>
+  text
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .replace(/^(?=\d)/, 'SERVER_') || 'PROVIDER';
+
+/** Makes a kebab-case name. */
+export const asName = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');

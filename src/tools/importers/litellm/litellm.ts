@@ -1,0 +1,188 @@
+import type { PolicyText } from '../../../policy/emit.ts';
+import { readLimits } from './budgets.ts';
+import { readCatalog } from './catalog.ts';
+import { type ImportContext, itemsOf, mapOf, OperatorTodo, variableReference } from './context.ts';
+import { type Deployment, readEntry, type SkippedEntry } from './entries.ts';
+import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
+import { type IncludeReader, withIncludes } from './includes.ts';
+import { LEFT_OUT_PARAMS } from './left-out.ts';
+import { nameProviders } from './models.ts';
+import { type ImportProblem, type KeyOutcome, OutcomeRecorder } from './outcomes.ts';
+import { type ModelsOf, readPeople } from './people.ts';
+import { writePolicy } from './policy.ts';
+import type { SelectorPlan } from './selectors.ts';
+import { planSelectors } from './selectors.ts';
+import { servableOf } from './servable.ts';
+import { readCommonSettings, reportSections } from './settings.ts';
+import { type ConfigNode, leavesOf, readTree, scalarText, valueAt } from './tree.ts';
+import { expandEverything, firstWildcards } from './wildcards.ts';
+
+export { NotIncluded } from './includes.ts';
+export { OUTCOMES } from './outcomes.ts';
+export { NotYaml } from './tree.ts';
+
+/** The inputs of an import besides the configuration. */
+export interface ImportSources extends Pick<ImportContext, 'facts' | 'priceMap' | 'today'> {
+  /** The configuration's name, for comments. */
+  readonly name: string;
+  /** The files of the shipped policy with models, for facts that the configuration does not state. */
+  readonly catalog: readonly string[];
+  readonly include: IncludeReader;
+}
+
+/** The outcome of one key, with its position in the policy. */
+export interface KeyReport extends KeyOutcome {
+  /** The policy file, such as `models.yaml`, and the line from 1; null for a key that is left out or built in. */
+  readonly file: string | null;
+  readonly fileLine: number | null;
+}
+
+export interface ImportReport extends Readonly<Pick<OperatorTodo, 'questions' | 'assumed' | 'variables'>> {
+  /** Every leaf of the configuration in its order. */
+  readonly keys: readonly KeyReport[];
+  /** Mistakes in the configuration itself. */
+  readonly problems: readonly ImportProblem[];
+  readonly providers: readonly string[];
+  readonly models: readonly string[];
+  readonly selectors: readonly string[];
+  /** Entries of `model_list` that are not served. */
+  readonly skipped: readonly SkippedEntry[];
+}
+
+export interface ImportResult {
+  /** Empty if no model is left. */
+  readonly files: readonly PolicyText[];
+  readonly report: ImportReport;
+}
+
+/**
+ * Converts a LiteLLM proxy configuration into the files of a policy, and reports the outcome of each key.
+ * @throws NotYaml
+ */
+export function importLitellm(text: string, sources: ImportSources): ImportResult {
+  const outcomes = new OutcomeRecorder();
+  const root = withIncludes(readTree(text), sources.include, outcomes);
+  const context: ImportContext = {
+    outcomes,
+    catalog: sources.catalog.flatMap(readCatalog),
+    facts: sources.facts,
+    priceMap: sources.priceMap,
+    credentials: readCredentials(valueAt(root, 'credential_list'), outcomes),
+    today: sources.today,
+    todo: new OperatorTodo(variablesIn(root)),
+  };
+  if (root.kind !== 'map') outcomes.problem(root, 'a configuration must be a map that contains model_list');
+  const settings: LitellmSettings = {
+    router: mapOf(valueAt(root, 'router_settings'), outcomes, 'a map of settings'),
+    library: mapOf(valueAt(root, 'litellm_settings'), outcomes, 'a map of settings'),
+  };
+  const general = valueAt(root, 'general_settings');
+  const { deployments, wildcards, open, skipped } = readModels(root, context);
+  const providers = nameProviders([...deployments, ...wildcards, ...open]);
+  const fallbacks = readFallbacks(settings, context);
+  const aliases = readAliases(settings, context);
+  const named = new Set(skipped.flatMap(({ name }) => name ?? []));
+  const patterns = wildcards.map(({ group }) => group);
+  const chosen = planSelectors({ deployments, patterns, fallbacks, aliases, skipped: named }, context);
+  const common = readCommonSettings(settings, general, context);
+  const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
+  const limits = readLimits(settings, deployments, chosen.namesOf, context);
+  const people = readPeople(settings, modelsOf(chosen, patterns), context);
+  reportSections(root, general, context);
+  const drafts = { providers, chosen, wildcards, open, common, limits, people, source: sources.name };
+  const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);
+  const trees = new Map(files.map(({ name, text }) => [name, readTree(text)]));
+  const { todo } = context;
+  return {
+    files,
+    report: {
+      keys: outcomes.all(root).map((key) => ({ ...key, ...locate(trees, key.to) })),
+      problems: outcomes.problems(),
+      questions: todo.questions,
+      assumed: todo.assumed,
+      variables: todo.variables,
+      providers: providers.map(({ name }) => name),
+      models: [...chosen.groups.flatMap(({ models }) => models.map(({ id }) => id)), ...patterns],
+      selectors,
+      skipped,
+    },
+  };
+}
+
+/** Finds the models of a name: those of a group or of an alias, and what a wildcard serves. */
+function modelsOf({ groups, aliases, namesOf }: SelectorPlan, patterns: readonly string[]): ModelsOf {
+  const byName = new Map(
+    groups.flatMap(({ name, models }) =>
+      namesOf(name).map((one): [string, string[]] => [one, models.map(({ id }) => id)]),
+    ),
+  );
+  for (const { name, model } of aliases) byName.set(name, [model]);
+  const starts = patterns.map((pattern) => pattern.slice(0, -1));
+  return (name) => byName.get(name) ?? (starts.some((start) => name.startsWith(start)) ? [name] : null);
+}
+
+/** The environment variables that a configuration refers to. */
+const variablesIn = (root: ConfigNode): string[] =>
+  leavesOf(root).flatMap((leaf) => variableReference(scalarText(leaf) ?? '') || []);
+
+/** Those that wait for an answer of the operator are `open`. */
+function readModels(root: ConfigNode, context: ImportContext) {
+  const list = valueAt(root, 'model_list');
+  const read: Deployment[] = [];
+  const skipped: SkippedEntry[] = [];
+  const expected = 'model_list must be a list of entries, each with model_name and litellm_params';
+  const items = itemsOf(list, context.outcomes, expected);
+  const named = new Set(items.map((item) => scalarText(valueAt(item, 'model_name'))));
+  for (const item of items) {
+    for (const entry of expandEverything(item, named, context) ?? [item]) {
+      const result = readEntry(entry, context);
+      if ('deployment' in result) read.push(result.deployment);
+      else skipped.push(result);
+    }
+  }
+  const { deployments, open, refused } = servableOf(read, context);
+  const wildcards = firstWildcards(
+    read.filter(({ isPattern }) => isPattern),
+    context,
+  );
+  return { deployments, wildcards, open, skipped: [...skipped, ...refused] };
+}
+
+function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, ConfigNode> {
+  const found = new Map<string, ConfigNode>();
+  const expected = 'it must be a list of maps with credential_name and credential_values';
+  for (const item of itemsOf(list, outcomes, expected)) {
+    const nameNode = valueAt(item, 'credential_name');
+    const name = scalarText(nameNode);
+    const values = valueAt(item, 'credential_values');
+    if (!nameNode || name === null || values?.kind !== 'map') {
+      outcomes.problem(nameNode ?? item, 'a credential needs credential_name and credential_values, a map');
+      continue;
+    }
+    found.set(name, values);
+    outcomes.mapped(nameNode, ['providers'], 'the providers of the entries that name it');
+    outcomes.leftOut(valueAt(item, 'credential_info'), 'it is only a note');
+    outcomes.leaveRest(values, (key) => LEFT_OUT_PARAMS.get(key));
+  }
+  return found;
+}
+
+/** The file and line of a policy path, or of its nearest parent. */
+function locate(
+  trees: ReadonlyMap<string, ConfigNode>,
+  to: readonly string[] | null,
+): Pick<KeyReport, 'file' | 'fileLine'> {
+  for (let length = to?.length ?? 0; length > 0; length--) {
+    for (const [file, tree] of trees) {
+      const found = to?.slice(0, length).reduce(below, tree);
+      if (found) return { file, fileLine: found.line };
+    }
+  }
+  return { file: null, fileLine: null };
+}
+
+/** A step of a policy path: a key, or the name or index of a list's item. */
+const below = (node: ConfigNode | undefined, step: string): ConfigNode | undefined =>
+  node?.kind === 'list'
+    ? node.items.find((item, at) => (scalarText(valueAt(item, 'name')) ?? String(at)) === step)
+    : valueAt(node, step);

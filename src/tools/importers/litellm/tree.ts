@@ -1,0 +1,163 @@
+import { isAlias, isMap, isNode, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import { linesOf } from '../../../core/yaml-lines.ts';
+
+/** A position in the configuration. Line and column count from 1. */
+export interface SourcePosition {
+  readonly line: number;
+  readonly column: number;
+  /** The included file, by its name in the configuration; null for the configuration itself. */
+  readonly included: string | null;
+}
+
+/**
+ * A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. What
+ * nodes of other kinds have is empty.
+ */
+export interface ConfigNode extends SourcePosition {
+  readonly kind: 'map' | 'list' | 'scalar';
+  /** The path from the root: `model_list[0].litellm_params.model`. For an anchor, where it is defined. */
+  readonly path: string;
+  /** Those of a map, including the ones of merge keys. */
+  readonly entries: ReadonlyMap<string, ConfigNode>;
+  /** A map's values that a later key of the same name replaces. */
+  readonly replaced: readonly ConfigNode[];
+  readonly items: readonly ConfigNode[];
+  /** The source text of a scalar without quotes; empty for null. */
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+
+const WITHOUT_CONTENT = { entries: new Map<string, ConfigNode>(), replaced: [], items: [], text: '', isQuoted: false };
+const START = { line: 1, column: 1, included: null };
+
+/** Stands for a map that is absent. */
+export const NO_MAP: ConfigNode = { kind: 'map', path: '', ...START, ...WITHOUT_CONTENT };
+
+/** The text is not YAML. The message quotes nothing, because the text may contain keys. */
+export class NotYaml extends Error {
+  override readonly name = 'NotYaml';
+  readonly where: SourcePosition;
+
+  constructor(message: string, where: SourcePosition) {
+    super(message);
+    this.where = where;
+  }
+}
+
+/** The library's own messages quote the text, which may contain keys. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'a tab stands where spaces indent; indent with spaces',
+  BAD_INDENT: 'the indentation does not fit the lines above, or a quote or bracket before has no end',
+  MISSING_CHAR: 'a quote or bracket has no end',
+  BLOCK_AS_IMPLICIT_KEY: 'this reads like a key within a value: mind the indentation, and quote values with `: `',
+  MULTILINE_IMPLICIT_KEY: 'this key goes over more than one line: a colon or a quote may be missing',
+  BAD_ALIAS: 'this alias names no anchor before it',
+  MULTIPLE_DOCS: 'the file has more than one document',
+};
+
+/**
+ * Parses a configuration or an included file, and resolves merge keys and aliases.
+ * @throws NotYaml
+ */
+export function readTree(text: string, included: string | null = null): ConfigNode {
+  const lines = linesOf(text);
+  const document = parseDocument(text, {
+    merge: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const where = (offset: number): SourcePosition => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col), included };
+  };
+  const [error] = document.errors;
+  if (error) throw new NotYaml(MESSAGES[error.code] ?? 'this is not YAML', where(error.pos[0]));
+  return new TreeReader(where).read(document.contents, '', { ...START, included });
+}
+
+class TreeReader {
+  readonly #where: (offset: number) => SourcePosition;
+  /** Null while the anchor's node is open: an anchor that contains itself reads as empty. */
+  readonly #anchors = new Map<string, ConfigNode | null>();
+
+  constructor(where: (offset: number) => SourcePosition) {
+    this.#where = where;
+  }
+
+  read(from: unknown, path: string, at: SourcePosition): ConfigNode {
+    const nothing: ConfigNode = { kind: 'scalar', path, ...at, ...WITHOUT_CONTENT };
+    if (isAlias(from)) return this.#anchors.get(from.source) ?? nothing;
+    if (!isScalar(from) && !isMap(from) && !isSeq(from)) return nothing;
+    if (from.anchor) this.#anchors.set(from.anchor, null);
+    const node = { ...nothing, ...this.#contentOf(from, path, at) };
+    if (from.anchor) this.#anchors.set(from.anchor, node);
+    return node;
+  }
+
+  #contentOf(from: Scalar | YAMLMap | YAMLSeq, path: string, at: SourcePosition): Partial<ConfigNode> {
+    if (isScalar(from)) {
+      const { type, value } = from;
+      const text = value === null || value === undefined ? '' : (from.source ?? String(value));
+      return { text, isQuoted: type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE' };
+    }
+    if (isMap(from)) return { kind: 'map', ...this.#entriesOf(from, path, at) };
+    const items = from.items.map((item, i) => this.read(item, `${path}[${i}]`, this.#startOf(item) ?? at));
+    return { kind: 'list', items };
+  }
+
+  #entriesOf({ items }: YAMLMap, path: string, at: SourcePosition): Pick<ConfigNode, 'entries' | 'replaced'> {
+    const own = new Map<string, ConfigNode>();
+    const merged = new Map<string, ConfigNode>();
+    const replaced: ConfigNode[] = [];
+    for (const { key, value } of items) {
+      const name = isScalar(key) ? (key.source ?? String(key.value ?? '')) : '?';
+      const position = this.#startOf(key) ?? at;
+      const node = this.read(value, path === '' ? name : `${path}.${name}`, position);
+      if (name === '<<') {
+        // YAML allows a map or a list of maps here.
+        for (const one of new Set([node, ...node.items]))
+          for (const [inner, below] of one.entries) merged.getOrInsertComputed(inner, () => below);
+        continue;
+      }
+      const before = own.get(name);
+      if (before) replaced.push(before);
+      own.set(name, node);
+    }
+    for (const [name, node] of merged) if (own.has(name)) replaced.push(node);
+    return { entries: new Map([...merged, ...own]), replaced };
+  }
+
+  #startOf(node: unknown): SourcePosition | null {
+    const range = isNode(node) ? node.range : null;
+    return range ? this.#where(range[0]) : null;
+  }
+}
+
+/** The value under a path of keys; undefined if there is none. */
+export const valueAt = (node: ConfigNode | undefined, ...path: readonly string[]): ConfigNode | undefined =>
+  path.reduce((at, key) => at?.entries.get(key), node);
+
+/** Whether a node is null or an empty plain scalar. */
+export const isEmpty = (node: ConfigNode): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
+
+const childrenOf = ({ items, entries, replaced }: ConfigNode): ConfigNode[] => [
+  ...items,
+  ...entries.values(),
+  ...replaced,
+];
+
+/** All nodes at or below a node, once each, parents first. */
+export function nodesOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): Set<ConfigNode> {
+  if (seen.has(node)) return seen;
+  seen.add(node);
+  for (const one of childrenOf(node)) nodesOf(one, seen);
+  return seen;
+}
+
+/** All nodes without children at or below a node, once each. */
+export const leavesOf = (node: ConfigNode): ConfigNode[] =>
+  [...nodesOf(node)].filter((one) => childrenOf(one).length === 0);
+
+/** The text of a scalar; null if it is empty or another node. */
+export const scalarText = (node: ConfigNode | undefined): string | null => node?.text || null;

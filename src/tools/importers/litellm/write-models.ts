@@ -1,0 +1,185 @@
+import {
+  ASK,
+  block,
+  exact,
+  type Field,
+  type FieldBlock,
+  field,
+  flow,
+  type PolicyValue,
+  some,
+} from '../../../policy/emit.ts';
+import { type CatalogModel, catalogNumber, catalogValue } from './catalog.ts';
+import type { ImportContext } from './context.ts';
+import type { Deployment } from './entries.ts';
+import type { SourcedPrice } from './facts.ts';
+import type { ImportedModel } from './models.ts';
+import { isReasoner, usualCapabilities } from './services.ts';
+import type { CommonSettings } from './settings.ts';
+
+/** Tokens to assume: most hosted models have at least these, an operator's own server may have less. */
+export const UNKNOWN_SIZES = {
+  hosted: { context: 128_000, output: 16_384 },
+  own: { context: 32_768, output: 4_096 },
+  embedder: { context: 8_192, output: 0 },
+} as const;
+/** For a name that its vendor moves from model to model. */
+const MOVING = 'its price and sizes, since the provider moves this name from model to model';
+/** For models of unknown quality. */
+const UNKNOWN_QUALITY = 0.5;
+/** In an entry that is a comment. */
+const UNKNOWN_PRICE = flow({ input: ASK, output: ASK });
+
+/** The entry of a model under `models`. */
+export function modelBlock(
+  { id, deployments }: ImportedModel,
+  common: CommonSettings,
+  context: ImportContext,
+): FieldBlock {
+  const [first] = deployments;
+  if (!first) throw new TypeError('a model has at least one deployment');
+  const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
+  const { price, prices, comments } = pricesOf(id, deployments, context);
+  const tags = field('tags', some([...new Set(deployments.flatMap((one) => one.tags))]));
+  const dimensions = first.facts.dimensions ?? ASK;
+  const ofEmbedder = () => [
+    field('operations', ['embed']),
+    ...catalogFields(model, ['capabilities']),
+    catalogField(model, 'embedding') ?? field('embedding', flow({ dimensions })),
+    ...catalogFields(model, ['tokenizer']),
+    tags,
+  ];
+  const ofChat = () => [
+    capabilitiesField(id, deployments, model, context),
+    ...catalogFields(model, ['languages', 'lacks_languages', 'family']),
+    tags,
+    isReasonerHere(deployments) ? field('temperature', false) : catalogField(model, 'temperature'),
+    ...catalogFields(model, ['reasoning_tokens', 'image_tokens_max', 'page_tokens_max', 'pages_max']),
+    ...catalogFields(model, ['audio_tokens_per_second_max', 'tokenizer', 'latency']),
+    catalogField(model, 'quality') ??
+      field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: correct it by your own outcomes' }),
+  ];
+  return block(
+    ...endpointFields(id, deployments, prices),
+    field('price', price, comments),
+    ...sizesOf(id, deployments, context),
+    ...(first.isEmbedder ? ofEmbedder() : ofChat()),
+    deadlinesField(deployments, common),
+    catalogField(model, 'released'),
+  );
+}
+
+/** What the first deployment that knows it says; null if none does. */
+const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment) => T | null): T | null =>
+  deployments.map(of).find((one) => one !== null) ?? null;
+
+/** The quality that the policy states for a model: its share of good answers. */
+export const qualityOf = ({ deployments }: ImportedModel): number => {
+  const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
+  return catalogNumber(model, 'quality', 'default') || UNKNOWN_QUALITY;
+};
+
+/** The known context window in tokens; null if it is assumed. */
+export const contextOf = ({ deployments }: ImportedModel): number | null =>
+  firstKnown(deployments, ({ facts }) => facts.contextWindow);
+
+function endpointFields(
+  id: string,
+  deployments: readonly Deployment[],
+  prices: readonly (PolicyValue | null)[],
+): readonly (Field | null)[] {
+  const endpoint = ({ assigned, upstream, regions }: Deployment, price: PolicyValue | null | undefined): FieldBlock =>
+    flow({ provider: assigned.provider, upstream: upstream === id ? null : upstream, regions: some(regions), price });
+  const [first, ...others] = deployments;
+  if (first && others.length === 0) return endpoint(first, null).fields;
+  const endpoints = deployments.map((one, at) => endpoint(one, prices[at]));
+  return [field('endpoints', endpoints, { beside: 'in this order' })];
+}
+
+/** The price of a model, where it is from, and for each deployment its price if it differs. */
+function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext) {
+  const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
+  const all = deployments.map(
+    ({ facts, connection }): SourcedPrice | null =>
+      facts.price ?? (connection.isOwn ? { value: free, source: 'own server' } : null),
+  );
+  const first = all.find((one) => one !== null);
+  const price = first?.value ?? UNKNOWN_PRICE;
+  const text = JSON.stringify(price);
+  const prices = all.map((one) => (one === null || JSON.stringify(one.value) === text ? null : one.value));
+  if (first && all.includes(null)) todo.assume(id, 'one price for all of its endpoints');
+  const source = deployments[0]?.facts.catalogModel;
+  const origin = source?.origin ?? 'the shipped catalog';
+  if (first?.source === 'catalog' && source?.isMoving) todo.assume(id, MOVING);
+  const comments = {
+    configuration: {},
+    catalog: { above: [`Price and facts come from ${origin}.`] },
+    'price map': { above: ["Price and facts are those of LiteLLM's map of prices."] },
+    'own server': { beside: 'your own server' },
+  };
+  return { price, prices, comments: comments[first?.source ?? 'configuration'] };
+}
+
+function sizesOf(id: string, deployments: readonly Deployment[], { todo }: ImportContext): (Field | null)[] {
+  const cap = firstKnown(deployments, (one) => one.defaultMaxOutput);
+  const knownContext = firstKnown(deployments, ({ facts }) => facts.contextWindow);
+  const knownOutput = firstKnown(deployments, ({ facts }) => facts.maxOutput);
+  const isEmbedder = deployments.some((one) => one.isEmbedder);
+  const isOwn = deployments.some(({ connection }) => connection.isOwn);
+  const unknown = UNKNOWN_SIZES[isEmbedder ? 'embedder' : isOwn ? 'own' : 'hosted'];
+  const output = knownOutput ?? Math.max(cap ?? 0, unknown.output);
+  const contextWindow = knownContext ?? Math.max(unknown.context, output);
+  const maxOutput = Math.min(output, contextWindow);
+  if (knownContext === null) todo.assume(id, `context_window ${contextWindow}`);
+  if (knownOutput === null && !isEmbedder) todo.assume(id, `max_output ${maxOutput}`);
+  const assumed = (value: number | null) => (value === null ? { beside: 'assumed' } : {});
+  const window = field('context_window', contextWindow, assumed(knownContext));
+  if (isEmbedder) return [window];
+  const most = field('max_output', maxOutput, assumed(knownOutput));
+  return [window, most, field('default_max_output', cap && Math.min(cap, maxOutput))];
+}
+
+const isReasonerHere = (deployments: readonly Deployment[]): boolean =>
+  deployments.some(({ bare, provider }) => bare && ['openai', 'azure'].includes(provider) && isReasoner(bare));
+
+function capabilitiesField(
+  id: string,
+  deployments: readonly Deployment[],
+  model: CatalogModel | null,
+  { todo }: ImportContext,
+): Field | null {
+  const [first] = deployments;
+  const stated = new Map(deployments.flatMap(({ facts }) => [...facts.capabilities]).reverse());
+  const ofCatalog = catalogValue(model, 'capabilities');
+  const isMapped = deployments.some(({ facts }) => facts.isMapped);
+  if (stated.size === 0 && ofCatalog !== null) return field('capabilities', ofCatalog);
+  const usual = isMapped
+    ? []
+    : [
+        ...usualCapabilities(first?.connection.isOwn ? '' : (first?.provider ?? '')),
+        ...(isReasonerHere(deployments) ? ['reasoning'] : []),
+      ];
+  const base = Array.isArray(ofCatalog) ? ofCatalog.filter((one) => typeof one === 'string') : usual;
+  const all = [...new Set([...base, ...stated.keys()])].filter((one) => stated.get(one) ?? base.includes(one));
+  const isAssumed = !isMapped && ofCatalog === null && usual.some((one) => !stated.has(one));
+  if (isAssumed) todo.assume(id, all.length === 0 ? 'no capabilities' : all.join(', '));
+  return field('capabilities', some(all), isAssumed ? { beside: 'assumed' } : {});
+}
+
+const catalogField = (model: CatalogModel | null, key: string): Field | null => field(key, catalogValue(model, key));
+const catalogFields = (model: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
+  keys.map((key) => catalogField(model, key));
+
+export function deadlinesField(
+  deployments: readonly Deployment[],
+  { totalMs, firstTokenMs }: CommonSettings,
+): Field | null {
+  const longest = (key: 'totalMs' | 'firstTokenMs', common: number | null): number | null => {
+    const own = deployments.map((one) => one[key]).filter((one) => one !== null);
+    return own.length === 0 ? common : Math.max(...own);
+  };
+  const total = longest('totalMs', totalMs);
+  const first = longest('firstTokenMs', firstTokenMs);
+  if (total === null && first === null) return null;
+  return field('deadlines', flow({ first_token_ms: first, total_ms: total }));
+}

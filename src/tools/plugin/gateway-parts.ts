@@ -1,0 +1,11 @@
+import { frameParser } from '../../providers/frames.ts';
+import { callHeaders } from '../../providers/http-request.ts';
+import { selectTop } from '../../routing/rank.ts';
+import type { ConformanceHost } from '../conformance/host.ts';
+
+/** The parts of the gateway that plugins are tried with: the same as when it serves. */
+export const host: ConformanceHost = {
+  rank: selectTop,
+  frames: (kind) => frameParser(kind),
+  headers: (adapter, own, apiKey) => callHeaders(adapter, own, { adapter, apiKey, dial: null }, true),
+};

@@ -1,0 +1,185 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArguments, TEXT } from '../../admin/cli/arguments.ts';
+import type { CommandResult } from '../../admin/cli/result.ts';
+import { jsonText, pathText } from '../../admin/cli/text.ts';
+import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
+import { commandName } from '../../core/command-name.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import type { PluginCommand } from './command.ts';
+
+const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
+
+/** The form of a plugin's name. With a prefix it is the package's name, valid for npm, too. */
+const NAME = /^[a-z][a-z0-9-]{0,63}$/;
+
+const TEMPLATES = join(import.meta.dir, 'templates');
+/** Where Signalbox is on this machine. The standalone program is nowhere; then it is a clone beside the plugin, to be made. */
+const SIGNALBOX = Bun.isStandaloneExecutable ? './signalbox' : resolve(import.meta.dir, '../../..');
+
+/** `signalbox plugin new`. Throws UsageError. */
+export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, { dir: TEXT });
+  const [given = '', name, ...more] = positionals;
+  const kind = KINDS.find((one) => one === given);
+  if (!kind || name === undefined || more.length > 0)
+    throw new UsageError(
+      `plugin new takes strategy or provider, and a name: ${commandName()} plugin new strategy thrifty.`,
+    );
+  if (!NAME.test(name))
+    throw new UsageError(
+      `A plugin's name begins with a small letter and holds small letters, digits and dashes, at most 64, not "${name}".`,
+    );
+  if (shipped.some((one) => one.kind === kind && one.name === name))
+    throw new UsageError(`Signalbox has a ${kind} \`${name}\` already. Choose another name.`);
+  const folder = resolve(values.dir ?? '.', name);
+  if (existsSync(folder)) throw new UsageError(`${folder} exists already. Choose another folder or name.`);
+  const files = filesOf(kind, name);
+  try {
+    for (const [path, text] of files) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text, { flag: 'wx' });
+    }
+  } catch (cause) {
+    throw new UsageError(`${folder} cannot be written: ${messageOf(cause)}.`);
+  }
+  return { text: nextSteps(kind, name, folder, [...files.keys()]), code: 0 };
+}
+
+/** The files of the package, by their paths in it. */
+function filesOf(kind: PluginKind, name: string): Map<string, string> {
+  const home = join(TEMPLATES, kind);
+  const templates = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = new Map<string, string>();
+  for (const { parentPath, name: file } of templates) {
+    const path = join(parentPath, file);
+    files.set(relative(home, path), named(readFileSync(path, 'utf8'), kind, name));
+  }
+  files.set('package.json', manifestOf(kind, name));
+  files.set('tsconfig.json', compilerOptions());
+  files.set('deno.json', denoOptions());
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The form of a YAML key without quotes. */
+const PLAIN_KEY = /^[a-z][a-z0-9]*$/;
+
+/** The templates call themselves `example`, `exampleStrategy` and `EXAMPLE_…`. */
+function named(text: string, kind: PluginKind, name: string): string {
+  const camel = name.replace(/-+(.?)/g, (_, letter: string) => letter.toUpperCase());
+  const suffix = kind.charAt(0).toUpperCase() + kind.slice(1);
+  return text
+    .replaceAll(`example${suffix}`, `${camel}${suffix}`)
+    .replaceAll('EXAMPLE_', `${name.replaceAll('-', '_').toUpperCase()}_`)
+    .replace(/\bexample(?=: \{)/g, PLAIN_KEY.test(name) ? name : `'${name}'`)
+    .replace(/\bexample\b/g, name);
+}
+
+function manifestOf(kind: PluginKind, name: string): string {
+  return jsonText({
+    name: `signalbox-${kind}-${name}`,
+    version: '0.1.0',
+    description: `For Signalbox: the ${kind} ${name}.`,
+    private: true,
+    type: 'module',
+    exports: './index.ts',
+    scripts: { test: 'bun test && signalbox plugin test index.ts' },
+  });
+}
+
+/** For editors, `tsc` and `bun test`. The gateway and `plugin test` bring `signalbox/plugin` themselves. */
+function compilerOptions(): string {
+  const types = join(SIGNALBOX, 'node_modules/@types');
+  // A deployed Signalbox has no types of Bun: then those of a browser are near enough, but for the test.
+  const hasTypes = existsSync(join(types, 'bun'));
+  return jsonText({
+    compilerOptions: {
+      target: 'ESNext',
+      module: 'Preserve',
+      moduleResolution: 'bundler',
+      lib: hasTypes ? ['ESNext'] : ['ESNext', 'DOM'],
+      types: hasTypes ? ['bun'] : [],
+      ...(hasTypes && { typeRoots: [types] }),
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      verbatimModuleSyntax: true,
+      skipLibCheck: true,
+      // Not `join`, which takes a leading `./` away: TypeScript refuses a path without.
+      paths: { 'signalbox/plugin': [`${SIGNALBOX}/src/contract/plugin.ts`] },
+    },
+    include: ['*.ts'],
+    ...(!hasTypes && { exclude: ['*.test.ts'] }),
+  });
+}
+
+/** For Deno, which loads a plugin without a permission: an import map, and the types of the web. */
+function denoOptions(): string {
+  const contract = `${SIGNALBOX}/src/contract/plugin.ts`;
+  return jsonText({
+    // Packages are found from the file that imports them, those of Signalbox beside its sources.
+    nodeModulesDir: 'manual',
+    imports: { 'signalbox/plugin': isAbsolute(contract) ? pathToFileURL(contract).href : contract },
+    compilerOptions: { lib: ['esnext', 'dom', 'deno.ns'], types: [] },
+  });
+}
+
+/** The next steps: how a policy uses the plugin, and how to see its effect. */
+const USES: Readonly<
+  Record<PluginKind, (name: string, variable: string, of: string) => { readonly policy: string; readonly last: string }>
+> = {
+  strategy: (name, _variable, of) => ({
+    policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
+    last: `Ask for the model auto-${name}, or see what it would choose:
+       ${commandName()} policy explain${of} --model auto-${name} --message Hello`,
+  }),
+  provider: (name, variable, of) => ({
+    policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
+    last: `Give it a model (models: { … { provider: ${name}, … } }), and ask for that, or see what would be chosen:
+       ${commandName()} policy explain${of} --message Hello`,
+  }),
+};
+
+/** The standalone program holds no sources for an editor to read. */
+const TYPES_HINT = `
+Editors and \`tsc\` find the types of signalbox/plugin in Signalbox's sources: paths in tsconfig.json names a clone of them
+in ./signalbox, where \`npm ci\` was run; \`signalbox plugin test\` and the gateway need none.
+`;
+
+/** Sections that a policy has, and few other YAML files. */
+const OF_A_POLICY = /^(?:plugins|providers|selectors|constraints|credits):/m;
+
+/** The policy that the plugin lies in, beside its files or in a folder of plugins there; null where there is none. */
+function policyAround(folder: string): string | null {
+  const isPolicy = (at: string) => {
+    try {
+      const files = readdirSync(at, { withFileTypes: true }).filter((one) => one.isFile() && /\.ya?ml$/.test(one.name));
+      return files.some(({ name }) => OF_A_POLICY.test(readFileSync(join(at, name), 'utf8')));
+    } catch {
+      // Not ours to read, and no reason to fail: the plugin is made.
+      return false;
+    }
+  };
+  return [dirname(folder), dirname(dirname(folder))].find(isPolicy) ?? null;
+}
+
+function nextSteps(kind: PluginKind, name: string, folder: string, files: readonly string[]): string {
+  const home = policyAround(folder);
+  const file = home === null ? join(folder, 'index.ts') : `./${relative(home, join(folder, 'index.ts'))}`;
+  const of = home === null ? '' : ` ${pathText(home)}`;
+  const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase(), of);
+  return `Made ${files.length} files in ${folder}: ${files.join(', ')}
+
+Next:
+  1. Try it on every law that the gateway relies on:
+       ${commandName()} plugin test ${join(pathText(folder), 'index.ts')}
+  2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
+       plugins: [${file}]
+       ${policy}
+       ${commandName()} policy check${of}
+  3. ${last}
+${Bun.isStandaloneExecutable ? TYPES_HINT : ''}`;
+}

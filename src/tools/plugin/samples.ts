@@ -1,0 +1,43 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Value } from '@sinclair/typebox/value';
+import { parseJson } from '../../core/object.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { ExpectedAnswer, type Sample } from '../conformance/samples.ts';
+
+/** `hello.stream`, `hello.reply`. */
+const SAMPLE = /^(.+)\.(reply|stream)$/;
+
+/**
+ * The answers that are recorded beside a plugin, in `samples/`: of the provider `a` in `samples/a/`, and of any, by the
+ * name `''`, in `samples/` itself. Throws UsageError for an expectation that is none.
+ */
+export function samplesBeside(folder: string): Record<string, readonly Sample[]> {
+  const home = join(folder, 'samples');
+  if (!existsSync(home)) return {};
+  const inner = readdirSync(home, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const all = [['', home] as const, ...inner.map(({ name }) => [name, join(home, name)] as const)];
+  return Object.fromEntries(all.map(([name, at]) => [name, samplesIn(at)]));
+}
+
+function samplesIn(folder: string): Sample[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const [, name = '', kind] = SAMPLE.exec(file) ?? [];
+      if (kind !== 'reply' && kind !== 'stream') return [];
+      const text = readFileSync(join(folder, file), 'utf8');
+      return [{ name: file, kind, text, expect: expectationOf(join(folder, `${name}.expect.json`)) } satisfies Sample];
+    });
+}
+
+function expectationOf(file: string): ExpectedAnswer | null {
+  if (!existsSync(file)) return null;
+  const value = parseJson(readFileSync(file, 'utf8'));
+  if (value === undefined) throw new UsageError(`${file} is not JSON.`);
+  if (Value.Check(ExpectedAnswer, value)) return value;
+  const error = Value.Errors(ExpectedAnswer, value).First();
+  const known = Object.keys(ExpectedAnswer.properties).join(', ');
+  const where = error && error.path !== '' ? `: \`${error.path.slice(1).replaceAll('/', '.')}\` does not fit` : '';
+  throw new UsageError(`${file} is not a valid expectation${where}. It is an object with the optional keys ${known}.`);
+}

@@ -1,0 +1,101 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../../admin/cli/arguments.ts';
+import type { CommandResult } from '../../admin/cli/result.ts';
+import { jsonText } from '../../admin/cli/text.ts';
+import { commandName } from '../../core/command-name.ts';
+import { type Paint, painter } from '../../core/paint.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';
+import type { LawReport } from '../conformance/law.ts';
+import type { PluginCommand } from './command.ts';
+import { samplesBeside } from './samples.ts';
+import { type PluginReport, tried } from './trial.ts';
+
+const RUNS = 200;
+const RUNS_MAX = 100_000;
+const SEED_MAX = 2_147_483_647;
+
+/** The folder of the plugins that come with Signalbox; the standalone program has none. */
+const SHIPPED_PLUGINS = Bun.isStandaloneExecutable ? null : resolve(import.meta.dir, '../../../plugins');
+
+/** The longest that one law may take, by how often it is tried: far more than any honest plugin takes. */
+const lawMs = (runs: number): number => 10_000 + 50 * runs;
+
+/** `signalbox plugin test`. Throws UsageError where there is nothing to try. */
+export async function testPlugin(
+  args: readonly string[],
+  { shipped, terminal }: PluginCommand,
+): Promise<CommandResult> {
+  const { values, positionals } = parseArguments(args, { seed: TEXT, runs: TEXT, json: SWITCH });
+  const file = onlyOne(positionals, 'plugin test takes one file, or one package, with a plugin.');
+  const runs = values.runs === undefined ? RUNS : wholeOf('--runs', values.runs, 1, RUNS_MAX);
+  const seed =
+    values.seed === undefined ? Math.floor(Math.random() * SEED_MAX) : wholeOf('--seed', values.seed, 0, SEED_MAX);
+  const { specifier, home } = located(file);
+  const samples = samplesBeside(home);
+  const reports = await tried({ specifier, folder: process.cwd(), seed, runs, samples }, lawMs(runs)).catch(
+    (cause: unknown) => {
+      const why = messageOf(cause);
+      throw new UsageError(`${file} cannot be loaded: ${why.replace(/\.$/, '')}.`);
+    },
+  );
+  const found = reports.map((report) => withName(report, shipped, home));
+  const isBroken = found.some(({ laws }) => laws.some(({ outcome }) => outcome === 'broken'));
+  const text = values.json
+    ? jsonText(scrubAll({ ok: !isBroken, seed, runs, plugins: found }))
+    : asText(found, { file, seed, runs }, painter(terminal));
+  return { text, code: isBroken ? 2 : 0 };
+}
+
+/** The module to load, and the folder of its code, where recorded answers are. A name that is not a file may be a package. */
+function located(file: string): { readonly specifier: string; readonly home: string } {
+  const path = resolve(file);
+  if (existsSync(path)) return { specifier: path, home: statSync(path).isDirectory() ? path : dirname(path) };
+  if (/^\.{0,2}\//.test(file) || /\.[cm]?[jt]sx?$/.test(file)) throw new UsageError(`There is no file ${path}.`);
+  try {
+    return { specifier: file, home: dirname(Bun.resolveSync(file, process.cwd())) };
+  } catch {
+    return { specifier: file, home: process.cwd() };
+  }
+}
+
+/** A policy refuses a plugin that has the name of a shipped one, however well it keeps its promises. */
+function withName(report: PluginReport, shipped: PluginCommand['shipped'], home: string): PluginReport {
+  const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
+  const isShipped = SHIPPED_PLUGINS !== null && home.startsWith(SHIPPED_PLUGINS);
+  if (!isTaken || isShipped) return report;
+  const fault = `Signalbox has a ${report.kind} \`${report.name}\` already, so a policy that lists this plugin is rejected`;
+  const law: LawReport = { law: 'name', says: 'its name is free', outcome: 'broken', fault, example: null };
+  return { ...report, laws: [law, ...report.laws] };
+}
+
+const MARKS: Readonly<Record<LawReport['outcome'], string>> = { holds: '✓', broken: '✗', note: '·', skipped: '-' };
+
+function asText(
+  reports: readonly PluginReport[],
+  { file, seed, runs }: { readonly file: string; readonly seed: number; readonly runs: number },
+  paint: Paint,
+): string {
+  const parts = reports.map(({ kind, name, status, laws }) =>
+    [`${paint.strong(`${kind} ${name}`)} (${status})`, ...laws.map((law) => lawText(law, paint))].join('\n'),
+  );
+  const all = reports.flatMap(({ laws }) => laws);
+  const broken = all.filter(({ outcome }) => outcome === 'broken').length;
+  const kept = all.filter(({ outcome }) => outcome === 'holds').length;
+  const sum = broken === 0 ? `${file}: all ${kept} laws hold` : `${file}: ${broken} of ${kept + broken} laws broken`;
+  const again =
+    broken === 0 ? '' : `\nTo repeat these cases: ${commandName()} plugin test ${file} --seed ${seed} --runs ${runs}`;
+  return `${parts.join('\n\n')}\n\n${sum}; seed ${seed}, ${runs} cases a law${again}\n`;
+}
+
+function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint): string {
+  const mark = outcome === 'broken' ? paint.error(MARKS.broken) : MARKS[outcome];
+  const head = `  ${mark} ${law}: ${says}`;
+  if (outcome === 'skipped') return `${head} (not applicable)`;
+  if (fault === null) return head;
+  const not = outcome === 'note' ? 'Not required, and not fulfilled: ' : '';
+  const lines = [`${not}${scrub(fault)}`, ...(example === null ? [] : [`in: ${scrub(example)}`])];
+  return [head, ...lines.map((line) => `      ${line}`)].join('\n');
+}
