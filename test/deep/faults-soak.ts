@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { parseId } from '../../src/core/id.ts';
-import { closedBooks, type Entry } from '../money/books.ts';
+import { closedBooks, type Entry } from '../gateway/money/books.ts';
 import { type Behaviour, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';

@@ -7,7 +7,7 @@ import { effort } from './effort.ts';
 
 /**
  * `npm run test:deep -- square-wave`: a provider that is up for ten seconds and down for ten, beside one that is well,
- * under steady traffic through the real server. The same with a clock of its own stands in test/upstream/health.
+ * under steady traffic through the real server. The same with a clock of its own stands in test/providers/health.
  */
 const PHASE_MS = 10_000;
 const EVERY_MS = 50;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { closedBooks, type Entry } from '../money/books.ts';
+import { closedBooks, type Entry } from '../gateway/money/books.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -9,7 +9,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 /**
  * What is charged for an answer that nobody heard to its end: the prompt, and the largest of the output counted, the
  * output last reported, and what the model will have made in the time. Attempts that fail otherwise are in
- * attempts.test.ts; what an upstream reports that cannot be is in test/money/usage.test.ts.
+ * attempts.test.ts; what an upstream reports that cannot be is in test/gateway/money/usage.test.ts.
  */
 let first: FakeUpstream;
 let second: FakeUpstream;

@@ -7,7 +7,7 @@ import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
 import { AlertList, AlertTest } from '../../src/admin/alerts.ts';
 import type { Timers } from '../../src/core/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
-import { startReceiver } from '../alerts/receiver.ts';
+import { startReceiver } from '../admin/alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
 import { TOY, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { entriesOf } from '../money/books.ts';
+import { entriesOf } from '../gateway/money/books.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';

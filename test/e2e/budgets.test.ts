@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import OpenAI from 'openai';
-import { closedBooks } from '../money/books.ts';
-import { capOf } from '../money/gate.ts';
-import type { MadeKey } from '../money/keys.ts';
-import { askOpenAI, asWorst, hello, type Purse, pursePolicy, startPurse, tokens } from '../money/purse.ts';
+import { closedBooks } from '../gateway/money/books.ts';
+import { capOf } from '../gateway/money/gate.ts';
+import type { MadeKey } from '../gateway/money/keys.ts';
+import { askOpenAI, asWorst, hello, type Purse, pursePolicy, startPurse, tokens } from '../gateway/money/purse.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** What budgets do to requests. Edits of them are in test/money/edits.test.ts; many at once in overspend.test.ts. */
+/** What budgets do to requests. Edits of them are in test/gateway/money/edits.test.ts; many at once in overspend.test.ts. */
 const WAIT_MS = 600;
 let purse: Purse;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { grant } from '../money/books.ts';
+import { grant } from '../gateway/money/books.ts';
 import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type MeteredService, type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { utf8Bytes } from '../../src/core/tokens.ts';
 import { tries } from '../deep/effort.ts';
-import { closedBooks } from '../money/books.ts';
+import { closedBooks } from '../gateway/money/books.ts';
 import { type VectorsAnswer, waitFor } from '../support/answers.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { useEmbeddings, vectorFor } from '../support/embedding-upstream.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
-import { grant } from '../money/books.ts';
+import { grant } from '../gateway/money/books.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
 import type { Timers } from '../../src/core/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
-import { startReceiver } from '../alerts/receiver.ts';
+import { startReceiver } from '../admin/alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
 import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
 import { useEventReaders } from '../support/event-reader.ts';

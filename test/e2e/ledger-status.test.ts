@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Purse, startPurse, tokens } from '../money/purse.ts';
+import { type Purse, startPurse, tokens } from '../gateway/money/purse.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 

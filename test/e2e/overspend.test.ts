@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { effort, isDeep } from '../deep/effort.ts';
-import { closedBooks, type FundState, foldBooks, grant, write } from '../money/books.ts';
-import { type Flooded, send } from '../money/flood.ts';
-import { capOf, type Gate, type GateAnswers, startGate } from '../money/gate.ts';
-import { type MadeKey, makeKeys } from '../money/keys.ts';
-import { floodAtRandom } from '../money/random-flood.ts';
+import { closedBooks, type FundState, foldBooks, grant, write } from '../gateway/money/books.ts';
+import { type Flooded, send } from '../gateway/money/flood.ts';
+import { capOf, type Gate, type GateAnswers, startGate } from '../gateway/money/gate.ts';
+import { type MadeKey, makeKeys } from '../gateway/money/keys.ts';
+import { floodAtRandom } from '../gateway/money/random-flood.ts';
 import { waitFor } from '../support/answers.ts';
 import { allOrNothing, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';

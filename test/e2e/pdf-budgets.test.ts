@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { EntryKind } from '../../src/store/journal-reader.ts';
-import { closedBooks, entriesOf } from '../money/books.ts';
+import { closedBooks, entriesOf } from '../gateway/money/books.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';

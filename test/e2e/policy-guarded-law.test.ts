@@ -1,7 +1,16 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
-import { BASE, editedBy, forms, GUARDED, names, ORDINARY, PLAIN, written } from '../operate/policy/guarded-edits.ts';
+import {
+  BASE,
+  editedBy,
+  forms,
+  GUARDED,
+  names,
+  ORDINARY,
+  PLAIN,
+  written,
+} from '../admin/use-cases/policy/guarded-edits.ts';
 import { useLivePolicy } from '../support/use.ts';
 
 /** The law of guarded edits through `PUT /admin/policy/files`, by an owner of a server that takes none of them. */

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
+import { capOf, type Gate, startGate } from '../gateway/money/gate.ts';
+import { hello, pursePolicy, tokens } from '../gateway/money/purse.ts';
 import { newKey } from '../http/replay-support.ts';
-import { capOf, type Gate, startGate } from '../money/gate.ts';
-import { hello, pursePolicy, tokens } from '../money/purse.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';

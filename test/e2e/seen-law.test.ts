@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { decodeBody } from '../../src/store/sql/records/body.ts';
 import { effort } from '../deep/effort.ts';
-import { closedBooks, read } from '../money/books.ts';
+import { closedBooks, read } from '../gateway/money/books.ts';
 import { waitFor } from '../support/answers.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../support/otlp.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { closedBooks } from '../money/books.ts';
-import type { MadeKey } from '../money/keys.ts';
-import { hello, type Purse, startPurse } from '../money/purse.ts';
+import { closedBooks } from '../gateway/money/books.ts';
+import type { MadeKey } from '../gateway/money/keys.ts';
+import { hello, type Purse, startPurse } from '../gateway/money/purse.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import type { MadeKey } from '../money/keys.ts';
-import { askOpenAI, asWorst, hello, type Purse, startPurse } from '../money/purse.ts';
+import type { MadeKey } from '../gateway/money/keys.ts';
+import { askOpenAI, asWorst, hello, type Purse, startPurse } from '../gateway/money/purse.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 

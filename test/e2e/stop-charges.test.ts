@@ -1,6 +1,6 @@
 import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
-import { closedBooks } from '../money/books.ts';
+import { closedBooks } from '../gateway/money/books.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';

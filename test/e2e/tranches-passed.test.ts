@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../plugins/providers/json.ts';
-import { closedBooks, entriesOf } from '../money/books.ts';
+import { closedBooks, entriesOf } from '../gateway/money/books.ts';
 import { waitFor } from '../support/answers.ts';
 import { foldedMessage } from '../support/message-events.ts';
 import { PROMPT_TOKENS, type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { effort } from '../deep/effort.ts';
-import { closedBooks, entriesOf } from '../money/books.ts';
+import { closedBooks, entriesOf } from '../gateway/money/books.ts';
 import { type Answer, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import {
   type MeteredService,

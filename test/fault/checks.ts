@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { parseId } from '../../src/core/id.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
-import { type Entry, read } from '../money/books.ts';
+import { type Entry, read } from '../gateway/money/books.ts';
 import { waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Effort, effort } from '../deep/effort.ts';
-import { closedBooks } from '../money/books.ts';
+import { closedBooks } from '../gateway/money/books.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import { ask, judge } from './checks.ts';
 import { type Case, casesOf, type Stage, setStage } from './stage.ts';

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../plugins/providers/json.ts';
 import { tokenWeight } from '../../src/core/tokens.ts';
 import { Meter } from '../../src/gateway/money/meter.ts';
 import { effort, isDeep } from '../deep/effort.ts';
-import { closedBooks, entriesOf } from '../money/books.ts';
+import { closedBooks, entriesOf } from '../gateway/money/books.ts';
 import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';

@@ -5,7 +5,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import { tokenWeight } from '../../src/core/tokens.ts';
 import { Meter } from '../../src/gateway/money/meter.ts';
 import { effort, isDeep } from '../deep/effort.ts';
-import { closedBooks, entriesOf } from '../money/books.ts';
+import { closedBooks, entriesOf } from '../gateway/money/books.ts';
 import { startBystander } from '../support/bystander.ts';
 import { leastOf } from '../support/in-time.ts';
 import { testPolicy } from '../support/policies.ts';

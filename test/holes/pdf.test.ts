@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { effort, isDeep } from '../deep/effort.ts';
-import { closedBooks } from '../money/books.ts';
+import { closedBooks } from '../gateway/money/books.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { leastOf } from '../support/in-time.ts';

@@ -7,9 +7,9 @@ import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import type { EventForm, Surface } from '../../src/dialects/surface.ts';
 import { jsonBody } from '../../src/http/answer.ts';
 import { type StreamPolicy, sendTexts, streamResponse } from '../../src/http/stream.ts';
+import { LINES } from '../dialects/ollama/answer.ts';
+import { ollamaChat } from '../dialects/ollama/surface.ts';
 import { ScriptedAnswer } from '../support/scripted-answer.ts';
-import { LINES } from '../surface/ollama/answer.ts';
-import { ollamaChat } from '../surface/ollama/surface.ts';
 
 /** JSON answers and streams of any source of parts, in any dialect: no exchange stands behind these. */
 const BATCHES: readonly (readonly StreamPart[])[] = [

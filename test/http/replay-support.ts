@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { parseId } from '../../src/core/id.ts';
-import { entriesOf } from '../money/books.ts';
+import { entriesOf } from '../gateway/money/books.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 

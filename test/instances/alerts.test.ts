@@ -3,7 +3,7 @@ import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
 import type { Timers } from '../../src/core/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
-import { startReceiver } from '../alerts/receiver.ts';
+import { startReceiver } from '../admin/alerts/receiver.ts';
 import { World } from '../store/hostile/world.ts';
 import { waitFor } from '../support/answers.ts';
 import { startOver } from '../support/fleet.ts';

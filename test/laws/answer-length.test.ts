@@ -9,9 +9,9 @@ import { buildRuntime, type Runtime, strategyOf } from '../../src/policy/runtime
 import { certify } from '../../src/routing/certify.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { tries } from '../deep/effort.ts';
+import { fakeHealth } from '../providers/health/support.ts';
 import { loaded } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
-import { fakeHealth } from '../upstream/health/support.ts';
 
 /**
  * The law: a server on which a task measures another length than its policy declares decides bit for bit like a fresh server whose

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { tries } from '../deep/effort.ts';
-import { makeKeys } from '../money/keys.ts';
+import { makeKeys } from '../gateway/money/keys.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';

@@ -10,7 +10,7 @@ import type { Repositories } from '../../src/store/repositories.ts';
 import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
 import type { Store, Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
-import { record } from '../records/support.ts';
+import { record } from '../gateway/records/support.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { depositOf, fundOf, holdOf } from './suites/books.ts';
 import { toldBuckets } from './traffic-support.ts';

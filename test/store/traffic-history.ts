@@ -7,7 +7,7 @@ import type { MoneyEntry } from '../../src/store/journal-reader.ts';
 import type { RecordLog } from '../../src/store/records.ts';
 import { type SqlWrite, sql, write } from '../../src/store/sql/statement.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
-import { record } from '../records/support.ts';
+import { record } from '../gateway/records/support.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { toldBuckets } from './traffic-support.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { BASE, type Data, PLAIN, written } from '../../operate/policy/guarded-edits.ts';
+import { BASE, type Data, PLAIN, written } from '../../admin/use-cases/policy/guarded-edits.ts';
 import { expectError } from '../../support/error-contract.ts';
 import type { LivePolicy } from '../../support/live-policy.ts';
 import { useLivePolicy } from '../../support/use.ts';

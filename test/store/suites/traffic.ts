@@ -4,7 +4,7 @@ import { idAt } from '../../../src/core/id.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { SERIES_MAX, STEP_MS } from '../../../src/store/traffic.ts';
-import { record } from '../../records/support.ts';
+import { record } from '../../gateway/records/support.ts';
 
 export const NOON = Date.UTC(2026, 10, 20, 12);
 const outcome: DecisionOutcome = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { effort, isDeep } from '../../deep/effort.ts';
-import { closedBooks, entriesOf } from '../../money/books.ts';
+import { closedBooks, entriesOf } from '../../gateway/money/books.ts';
 import { startMeteredService } from '../../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { makeTestKey, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';

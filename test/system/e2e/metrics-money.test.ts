@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { asWorst, type Purse, startPurse } from '../../money/purse.ts';
+import { asWorst, type Purse, startPurse } from '../../gateway/money/purse.ts';
 import { waitFor } from '../../support/answers.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../support/paying.ts';
 

@@ -1,5 +1,5 @@
-import { capOf, type Gate, type GateAnswers, startGate } from '../../money/gate.ts';
-import { hello, pursePolicy, tokens } from '../../money/purse.ts';
+import { capOf, type Gate, type GateAnswers, startGate } from '../../gateway/money/gate.ts';
+import { hello, pursePolicy, tokens } from '../../gateway/money/purse.ts';
 import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import { layCable } from '../../support/cable.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';

@@ -5,7 +5,7 @@ import { postgresRecords } from '../../../../src/store/postgres/records.ts';
 import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';
 import type { SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { STEP_MS } from '../../../../src/store/traffic.ts';
-import { record } from '../../../records/support.ts';
+import { record } from '../../../gateway/records/support.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 

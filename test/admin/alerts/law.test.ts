@@ -1,0 +1,124 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { dueAlerts, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
+import type { AlertRule } from '../../../src/core/alert-policy.ts';
+import { effort } from '../../deep/effort.ts';
+import { budget, DAY_MS, END, type Figures, House, type Judge, key, provider, rule, START } from './support.ts';
+
+const { runs, seed, proved } = effort('alerts', 200, 5_000);
+
+const RULES: readonly AlertRule[] = [
+  rule({ on: 'budget_share', at: [0.5, 0.8, 1], budgets: [] }, 'shares'),
+  rule({ on: 'budget_forecast', budgets: [] }, 'forecast'),
+  rule({ on: 'key_expiry', days: [14, 3, 1] }, 'keys'),
+  rule({ on: 'provider_down', afterMs: 60_000 }, 'down'),
+  rule({ on: 'policy_refused' }, 'policy'),
+  rule({ on: 'policy_split', afterMs: 60_000 }, 'split'),
+  rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 }, 'cached'),
+];
+
+const share = fc.integer({ min: 0, max: 12 }).map((tenths) => tenths / 10);
+const windows = fc.constantFrom({ starts: START, ends: END }, { starts: END, ends: END + 31 * DAY_MS });
+const figures: fc.Arbitrary<Figures> = fc.record({
+  budgets: fc
+    .uniqueArray(
+      fc.record({
+        subject: fc.constantFrom('a', 'b'),
+        spent: share,
+        limit: share,
+        forecast: fc.option(share),
+        window: windows,
+      }),
+      { selector: ({ subject }) => subject, maxLength: 2 },
+    )
+    .map((list) =>
+      list.map(({ spent, limit, window, ...one }) => budget(spent, { ...one, limit: limit * 1_000_000, ...window })),
+    ),
+  keys: fc.array(fc.constantFrom(key(END), key(END + DAY_MS, { id: 'k2' })), { maxLength: 1 }),
+  providers: fc.array(
+    fc.record({ isUp: fc.boolean(), ago: fc.option(fc.integer({ min: 0, max: 2 })) }).map(({ isUp, ago }) => {
+      return provider({ isUp, downSince: ago === null ? null : START - ago * 60_000 });
+    }),
+    { maxLength: 1 },
+  ),
+  refusal: fc.option(fc.constant({ message: 'no', first: null, time: START })),
+  split: fc.option(fc.constantFrom(0, 2).map((ago) => ({ since: START - ago * 60_000, instances: [] }))),
+  cached: share.map((one) => [1_000_000, one * 1_000_000] as const),
+});
+
+const looks = fc.array(fc.tuple(fc.constantFrom(1_000, 15_000, 400_000, DAY_MS, 9 * DAY_MS), figures), {
+  maxLength: 30,
+});
+
+/** What an alert is about: the rule, the subject and, where it has one, the window and the step. */
+function aboutOf(subject: Readonly<Record<string, unknown>>): string {
+  const { budget: name, subject: of, window_starts, at, key_id, expires_at, days, provider: one } = subject;
+  return JSON.stringify([name, of, window_starts, at, key_id, expires_at, days, one]);
+}
+
+/** What begins, and is over. */
+const LASTING: ReadonlySet<string> = new Set(['provider_down', 'policy_refused', 'policy_split', 'cached_share']);
+
+/** No rule tells of a subject twice in its window; of what lasts, not twice in a quarter of an hour, nor while it lasts. */
+function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): boolean {
+  const house = new House(RULES, judge);
+  const told = new Map<string, { at: number; isOpen: boolean }>();
+  let now = START;
+  for (const [ms, seen] of steps) {
+    now += ms;
+    const { alerts, stale } = house.look(seen, now);
+    // A provider that the policy has no more is well without a message.
+    if (stale.length > 0) for (const [about, one] of told) if (about.startsWith('down ')) one.isOpen = false;
+    for (const { rule: by, type, findings } of alerts) {
+      for (const { subject } of findings) {
+        const about = `${by.name} ${aboutOf(subject)}`;
+        const before = told.get(about);
+        if (type === 'recovery') {
+          if (!before?.isOpen) return false;
+          before.isOpen = false;
+          continue;
+        }
+        const lasts = LASTING.has(by.on);
+        const mayRepeat = lasts && before && !before.isOpen && now - before.at >= QUIET_MS;
+        if (before && !mayRepeat) return false;
+        told.set(about, { at: now, isOpen: lasts });
+      }
+    }
+  }
+  return true;
+}
+
+/** The figures of cached shares are no part of what it is about. */
+const lawOf = (judge: Judge) => fc.property(looks, (steps) => isCalm(steps, judge));
+
+test('no sequence of readings makes a storm: one alert for each rule, subject and window', () => {
+  fc.assert(lawOf(dueAlerts), { numRuns: runs, seed });
+  proved('no rule tells of a subject twice in its window, whatever the readings');
+});
+
+const MUTANTS: Readonly<Record<string, Judge>> = {
+  'forgets what was told': (rules, readings, memory) => dueAlerts(rules, readings, { ...memory, marks: new Map() }),
+  'goes by the time of its look': (rules, readings, memory) => {
+    const { alerts, stale } = dueAlerts(rules, readings, memory);
+    const renamed = alerts.map((alert) => ({
+      ...alert,
+      findings: alert.findings.map((found) => {
+        const { change } = found;
+        return { ...found, change: { ...change, mark: { ...change.mark, id: `${change.mark.id} ${memory.now}` } } };
+      }),
+    }));
+    return { alerts: renamed, stale };
+  },
+  'takes the end of an outage for the beginning of quiet': (rules, readings, memory) => {
+    const marks = new Map(
+      [...memory.marks].map(([id, mark]) => [id, mark.state === 'closed' ? { ...mark, since: 0 } : mark]),
+    );
+    return dueAlerts(rules, readings, { ...memory, marks });
+  },
+};
+
+for (const [name, judge] of Object.entries(MUTANTS)) {
+  test(`a judge that ${name} is found out`, () => {
+    expect(fc.check(lawOf(judge), { numRuns: 2_000, seed }).failed).toBe(true);
+  });
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'bun:test';
+import { CachedTokenCounts, type ProviderWatches, watchProviders } from '../../../src/admin/alerts/readings.ts';
+import type { HealthState } from '../../../src/core/readings.ts';
+
+type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, number>>];
+
+const samples = (...endpoints: readonly Counts[]) =>
+  endpoints.map(([state, attempts]) => ({ provider: 'p', state, attempts: new Map(Object.entries(attempts)) }));
+
+/** How the provider is after looks at these counts, a second apart. */
+function seen(...looks: readonly (readonly Counts[])[]) {
+  let watches: ProviderWatches = new Map();
+  for (const [at, endpoints] of looks.entries()) watches = watchProviders(watches, samples(...endpoints), at * 1_000);
+  const { isUp, isUnpaid, downSince, shut, endpoints } = watches.get('p')!;
+  return { isUp, isUnpaid, downSince, shut, endpoints };
+}
+
+describe('a provider', () => {
+  test('is neither up nor down before it was asked', () => {
+    expect(seen([['healthy', {}]])).toMatchObject({ isUp: false, downSince: null, shut: 0, endpoints: 1 });
+  });
+
+  test('is down since the look at which all attempts had failed and an endpoint was shut', () => {
+    const good: Counts = ['healthy', { ok: 5 }];
+    const failing: Counts = ['healthy', { ok: 5, timeout: 3 }];
+    const shut: Counts = ['ejected', { ok: 5, timeout: 9 }];
+    expect(seen([good], [failing])).toMatchObject({ isUp: true, downSince: null });
+    expect(seen([good], [failing], [shut])).toMatchObject({ isUp: false, downSince: 2_000, shut: 1 });
+    expect(seen([good], [failing], [shut], [shut], [['ejected', { ok: 5, timeout: 11 }]])).toMatchObject({
+      downSince: 2_000,
+    });
+  });
+
+  test('whose key is refused is down; one that asks for fewer requests is not', () => {
+    expect(seen([['healthy', {}]], [['misconfigured', { auth: 1 }]])).toMatchObject({ downSince: 1_000 });
+    expect(seen([['healthy', {}]], [['cooling', { rate_limited: 4 }]])).toMatchObject({ downSince: null });
+  });
+
+  test('is without credit only where all its endpoints are', () => {
+    const unpaid: Counts = ['out_of_credit', { credit: 1 }];
+    expect(seen([['healthy', {}]], [unpaid, unpaid])).toMatchObject({ downSince: 1_000, isUnpaid: true, shut: 2 });
+    expect(seen([['healthy', {}]], [unpaid, ['healthy', {}]])).toMatchObject({ isUnpaid: false, shut: 1 });
+  });
+
+  test('is up again with the first answer of any endpoint, though another one stays shut', () => {
+    const before = [
+      ['ejected', { ok: 1, timeout: 9 }],
+      ['healthy', { ok: 4 }],
+    ] as const;
+    const after = [
+      ['ejected', { ok: 1, timeout: 10 }],
+      ['healthy', { ok: 5 }],
+    ] as const;
+    expect(
+      seen(
+        [...before],
+        [
+          ['ejected', { ok: 1, timeout: 10 }],
+          ['healthy', { ok: 4 }],
+        ],
+        [...after],
+      ),
+    ).toMatchObject({
+      ...{ isUp: true, downSince: null, shut: 1, endpoints: 2 },
+    });
+  });
+
+  test('stays as it was while nobody asks it, and callers who leave say nothing of it', () => {
+    const shut: Counts = ['ejected', { ok: 5, timeout: 9 }];
+    expect(
+      seen([['healthy', { ok: 5 }]], [shut], [shut], [['ejected', { ok: 5, timeout: 9, dropped: 3 }]]),
+    ).toMatchObject({
+      ...{ isUp: false, downSince: 1_000 },
+    });
+    expect(seen([['healthy', { ok: 5 }]], [['ejected', { ok: 5 }]])).toMatchObject({ isUp: true, downSince: null });
+  });
+});
+
+test('tokens count in the windows that they lie in, and are forgotten after a day', () => {
+  const counts = new CachedTokenCounts();
+  const MINUTE = 60_000;
+  counts.add(100, 90, 0);
+  counts.add(50, 0, 30 * MINUTE);
+  counts.add(10, 5, 30 * MINUTE + 1);
+  expect(counts.within(60 * MINUTE, 31 * MINUTE)).toEqual({ input: 160, cached: 95 });
+  expect(counts.within(20 * MINUTE, 31 * MINUTE)).toEqual({ input: 60, cached: 5 });
+  counts.add(1, 1, 1_440 * MINUTE);
+  expect(counts.within(9_999 * MINUTE, 1_440 * MINUTE)).toEqual({ input: 61, cached: 6 });
+});

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'bun:test';
+import { CACHED_INPUT_MIN, GATHER_MS, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
+import { budget, DAY_MS, END, House, key, provider, rule, START } from './support.ts';
+
+const NOON = START + 12 * 3_600_000;
+
+describe('a share of a budget', () => {
+  const shares = () => new House([rule({ on: 'budget_share', at: [0.5, 0.8, 1], budgets: [] })]);
+
+  test('is told of once in its window, the greatest one that is reached', () => {
+    const house = shares();
+    expect(house.lines({ budgets: [budget(0.3)] }, NOON)).toEqual([]);
+    expect(house.lines({ budgets: [budget(0.85)] }, NOON)).toEqual([
+      'alert: Budget month of search has spent 85 % of its 1 Credits; it renews at 2026-12-01 00:00 UTC.',
+    ]);
+    expect(house.lines({ budgets: [budget(0.99)] }, NOON + GATHER_MS)).toEqual([]);
+    expect(house.lines({ budgets: [budget(1)] }, NOON + GATHER_MS)).toHaveLength(1);
+    const raised = budget(1, { limit: 1_700_000, spent: 1_000_000 });
+    expect(house.lines({ budgets: [raised] }, NOON + 2 * GATHER_MS)).toEqual([]);
+    const next = budget(0.5, { starts: END, ends: END + 31 * DAY_MS });
+    expect(house.lines({ budgets: [next] }, END + 1)).toHaveLength(1);
+  });
+
+  test('of several subjects is one message, the fullest first; those that follow soon wait and come together', () => {
+    const house = shares();
+    const of = (...figures: readonly [string, number][]) => ({
+      budgets: figures.map(([subject, share]) => budget(share, { subject })),
+    });
+    const [first] = house.look(of(['a', 0.6], ['b', 0.9], ['c', 0.1]), NOON).alerts;
+    expect(first?.findings.map(({ subject }) => subject.subject)).toEqual(['b', 'a']);
+    const more = of(['a', 0.6], ['b', 0.9], ['c', 0.7], ['d', 0.7]);
+    expect(house.lines(more, NOON + GATHER_MS - 1)).toEqual([]);
+    expect(house.lines(more, NOON + GATHER_MS)).toHaveLength(2);
+  });
+
+  test('is told of for the budgets alone that a rule names, and never for a limit of 0', () => {
+    const house = new House([rule({ on: 'budget_share', at: [1], budgets: ['other'] })]);
+    const budgets = [budget(1), budget(1, { name: 'other' }), budget(1, { name: 'other', subject: 'none', limit: 0 })];
+    expect(house.lines({ budgets }, NOON)).toEqual([expect.stringContaining('Budget other of search has spent 100 %')]);
+  });
+
+  test('of a budget without an end is told of once for good', () => {
+    const house = new House([rule({ on: 'budget_share', at: [1], budgets: [] })]);
+    const endless = { budgets: [budget(1, { subject: '', starts: 0, ends: Number.POSITIVE_INFINITY })] };
+    expect(house.lines(endless, NOON)).toEqual(['alert: Budget month has spent 100 % of its 1 Credits.']);
+    expect(house.lines(endless, NOON + 900 * DAY_MS)).toEqual([]);
+    expect([...house.marks.values()].every(({ until }) => Number.isSafeInteger(until))).toBe(true);
+  });
+});
+
+test('a forecast beyond the limit is told of once in its window', () => {
+  const house = new House([rule({ on: 'budget_forecast', budgets: [] })]);
+  const at = (forecast: number | null) => ({ budgets: [budget(0.4, { forecast })] });
+  expect([house.lines(at(null), NOON), house.lines(at(1_000_000), NOON)]).toEqual([[], []]);
+  expect(house.lines(at(1_300_000), NOON)).toEqual([
+    'alert: Budget month of search is on its way to 1.3 Credits, 130 % of its limit; it has spent 0.4 Credits; it renews at 2026-12-01 00:00 UTC.',
+  ]);
+  expect(house.lines(at(1_400_000), NOON + 9 * DAY_MS)).toEqual([]);
+});
+
+describe('a key near its expiry', () => {
+  const expiry = () => new House([rule({ on: 'key_expiry', days: [14, 3, 1] })]);
+
+  test('is told of once at each step', () => {
+    const house = expiry();
+    const told = [20, 14, 13, 3, 2.9, 0.5, 0.1, -1].map((left) => {
+      return house.lines({ keys: [key(END)] }, END - left * DAY_MS).length;
+    });
+    expect(told).toEqual([0, 1, 0, 1, 0, 1, 0, 0]);
+  });
+
+  test('is told of by the step that it is at; a longer one is not made up for', () => {
+    const house = expiry();
+    expect(house.lines({ keys: [key(END)] }, END - 2 * DAY_MS)).toEqual([
+      'alert: Key ci (k1) expires in 2 days, at 2026-12-01 00:00 UTC.',
+    ]);
+    expect(house.lines({ keys: [key(END)] }, END - 2 * DAY_MS + GATHER_MS)).toEqual([]);
+  });
+
+  test('is told of anew once its expiry has changed', () => {
+    const house = expiry();
+    expect(house.lines({ keys: [key(END)] }, END - DAY_MS)).toHaveLength(1);
+    expect(house.lines({ keys: [key(END + 5 * DAY_MS)] }, END)).toHaveLength(1);
+  });
+
+  test('is not told of where its whole life is shorter than the step', () => {
+    const house = expiry();
+    const hourly = key(START + 3_600_000);
+    expect(house.lines({ keys: [hourly] }, START + 1)).toEqual([]);
+    const weekly = key(START + 7 * DAY_MS);
+    expect(house.lines({ keys: [weekly] }, START + 1)).toEqual([]);
+    expect(house.lines({ keys: [weekly] }, START + 5 * DAY_MS)).toHaveLength(1);
+  });
+});
+
+describe('what lasts', () => {
+  const down = (since: number) => ({ providers: [provider({ downSince: since, shut: 2 })] });
+  const up = { providers: [provider({ isUp: true })] };
+  const unknown = { providers: [provider()] };
+  const outage = () => new House([rule({ on: 'provider_down', afterMs: 60_000 })]);
+
+  test('is told of when it has lasted, and when it is over', () => {
+    const house = outage();
+    expect(house.lines(down(NOON), NOON + 59_999)).toEqual([]);
+    expect(house.lines(down(NOON), NOON + 60_000)).toEqual([
+      'alert: Provider openai has answered nothing for 60 s; 2 of 2 endpoints are shut.',
+    ]);
+    expect(house.lines(down(NOON), NOON + DAY_MS)).toEqual([]);
+    expect(house.lines(unknown, NOON + DAY_MS)).toEqual([]);
+    expect(house.lines(up, NOON + DAY_MS)).toEqual([
+      'recovery: Provider openai answers again; the alert was 24 h ago.',
+    ]);
+    expect(house.lines(up, NOON + DAY_MS)).toEqual([]);
+  });
+
+  test('is reported at once for a provider without credit, with what to do', () => {
+    const house = outage();
+    const unpaid = { providers: [provider({ downSince: NOON, shut: 2, isUnpaid: true })] };
+    expect(house.lines(unpaid, NOON)).toEqual([
+      'alert: The account at provider openai has no credit left: add credit there. Signalbox tries it again once a minute.',
+    ]);
+    expect(house.lines(up, NOON + DAY_MS)).toHaveLength(1);
+  });
+
+  test('is told of again only a quarter of an hour behind the last time', () => {
+    const house = outage();
+    const begun = NOON + 60_000;
+    expect(house.lines(down(NOON), begun)).toHaveLength(1);
+    expect(house.lines(up, begun + 1)).toHaveLength(1);
+    expect(house.lines(down(NOON), begun + QUIET_MS - 1)).toEqual([]);
+    expect(house.lines(down(NOON), begun + QUIET_MS)).toHaveLength(1);
+  });
+
+  test('is over by what the instance sees that told of it, or once that is gone', () => {
+    const house = outage();
+    house.look(down(NOON), NOON + 60_000);
+    expect(house.lines(up, NOON + 120_000, { mayClose: () => false })).toEqual([]);
+    expect(house.lines(up, NOON + 120_000)).toHaveLength(1);
+  });
+
+  test('of a provider that the policy has no more is over without a message', () => {
+    const house = outage();
+    house.look(down(NOON), NOON + 60_000);
+    const { alerts, stale } = house.look({}, NOON + DAY_MS);
+    expect([alerts, stale.length]).toEqual([[], 1]);
+  });
+
+  test('may be a refused policy', () => {
+    const house = new House([rule({ on: 'policy_refused' })]);
+    const refusal = { message: 'The policy has 1 error.', first: 'p.yaml:3:1 unknown-key: no', time: NOON };
+    expect(house.lines({}, NOON)).toEqual([]);
+    expect(house.lines({ refusal }, NOON)).toEqual([
+      'alert: An edit of the policy was refused, and the one before stays in force. p.yaml:3:1 unknown-key: no',
+    ]);
+    expect(house.lines({ refusal: { ...refusal, first: null } }, NOON + DAY_MS)).toEqual([]);
+    expect(house.lines({}, NOON + DAY_MS)).toHaveLength(1);
+  });
+
+  test('may be servers that run different policies, once they have for a minute', () => {
+    const house = new House([rule({ on: 'policy_split', afterMs: 60_000 })]);
+    const instances = ['aaaa', 'aaaa', 'bbbb'].map((revision, at) => {
+      return { name: `host:${at}`, revision, error: at === 2 ? 'policy.yaml:3:1 unknown-key: no' : null };
+    });
+    const split = { since: NOON, instances };
+    expect(house.lines({ split }, NOON + 59_999)).toEqual([]);
+    expect(house.lines({ split }, NOON + 60_000)).toEqual([
+      'alert: The servers have run different policies for 60 s: 2 run aaaa, 1 run bbbb. host:2 refused another: policy.yaml:3:1 unknown-key: no',
+    ]);
+    expect(house.lines({ split }, NOON + 120_000)).toEqual([]);
+    expect(house.lines({}, NOON + 180_000)).toEqual([
+      'recovery: All servers run one policy again; the alert was 2 min ago.',
+    ]);
+  });
+
+  test('may be a share of cached tokens, with room between its beginning and its end', () => {
+    const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 })]);
+    const at = (share: number, input = CACHED_INPUT_MIN) => ({ cached: [input, input * share] as const });
+    expect(house.lines(at(0.1, CACHED_INPUT_MIN - 1), NOON)).toEqual([]);
+    expect(house.lines(at(0.4), NOON)).toEqual([]);
+    expect(house.lines(at(0.39), NOON)).toEqual([
+      'alert: Providers had 39 % of the input of the last 60 min in their caches, less than 40 %: prompts may have changed at their beginning.',
+    ]);
+    expect(house.lines(at(0.43), NOON + DAY_MS)).toEqual([]);
+    expect(house.lines(at(0.45), NOON + DAY_MS)).toEqual([
+      'recovery: Providers have 45 % of the input in their caches again.',
+    ]);
+  });
+});

@@ -1,0 +1,88 @@
+import type {
+  AlertReadings,
+  BudgetWindowReading,
+  ExpiringKey,
+  ProviderReading,
+} from '../../../src/admin/alerts/readings.ts';
+import { type AlertJudgement, type AlertMemory, dueAlerts } from '../../../src/admin/alerts/rules.ts';
+import type { AlertRule, AlertTrigger } from '../../../src/core/alert-policy.ts';
+import type { AlertMark } from '../../../src/store/alerts.ts';
+
+export const DAY_MS = 86_400_000;
+export const START = Date.UTC(2026, 10, 1);
+export const END = Date.UTC(2026, 11, 1);
+export const OWNER = { slot: 0, epoch: 1 };
+
+export const rule = (trigger: AlertTrigger, name = 'r'): AlertRule => ({ name, to: ['ops'], ...trigger });
+
+export const budget = (share: number, more: Partial<BudgetWindowReading> = {}): BudgetWindowReading => ({
+  ...{
+    name: 'month',
+    subject: 'search',
+    called: null,
+    limit: 1_000_000,
+    spent: share * 1_000_000,
+    starts: START,
+    ends: END,
+  },
+  forecast: null,
+  ...more,
+});
+
+export const key = (expiresAt: number, more: Partial<ExpiringKey> = {}): ExpiringKey => ({
+  ...{ id: 'k1', name: 'ci', createdAt: START, expiresAt },
+  ...more,
+});
+
+export const provider = (more: Partial<ProviderReading> = {}): ProviderReading => ({
+  ...{ name: 'openai', isUp: false, isUnpaid: false, downSince: null, shut: 0, endpoints: 2 },
+  ...more,
+});
+
+/** What readings have, without the functions that give it. */
+export interface Figures extends Partial<Pick<AlertReadings, 'providers' | 'refusal' | 'split'>> {
+  readonly budgets?: readonly BudgetWindowReading[];
+  readonly keys?: readonly ExpiringKey[];
+  readonly cached?: readonly [input: number, cached: number];
+}
+
+export const readings = ({ budgets = [], keys = [], cached = [0, 0], ...more }: Figures): AlertReadings => ({
+  budgets: () => budgets,
+  keys: () => keys,
+  tokensWithin: () => ({ input: cached[0], cached: cached[1] }),
+  providers: [],
+  refusal: null,
+  split: null,
+  ...more,
+});
+
+export type Judge = typeof dueAlerts;
+
+/** A house whose marks are kept, as the store keeps them. */
+export class House {
+  readonly marks = new Map<string, AlertMark>();
+  readonly #rules: readonly AlertRule[];
+  readonly #judge: Judge;
+
+  constructor(rules: readonly AlertRule[], judge: Judge = dueAlerts) {
+    this.#rules = rules;
+    this.#judge = judge;
+  }
+
+  /** Looks, and notes what was found. */
+  look(figures: Figures, now: number, memory: Partial<AlertMemory> = {}): AlertJudgement {
+    const found = this.#judge(this.#rules, readings(figures), {
+      ...{ marks: this.marks, mayClose: () => true, owner: OWNER, now },
+      ...memory,
+    });
+    const changes = found.alerts.flatMap(({ findings }) => findings.map(({ change }) => change));
+    for (const { mark } of [...changes, ...found.stale]) this.marks.set(mark.id, mark);
+    return found;
+  }
+
+  /** The lines that a look is told of, each with the type of its message. */
+  lines(figures: Figures, now: number, memory: Partial<AlertMemory> = {}): string[] {
+    const { alerts } = this.look(figures, now, memory);
+    return alerts.flatMap(({ type, findings }) => findings.map(({ line }) => `${type}: ${line}`));
+  }
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test';
+import { certificateText } from '../../../src/admin/cli/policy/explain-text.ts';
+import { paragraphs } from '../../../src/admin/cli/terminal.ts';
+import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
+import { CAPABILITIES } from '../../../src/core/capability.ts';
+import { certify } from '../../../src/routing/certify.ts';
+import { story } from '../../../src/routing/story.ts';
+import { byQuality, facts, model, snapshot, usual } from '../../routing/build.ts';
+
+const LONG = 'a-long-name-of-a-model-'.repeat(5);
+const sees = { capabilities: CAPABILITIES.vision.bit };
+const asked = facts({ needs: CAPABILITIES.vision.bit, languages: ['cobol', 'fortran', 'haskell', 'typescript'] });
+const knows = { languages: new Set(asked.languages) };
+const from = snapshot([
+  model(`${LONG}1`, { ...sees, ...knows }),
+  model(`${LONG}2`, { ...sees, ...knows, q: 0.7 }),
+  model(`${LONG}3`, { maxOutput: 100 }),
+]);
+const certificateBy = (strategy: PreparedStrategy) =>
+  certify(from, asked, { id: 0, seed: '0', reason: 'auto:balanced', strategy });
+
+/** A strategy with more parts than a line has room for. */
+const talkative: PreparedStrategy = {
+  ...byQuality,
+  parts: ({ quality }, at) =>
+    Object.fromEntries([...Array(20).keys()].map((part) => [`part number ${part}`, quality[at]! / 20])),
+};
+
+describe('what is printed of a certificate', () => {
+  test('fits into 100 columns of a terminal, whatever names and parts are like', () => {
+    for (const strategy of [usual('auto'), usual('auto-fast'), talkative]) {
+      const certificate = certificateBy(strategy);
+      const text = Bun.stripANSI(certificateText(certificate, true) + paragraphs(story(certificate, asked), true));
+      // A name that is longer than a line is left whole in the story.
+      const lines = text.split('\n').filter((line) => !line.startsWith(LONG) || line.includes(' '));
+      expect(lines.length).toBeGreaterThan(8);
+      for (const line of lines.filter((one) => !one.includes(LONG))) expect(line.length).toBeLessThanOrEqual(100);
+    }
+  });
+
+  test('carries nothing of a plugin that commands a terminal', () => {
+    const rude: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ '\u001b[2Jgone': quality[at]! }) };
+    const certificate = certificateBy(rude);
+    const text = certificateText(certificate, false) + paragraphs(story(certificate, asked), false);
+    expect(text).toContain('[2Jgone');
+    expect(text).not.toContain('\u001b');
+  });
+
+  test('has colours on a terminal alone, and whole names elsewhere', () => {
+    const certificate = certificateBy(usual('auto'));
+    expect(certificateText(certificate, true)).toContain('\u001b[1m');
+    const plain = certificateText(certificate, false);
+    expect(plain).not.toContain('\u001b');
+    for (const at of [1, 2, 3]) expect(plain).toContain(`${LONG}${at}  `);
+    expect(plain).toContain('it lacks vision; it does not declare cobol, fortran, haskell, typescript\n');
+  });
+
+  test('shows nothing of a caller’s words that a terminal would obey', () => {
+    const hostile = facts({ languages: ['go\u001b]0;owned\u0007', 'a\u202eb'] });
+    const certificate = certify(from, hostile, { id: 0, seed: '0', reason: 'auto:balanced', strategy: usual('auto') });
+    const text = certificateText(certificate, false) + paragraphs(story(certificate, hostile), false);
+    expect(text).toContain('go�]0;owned�, a�b');
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
+  test('aligns figures to the right, each part of a utility in a column of its own', () => {
+    const two = snapshot([model('good', { q: 0.9 }), model('poor', { q: 0.5 })]);
+    const given = { id: 0, seed: '0', reason: 'fast:margin', strategy: usual('fastest-within-margin') };
+    expect(certificateText(certify(two, facts(), given), false)).toBe(
+      `   model  quality  Credits  latency  source  utility  = good enough  + latency  + quality
+1  good    90.0 %      2.1    4.5 s  stated   1.8163         1.0000     0.8163
+2  poor    50.0 %      2.1    4.5 s  stated   0.5000                               0.5000
+`,
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import { afterAll, expect, test } from 'bun:test';
+import { runHealth } from '../../../src/admin/cli/health.ts';
+import { runCommand } from '../../support/signalbox.ts';
+
+/** Answers by the path; what is under `/mute` is never answered. */
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    const { pathname } = new URL(request.url);
+    if (pathname.startsWith('/mute')) await new Promise(() => {});
+    if (pathname.startsWith('/moved')) return new Response(null, { status: 302, headers: { location: '/healthz' } });
+    return new Response(null, { status: pathname === '/healthz' ? 200 : 503 });
+  },
+});
+const base = `http://127.0.0.1:${server.port}`;
+afterAll(() => server.stop(true));
+
+test('the server of this machine is asked past any proxy, and says that it is alive', async () => {
+  const env = { PORT: `${server.port}`, http_proxy: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' };
+  expect(await runCommand(['health'], env)).toEqual({ code: 0, out: `${base}/healthz says 200\n`, err: '' });
+  const unready = await runCommand(['health', '--ready'], env);
+  expect(unready).toEqual({ code: 1, out: '', err: `signalbox: ${base}/readyz says 503: the server is not ready.\n` });
+});
+
+test('with --json it prints for programs, with an address of any form', async () => {
+  const text = await runHealth(['--json', '--url', `${base}/?a=1#b`], 1);
+  expect(JSON.parse(text)).toEqual({ ok: true, url: `${base}/healthz`, status: 200 });
+});
+
+test.each([
+  [['--url', 'http://someone:secret@127.0.0.1:1'], /^http:\/\/127\.0\.0\.1:1\/healthz does not answer: .*ECONNREFUSED/],
+  [['--url', `${base}/moved`], /\/moved\/healthz says 302: the server is not healthy\.$/],
+  [['--url', 'localhost:8787'], /^--url takes the address of a server, such as http:\/\/127\.0\.0\.1:8787\.$/],
+  [['--url', 'ftp://example.com'], /^--url takes/],
+  [['now'], /Unexpected argument/],
+])('%j is refused in one sentence', async (args, sentence) => {
+  await expect(runHealth(args, 1)).rejects.toThrow(sentence);
+});
+
+test('who never answers is not waited for', async () => {
+  await expect(runHealth(['--url', `${base}/mute`], 1)).rejects.toThrow('/mute/healthz did not answer within 3 s.');
+});

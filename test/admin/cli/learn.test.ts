@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { idAt, idText } from '../../../src/core/id.ts';
+import type { OutcomeRow } from '../../../src/store/learning.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { TOY } from '../../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+
+/** The commands on scores, next to a server, over outcomes of this version and of earlier ones. */
+const NOON = Date.UTC(2026, 10, 20, 12);
+const MINUTE_MS = 60_000;
+
+const outcome = (minute: number, more: Partial<OutcomeRow>): OutcomeRow => {
+  const id = idAt(NOON + minute * MINUTE_MS);
+  return {
+    ...{ id, decision: id, source: 'caller', estimator: 'learned', keyId: 'k1', model: 'best', task: 'coding' },
+    ...{ score: 1, offered: 1, weight: 1, declared: 0.8, estimated: 0.8, probability: 1, among: 1, looked: 0 },
+    label: null,
+    ...more,
+  };
+};
+
+const OUTCOMES = [
+  outcome(1, { score: 0.5, label: 'tests' }),
+  outcome(2, { task: 'chat', score: 0.2 }),
+  outcome(3, { weight: 0 }),
+  outcome(4, { source: 'retry', score: 0, keyId: 'k2' }),
+  outcome(5, { model: 'plain', declared: 0.5, score: 0.75, keyId: 'k2' }),
+];
+
+let box: Signalbox;
+const learn = async (...args: string[]) => {
+  const { code, out, err } = await box.run('learn', ...args);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out;
+};
+
+beforeAll(async () => {
+  box = await startSignalbox({ policy: TOY });
+  const store = await openStore(`${box.data}/signalbox.db`, { mode: 'beside', rooms: ['access', 'learning'] });
+  await store.commit(OUTCOMES.map((row) => store.learning.outcomes.add(row)));
+  await store.close();
+});
+afterAll(() => box.stop());
+
+describe('learn status', () => {
+  test('without scores says how to give some', async () => {
+    const empty = await startSignalbox({ policy: TOY });
+    const { out } = await empty.run('learn', 'status');
+    expect(out).toContain('POST /v1/feedback');
+    await empty.stop();
+  });
+
+  test('shows the means of the scores that count, by model and task', async () => {
+    const { models, outcomes } = JSON.parse(await learn('status', '--json'));
+    expect(outcomes).toEqual([
+      { source: 'caller', outcomes: 4, learnt: 3, withheld: 1 },
+      { source: 'retry', outcomes: 1, learnt: 1, withheld: 0 },
+    ]);
+    expect(models).toEqual([
+      { model: 'best', task: null, outcomes: 2, declared: 0.8, learnt: 0.35, difference_points: expect.closeTo(-45) },
+      { model: 'best', task: 'chat', outcomes: 1, declared: 0.8, learnt: 0.2, difference_points: expect.closeTo(-60) },
+      {
+        model: 'best',
+        task: 'coding',
+        outcomes: 1,
+        declared: 0.8,
+        learnt: 0.5,
+        difference_points: expect.closeTo(-30),
+      },
+      { model: 'plain', task: null, outcomes: 1, declared: 0.5, learnt: 0.75, difference_points: 25 },
+      { model: 'plain', task: 'coding', outcomes: 1, declared: 0.5, learnt: 0.75, difference_points: 25 },
+    ]);
+    expect(await learn('status')).toMatch(/^best +coding +1 +0\.800 +0\.500 +-30\.0$/m);
+  });
+});
+
+describe('learn export', () => {
+  test('writes a line for each outcome, in their order', async () => {
+    const lines = (await learn('export')).trimEnd().split('\n');
+    const [first, ...rest] = lines.map((line) => JSON.parse(line));
+    expect(first).toEqual({
+      ...{ time: '2026-11-20T12:01:00.000Z', decision: idText('dec_', OUTCOMES[0]!.decision), key_id: 'k1' },
+      ...{ model: 'best', task: 'coding', score: 0.5, weight: 1, offered: 1, source: 'caller', label: 'tests' },
+      ...{ declared: 0.8, estimated: 0.8, probability: 1, among: 1, estimator: 'learned' },
+    });
+    expect(rest.map(({ source }) => source)).toEqual(['caller', 'caller', 'retry', 'caller']);
+  });
+
+  test.each([
+    ['a model', ['--model', 'plain'], 1],
+    ['a key', ['--key', 'k2'], 2],
+    ['a source', ['--source', 'retry'], 1],
+    ['a period', ['--from', '2026-11-21'], 0],
+  ])('of %s has no others', async (_, args, count) => {
+    const out = await learn('export', ...args);
+    expect(out.split('\n').length - 1).toBe(count);
+  });
+
+  test('as CSV begins with the names of its columns', async () => {
+    const [head, ...lines] = (await learn('export', '--format', 'csv')).trimEnd().split('\r\n');
+    expect(head).toBe(
+      'time,decision,key_id,model,task,score,weight,offered,source,label,declared,estimated,probability,among,estimator',
+    );
+    expect(lines).toHaveLength(OUTCOMES.length);
+  });
+});
+
+describe('a command that cannot run is refused in one sentence:', () => {
+  test.each<[string, string[], RegExp]>([
+    ['none of them', [], /learn takes status, export or reset/],
+    ['learn replay, which earlier versions had', ['replay'], /learn takes status, export or reset/],
+    ['a format that does not exist', ['export', '--format', 'xml'], /--format is jsonl or csv, not "xml"/],
+    ['a source that does not exist', ['export', '--source', 'me'], /--source is caller, checks or retry, not "me"/],
+    ['a model without scores', ['reset', '--model', 'nobody', '--yes'], /No answer of a model `nobody` was scored/],
+    ['a reset without --yes', ['reset', '--model', 'best'], /the scores of best so far.*--yes\.$/m],
+  ])('%s', async (_, args, message) => {
+    const { code, err } = await box.run('learn', ...args);
+    expect(code).toBe(1);
+    expect(err).toMatch(message);
+  });
+});
+
+test('learn reset leaves the scores of a model, then all, out of the means, and the export keeps them', async () => {
+  const models = async () => {
+    const shown = JSON.parse(await learn('status', '--json')) as { models: { model: string }[] };
+    return [...new Set(shown.models.map(({ model }) => model))];
+  };
+  expect(await models()).toEqual(['best', 'plain']);
+  await learn('reset', '--model', 'best', '--yes');
+  expect(await models()).toEqual(['plain']);
+  await learn('reset', '--yes');
+  expect(await models()).toEqual([]);
+  expect((await learn('export')).split('\n').length - 1).toBe(OUTCOMES.length);
+});

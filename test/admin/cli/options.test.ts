@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { HELP } from '../../../src/admin/cli/help-texts.ts';
+import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { DATA } from '../../../src/admin/cli/serve-help.ts';
+import { unknownCommand } from '../../../src/admin/cli/unknown-command.ts';
+import { UsageError } from '../../../src/core/usage-error.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, () => '/shipped');
+
+test('a wrong subcommand leads to the one that is near, and to all', () => {
+  expect(unknownCommand('policy', 'chek').message).toBe(
+    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, schema, push, history or rollback. See ./signalbox help policy.',
+  );
+  expect(unknownCommand('keys').message).toMatch(/^keys takes create, .* or log\. See \.\/signalbox help keys\.$/);
+});
+
+test.each([
+  ['', 'validate', 'policy check'],
+  ['', 'lint', 'policy check'],
+  ['', 'logs', 'decisions list'],
+  ['', 'log', 'decisions list'],
+  ['', 'apply', 'policy push'],
+  ['', 'plan', 'policy diff'],
+  ['', 'start', 'serve'],
+  ['', 'run', 'serve'],
+  ['', 'config', 'policy check'],
+  ['', 'models', 'policy explain'],
+  ['', 'ps', 'instances'],
+  ['', 'status', 'health'],
+  ['', 'login', 'keys create'],
+  ['policy', 'validate', 'policy check'],
+  ['policy', 'apply', 'policy push'],
+  ['keys', 'ls', 'keys list'],
+  ['keys', 'delete', 'keys revoke'],
+  ['teams', 'rm', 'teams delete'],
+  ['users', 'add', 'users create'],
+  ['policy', 'get', 'policy history'],
+])('a word of another tool leads to the command that does the same: %s %s', (group, word, command) => {
+  expect(unknownCommand(group, word).message).toContain(`Did you mean \`${command}\`?`);
+});
+
+test.each([
+  ['keys', 'new', 'keys create'],
+  ['keys', 'add', 'keys create'],
+  ['keys', 'ls', 'keys list'],
+  ['keys', 'delete', 'keys revoke'],
+  ['users', 'add', 'users create'],
+  ['decisions', 'ls', 'decisions list'],
+])('such a word within a group is recognized before a database is opened: %s %s', (group, word, command) => {
+  expect(() => parse([group, word, '--data', '/no/such/folder'])).toThrow(`Did you mean \`${command}\`?`);
+});
+
+test('every command of every group is accepted before a database is opened', () => {
+  for (const command of Object.keys(HELP))
+    expect(() => parse([...command.split(' '), '--data', '/a'])).not.toThrow(/takes/);
+});
+
+test.each([
+  ['', 'stop', 'SIGTERM stops a server'],
+  ['policy', 'fmt', '`npx prettier --write policies`'],
+])('a word for which no command is needed says what to do instead: %s %s', (group, word, instead) => {
+  const { message } = unknownCommand(group, word);
+  expect(message).toContain(instead);
+  expect(message).not.toContain('Did you mean');
+});
+
+test('a word of another tool that leads to no command of the group has no hint', () => {
+  expect(unknownCommand('ledger', 'apply').message).not.toContain('Did you mean');
+});
+
+describe('a command line that cannot be is refused in one sentence:', () => {
+  const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp, env?: Environment])[] = [
+    [
+      'an unknown flag',
+      ['serve', '--prot', '1'],
+      /^Unknown option '--prot'\. Did you mean --port\? See \.\/signalbox help\.$/,
+    ],
+    ['an unknown flag like none', ['serve', '--verbose'], /^Unknown option '--verbose'\. See/],
+    ['a flag at the end without its value', ['serve', '--port'], /^--port needs a value\./],
+    ['a flag before another flag', ['serve', '--port', '--host', 'x'], /^--port needs a value\./],
+    ['a flag without its value', ['serve', '--data'], /--data/],
+    ['a flag where a value is due', ['serve', '--data', '--port', '1'], /--data/],
+    [
+      'an unknown command',
+      ['sevre'],
+      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, restart, health, policy, /,
+    ],
+    ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
+    ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. Signalbox takes serve, /],
+    ['a port that is none', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
+    ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
+    ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
+    ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
+    ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice; it takes one value/],
+    ['a folder given twice', ['policy', 'check', '--data', 'a', '--data', 'b'], /--data is given twice/],
+    [
+      'a data folder that is a URL',
+      ['keys', 'list', '--data', 'postgres://u:hunter2@h/db'],
+      /by its path.* not by a postgres URL; DATABASE_URL names a database/,
+    ],
+    [
+      'a data folder that is a URL of SQLite',
+      ['serve', '--data=sqlite:///var/lib/x'],
+      /by its path.* not by a sqlite URL/,
+    ],
+    [
+      'a data variable that is a URL',
+      ['serve'],
+      /no store for mysql URLs/,
+      { SIGNALBOX_DATA: 'mysql://u:hunter2@h/db' },
+    ],
+    ...['0', '-1', '1000', '129', 'abc', '1.5'].map(
+      (count) =>
+        [
+          `a number of processes that is ${count}`,
+          ['serve', '--processes', count],
+          new RegExp(`^--processes takes a whole number from 1 to 64, not "${count}"\\.$`),
+        ] as const,
+    ),
+    [
+      'a number of processes in a variable',
+      ['serve'],
+      /^--processes takes a whole number from 1 to 64, not "many"\.$/,
+      { SIGNALBOX_PROCESSES: 'many' },
+    ],
+    [
+      'a port of metrics that is that of requests',
+      ['serve', '--processes', '2', '--port', '8787', '--metrics-port', '8787'],
+      /^--metrics-port must be another port than --port\.$/,
+      { DATABASE_URL: 'postgres://a@b/c' },
+    ],
+    ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
+    ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
+  ];
+  for (const [what, args, message, env] of cases) {
+    test(what, () => {
+      const refused = expect(() => parse(args, env));
+      refused.toThrow(UsageError);
+      refused.toThrow(message);
+      refused.toThrow(/^[^\n]+\.$/);
+    });
+  }
+});
+
+test('the folder of policies is named as for serve, or alone', () => {
+  const folders = (...argv: string[]) =>
+    parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, () => 'shipped');
+  expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
+  expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
+  expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
+  const learn = parse(['learn', 'reset', '--policies', 'mine', '--yes', '--data', 'there']);
+  const place = { data: 'there', database: join('there', 'signalbox.db') };
+  const folderFlags = ['--policies', '--data'];
+  expect(learn).toEqual({ name: 'learn', folder: 'mine', folderFlags, ...place, args: ['reset', '--yes'] });
+});
+
+test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {
+  const formOf = (args: readonly string[], env: Environment = {}) => {
+    const command = parse(['serve', ...args], env);
+    return command.name === 'serve' && command.options.log;
+  };
+  expect(formOf([])).toBe('auto');
+  expect(formOf([], { SIGNALBOX_LOG: 'off' })).toBe('off');
+  expect(formOf([], { SIGNALBOX_LOG: '' })).toBe('auto');
+  expect(formOf(['--log', 'pretty'], { SIGNALBOX_LOG: 'off' })).toBe('pretty');
+});
+
+test('help is of the command that is asked about, and of all where there is none', () => {
+  const help = (...argv: string[]) => {
+    const command = parse(argv);
+    return command.name === 'help' ? (command.text.match(/^ {2}\.\/signalbox [a-z]+(?: [a-z]+)?/gm) ?? []) : null;
+  };
+  expect(help('policy', 'test', 'folder', '--help')).toEqual(['  ./signalbox policy test']);
+  expect(help('help', 'plugin')?.every((usage) => usage.startsWith('  ./signalbox plugin'))).toBe(true);
+  expect(help('help')?.length).toBeGreaterThan(20);
+  expect(help('-h')).toEqual(help('sevre', '--help'));
+  expect(help()).toEqual(help('help'));
+});
+
+test('help is a line for each of all commands, usage for a group, and everything for one', () => {
+  const help = (...argv: string[]) => {
+    const command = parse(['help', ...argv]);
+    return command.name === 'help' ? command.text : '';
+  };
+  expect(
+    help()
+      .split('\n')
+      .filter((line) => /^ {2}\.\/signalbox [a-z ]+ {2}\S.*\.$/.test(line)),
+  ).toHaveLength(Object.keys(HELP).length);
+  expect(help('keys')).toContain('[--overlap 30d]');
+  expect(help('keys')).not.toContain('The old secret works');
+  for (const [command, { usage, details = DATA }] of Object.entries(HELP)) {
+    const text = help(...command.split(' '));
+    for (const line of [...usage.split('\n'), ...details.split('\n')]) expect(text).toContain(line);
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+  }
+});

@@ -1,0 +1,195 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { TASK_NAMES } from '../../../src/core/tasks.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { GOLDEN } from '../../policy/golden.ts';
+import { runHere } from '../../support/run-here.ts';
+import { temporaryFolder, writePolicy } from '../../support/signalbox.ts';
+
+/** `signalbox policy check` on mistakes that newcomers make: each message leads to the mend. */
+const MISTAKES: readonly (readonly [golden: string, place: string, mend: string])[] = [
+  ['regions-of-a-model', 'p.yaml:3:29', 'did you mean `endpoint.regions`?'],
+  ['regions-in-a-filter', 'p.yaml:2:65', 'only the `require` of a constraint sees `endpoint.regions`'],
+  ['selector-list-of-models', 'p.yaml:2:35', `write \`models: { require: 'model.id in ["tiny", "large"]' }\``],
+  [
+    'cel-text-of-the-request',
+    'p.yaml:3:19',
+    'rules do not see the text of a request: use what is read from it, such as `request.task`',
+  ],
+  ['budget-of-a-team', 'p.yaml:2:20', 'write `match: team.name == "legal"` for the keys of a team'],
+  ['default-model', 'p.yaml:1:1', 'callers send the name of a selector as `model`'],
+  ['api-key-of-a-variable', 'p.yaml:2:27', 'write `api_key_env: OPENAI_API_KEY`'],
+  ['api-key-of-litellm', 'p.yaml:2:27', 'write `api_key_env: OPENAI_API_KEY`'],
+  ['api-key-of-litellm', 'p.yaml:3:41', 'write `OPENAI_API_KEY` without `os.environ/`'],
+  ['yaml-open-quote-above-others', 'p.yaml:3:11', 'end the text with `"`'],
+  ['yaml-open-quote-ends-at-the-next', 'p.yaml:2:11', 'end the text with `"` on this line'],
+  ['yaml-no-space-after-colon', 'p.yaml:4:5', 'write `window: day`'],
+  ['yaml-no-space-after-colon-in-braces', 'p.yaml:2:41', 'write `window: day`'],
+  ['address-of-a-variable', 'p.yaml:2:48', 'write `base_url_env: UPSTREAM_URL`'],
+  ['yaml-variable-without-quotes', 'p.yaml:2:48', 'write `base_url_env: UPSTREAM_URL`'],
+  ['address-without-scheme', 'p.yaml:2:48', 'write `https://api.example.com/v1`'],
+  ['cel-field-of-the-caller', 'p.yaml:3:16', 'a label of the key is `key.labels.department`'],
+  ['model-with-fallbacks', 'p.yaml:8:5', 'Signalbox ranks the fallbacks of each request itself'],
+  ['yaml-anchor-and-alias', 'p.yaml:1:18', 'remove `&w`'],
+  ['yaml-markdown-fence', 'p.yaml:1:1', 'remove the lines 1 and 3'],
+  ['rule-with-then', 'p.yaml:4:5', 'did you mean `require`?'],
+  ['rule-with-then', 'p.yaml:6:25', 'write `require: model.id in ["tiny", "large"]`'],
+  ['cel-object-against-text', 'p.yaml:2:23', '`team` is an object: write `team.name == "legal"`'],
+  ['cel-or-between-texts', 'p.yaml:2:48', 'write a list: `request.task in ["coding", "chat"]`'],
+  ['or-between-names', 'p.yaml:4:68', 'write a list: [tiny, large]'],
+  ['list-without-a-dash', 'p.yaml:2:3', 'a list needs a dash before the first key of each item: `- name: no-flagship`'],
+  ['list-second-dash-missing', 'p.yaml:4:5', 'put a dash before it: `- name: second`'],
+  ['yaml-dash-missing', 'p.yaml:4:3', 'a list needs a dash before the first key of each item: `- name: second`'],
+  ['yaml-dash-without-a-space', 'p.yaml:2:3', 'write `- name: first`'],
+  ['model-with-a-flat-price', 'p.yaml:4:5', 'write `price: { input: 3, output: 12.50 }`'],
+  ['credits-in-usd', 'p.yaml:6:16', 'with `usd_per_credit: 0.01`, 2.5 USD are `limit_credits: 250`'],
+];
+
+/** Later than the day on which some of the shipped figures were seen. */
+const LATER = () => Date.parse('2026-11-23T12:00:00Z');
+
+const TASKS_BUT_ONE = `tasks:\n${TASK_NAMES.filter((name) => name !== 'chat')
+  .map((name) => `  ${name}: { expected_output_tokens: 100, default_input_tokens: 100 }\n`)
+  .join('')}`;
+
+/** Mistakes of meaning: the policy loads, with a warning. */
+const SLIPS: readonly (readonly [golden: string, place: string, warning: string, mend: string])[] = [
+  [
+    'region-excluded-by-negation',
+    'p.yaml:10:15',
+    'admits 1 endpoint without `regions`, of `nowhere`',
+    '`"eu" in endpoint.regions`',
+  ],
+  ['budget-in-usd', 'p.yaml:2:40', '0.5 Credits are 0.0005 USD', 'for 0.5 USD write `limit_credits: 500`'],
+  ['budget-in-usd', 'p.yaml:3:37', '0.5 Credits are 0.0005 USD', 'requests that could cost more are refused'],
+  ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean "eu"?'],
+  ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean "private"?'],
+  ['private-host', 'p.yaml:2:48', 'probably leads to a private network', 'add `allow_private_network: true`'],
+];
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+const MENDED: Readonly<Record<string, string>> = { 'base.yaml': readFileSync(join(GOLDEN, 'base.yaml'), 'utf8') };
+
+describe('signalbox policy check', () => {
+  test.each(MISTAKES)('%s: shows the place and the mend', async (golden, place, mend) => {
+    const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
+    folders.push(folder);
+    const { out, code } = await runHere(['policy', 'check', folder]);
+    expect(code).toBe(2);
+    expect(out).toContain(place);
+    expect(out).toContain(mend);
+  });
+
+  test('shows the hint above the list of known keys', async () => {
+    const folder = writePolicy({ ...MENDED, 'p.yaml': 'constrains: []\n' });
+    folders.push(folder);
+    const { out } = await runHere(['policy', 'check', folder]);
+    expect(out).toMatch(/hint: did you mean `constraints`\?\n {2}expected: one of /);
+  });
+
+  test.each(SLIPS)('%s: warns of what it does, and shows the mend', async (golden, place, warning, mend) => {
+    const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
+    folders.push(folder);
+    const { out, code } = await runHere(['policy', 'check', folder]);
+    expect(code).toBe(0);
+    for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
+  });
+
+  test('warns of a budget that is small for the models with a key here, and not where one of them is free', async () => {
+    const budget = 'budgets:\n  - { name: b, limit_credits: 5, window: day, on_exhausted: reject }\n';
+    const free = `providers:
+  mine: { adapter: openai-compatible, base_url_env: MINE_URL }
+models:
+  own: { provider: mine, price: { input: 0, output: 0, as_of: 2026-10-07, basis: own }, context_window: 8192, max_output: 2048, quality: { default: 0.5, basis: guessed } }
+`;
+    const priced = MENDED['base.yaml']!.replace('output: 0.40', 'output: 4.00');
+    const folder = writePolicy({ 'base.yaml': priced, 'p.yaml': budget + free });
+    folders.push(folder);
+    const unset = await runHere(['policy', 'check', folder, '--strict'], {}, '', LATER);
+    expect(unset.code).toBe(2);
+    expect(unset.out.match(/warning small-budget/g)).toHaveLength(1);
+    const set = await runHere(['policy', 'check', folder], { MINE_URL: 'http://127.0.0.1:9' }, '', LATER);
+    expect(set.out).not.toContain('small-budget');
+  });
+
+  test('warns of labels that no key has and that resemble one which some have', async () => {
+    const data = temporaryFolder();
+    const rule = (when: string, at: number) => `  - { name: r${at}, when: '${when}', max_cost_credits: 3 }\n`;
+    const rules = [
+      'key.labels.teams == "a"',
+      'key.labels.team == "Legal"',
+      'key.labels.team == "sales"',
+      'key.labels.role == "a"',
+    ];
+    const folder = writePolicy({ ...MENDED, 'p.yaml': `constraints:\n${rules.map(rule).join('')}` });
+    folders.push(folder, data);
+    expect((await runHere(['policy', 'check', folder, '--data', data])).out).toContain('nothing wrong');
+    const store = await openStore(join(data, 'signalbox.db'), { mode: 'serve' });
+    await store.close();
+    await runHere(['keys', 'create', '--name', 'k', '--label', 'team=legal', '--data', data]);
+    const { out, code } = await runHere(['policy', 'check', folder, '--data', data]);
+    expect(code).toBe(0);
+    expect(out.match(/ misspelt-value {2}.*/g)).toEqual([
+      ' misspelt-value  no key has the label `teams`',
+      ' misspelt-value  no key has the label `team` with `Legal`',
+    ]);
+    expect(out).toContain('did you mean `key.labels.team`?');
+    expect(out).toContain('did you mean "legal"?');
+  });
+
+  test('says in one line that an untouched clone is right', async () => {
+    const { out, code } = await runHere(['policy', 'check'], {}, '', LATER);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^\S+policies: \d+ files, \d+ models, \d+ wildcards, \d+ cases, nothing wrong\. \d+ figures are older than 90 days, \d+ providers cannot serve here: --all\n$/,
+    );
+    const { out: all } = await runHere(['policy', 'check', '--all'], {}, '', LATER);
+    expect(all.match(/ stale-figure /g)).toHaveLength(Number(/(\d+) figures/.exec(out)?.[1]));
+    expect(all).toContain('openai (OPENAI_API_KEY is not set)');
+  });
+
+  test('says in a line what version 2 changes in a policy of version 1', async () => {
+    const check = async (more: string) => {
+      const folder = writePolicy({ ...MENDED, 'p.yaml': more });
+      folders.push(folder);
+      return { folder, ...(await runHere(['policy', 'check', folder])) };
+    };
+    const tuned = 'answer_worth: 30\nselectors: { auto: { strategy: auto, options: { quality: 1 } } }\n';
+    const { folder, out, code } = await check(`${tuned}language_worth: 0.1\n${TASKS_BUT_ONE}`);
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n').at(-1)).toBe(
+      `\`version: 2\` would change hard_quality_factor, answer_length, unstated_latency, unstated_languages, alias_patterns, gateway.failed_streams, gateway.output_above_maximum, gateway.repeats_in_flight, gateway.forced_tools, the sizes of 1 task, the options of \`auto\`, the options of \`auto-fast\`: ./signalbox policy diff ${folder} --as-version 2`,
+    );
+    const all = `gateway: { failed_streams: end, output_above_maximum: refuse, repeats_in_flight: refuse, forced_tools: refuse }\nhard_quality_factor: none\nanswer_length: blended\nunstated_latency: neutral\nunstated_languages: exclude\nalias_patterns: all_names\nlanguage_worth: 0.04\n${TASKS_BUT_ONE}  chat: { expected_output_tokens: 1, default_input_tokens: 1 }
+selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1, patience_ms: 9 } }, auto-fast: { strategy: auto-fast, options: { patience_ms_per_token: 9 } } }\n`;
+    expect((await check(all)).out).toContain('`version: 2` would change nothing here.');
+  });
+
+  test('shows which cases version 2 changes', async () => {
+    const rust =
+      '{ name: rust, given: { constraints: { required_languages: [elixir] } }, expect: { refused: no_eligible_model } }';
+    const folder = writePolicy({
+      ...MENDED,
+      'p.yaml': `cases:\n  - ${rust}\n  - { name: usual, given: {}, expect: { model: large } }\n`,
+    });
+    folders.push(folder);
+    const { out, code } = await runHere(['policy', 'diff', folder, '--as-version', '2']);
+    expect(code).toBe(2);
+    expect(out).toContain('~ version: 1 → 2');
+    expect(out).toContain('case `rust`');
+    expect(out).toContain('Decided differently: 1 of 2 cases');
+    // The other way round, for whoever wants the former defaults back.
+    expect((await runHere(['policy', 'diff', folder, '--as-version', '1'])).code).toBe(0);
+    expect((await runHere(['policy', 'diff', folder, '--as-version', '3'])).err).toContain(
+      '--as-version must be one of 1, 2, not 3',
+    );
+    expect((await runHere(['policy', 'diff', folder, folder, '--as-version', '2'])).err).toContain(
+      'so it takes at most one',
+    );
+  });
+});

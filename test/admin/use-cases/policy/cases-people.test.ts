@@ -1,0 +1,39 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { policyText, runtimeFor } from './cases-support.ts';
+
+/** The team and the user of a case: as conditions see them, and with the terms that the policy declares. */
+const PEOPLE = `organization:
+  models: [cheap, middle, dear]
+  member_defaults: { models: [cheap, middle] }
+teams:
+  - { name: search, models: [cheap] }
+  - { name: ads, member_defaults: { models: [middle] } }
+constraints:
+  - { name: leads-alone, when: 'user.role != "lead" && team.name == "made"', require: 'model.id != "dear"' }
+  - { name: not-ada, when: 'user.name == "Ada" && user.id == "user_1" && team.id == "team_1"', require: 'model.id != "middle"' }
+`;
+const CASES = {
+  'of nobody': `{ given: { model: dear }, expect: { model: dear } }`,
+  'of a declared team': `{ given: { model: dear, team: { name: search } }, expect: { refused: insufficient_permissions } }`,
+  'of a user': `{ given: { model: dear, user: { name: Ada } }, expect: { refused: insufficient_permissions } }`,
+  'of a team with members': `{ given: { model: cheap, team: { name: ads }, user: {} }, expect: { refused: insufficient_permissions } }`,
+  'of a team of the API': `{ given: { team: { name: made } }, expect: { rejected: { dear: leads-alone } } }`,
+  'of its lead': `{ given: { model: middle, team: { name: made }, user: { role: lead } }, expect: { model: middle } }`,
+  'by its IDs': `{ given: { team: { name: any, id: team_1 }, user: { name: Ada, id: user_1 } }, expect: { rejected: { middle: not-ada } } }`,
+};
+let runtime: Runtime;
+
+beforeAll(async () => {
+  const cases = Object.entries(CASES).map(([name, text]) => `  - ${text.replace('{', `{ name: ${name},`)}`);
+  const own = policyText('').replace(/^constraints:\n/m, `${PEOPLE}`);
+  runtime = await runtimeFor(`${own}cases:\n${cases.join('\n')}\n`);
+});
+
+describe('a case with a team or a user', () => {
+  test.each(Object.keys(CASES))('%s is decided as a request of such a key', (name) => {
+    const found = runtime.snapshot.cases.find((one) => one.name === name)!;
+    expect(runCase(found, runtime).failures).toEqual([]);
+  });
+});

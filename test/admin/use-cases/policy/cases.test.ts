@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import { buildCandidate, isRejected } from '../../../../src/policy/runtime/candidate.ts';
+import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { bundleOf, policyText, runtimeFor, tools } from './cases-support.ts';
+
+const CASES = {
+  'one of two': `{ given: {}, expect: { model: [cheap, middle] } }`,
+  'none of two': `{ given: {}, expect: { model: [cheap, dear] } }`,
+  'another endpoint': `{ given: { model: dear }, expect: { provider: second } }`,
+  'no endpoint there': `{ given: { model: cheap }, expect: { provider: second } }`,
+  everything: `{ given: { task_type: coding }, expect: { model: dear, provider: first, task: general, reason: x, cost_below_credits: 0.001, latency_below_ms: 1, quality_above: 0.99, rejected: { dear: quick, cheap: legal-is-cheap } } }`,
+  'turned away': `{ given: { model: dear, key: { models: [cheap] } }, expect: { refused: insufficient_permissions, task: coding, rejected: { dear: key_models } } }`,
+  'refused otherwise': `{ given: { estimated_input_tokens: 5000000 }, expect: { refused: no_eligible_model } }`,
+  'rule that applies': `{ given: { key: { labels: { department: legal } } }, expect: { rejected: { cheap: legal-is-cheap } } }`,
+};
+
+let runtime: Runtime;
+
+beforeAll(async () => {
+  const cases = Object.entries(CASES).map(([name, text]) => `  - ${text.replace('{', `{ name: ${name},`)}`);
+  runtime = await runtimeFor(policyText(`cases:\n${cases.join('\n')}\n`));
+});
+
+const failuresOf = (name: keyof typeof CASES) =>
+  runCase(runtime.snapshot.cases.find((one) => one.name === name)!, runtime).failures;
+const briefly = (name: keyof typeof CASES) => failuresOf(name).map(({ key, wanted, got }) => [key, wanted, got]);
+
+describe('what fails', () => {
+  test('is every key that does not hold, with what is expected and what came', () => {
+    expect(briefly('everything')).toEqual([
+      ['task', 'general', 'coding'],
+      ['model', 'dear', 'middle'],
+      ['provider', 'first', 'second'],
+      ['reason', 'x', 'auto:balanced'],
+      ['cost_below_credits', 'below 0.001 Credits', '6.8 Credits'],
+      ['latency_below_ms', 'below 1 ms', '12100 ms'],
+      ['quality_above', 'above 0.99', '0.75'],
+      ['rejected.dear', 'quick', 'eligible'],
+      ['rejected.cheap', 'legal-is-cheap', 'eligible'],
+    ]);
+  });
+
+  test('is nothing where one of several models is chosen, and told where none of them is', () => {
+    expect(briefly('one of two')).toEqual([]);
+    expect(briefly('none of two')).toEqual([['model', 'cheap or dear', 'middle']]);
+    expect(failuresOf('none of two')[0]!.hint).toMatch(
+      /^by auto:balanced, `\w+` is number 2 of 3: utility [\d.]+, and [\d.]+ of `middle`$/,
+    );
+  });
+
+  test('is told of the endpoint that would be tried first', () => {
+    expect(briefly('another endpoint')).toEqual([['provider', 'second', 'first']]);
+    expect(failuresOf('no endpoint there')[0]!.hint).toBe('`cheap` has no endpoint of `second`');
+  });
+
+  test('is not passed over in silence where a request is turned away before it is judged', () => {
+    expect(briefly('turned away')).toEqual([
+      ['task', 'coding', 'refused: insufficient_permissions'],
+      ['rejected.dear', 'key_models', 'refused: insufficient_permissions'],
+    ]);
+  });
+
+  test('is told with why: another refusal in its words, a rule with its place', () => {
+    expect(briefly('refused otherwise')).toEqual([['refused', 'no_eligible_model', 'context_length_exceeded']]);
+    expect(failuresOf('refused otherwise')[0]!.hint).toContain('5000000 tokens');
+    expect(failuresOf('rule that applies')[0]!.hint).toMatch(
+      /^`legal-is-cheap` \(policy.yaml:\d+\) applies, and `cheap` fulfils it$/,
+    );
+  });
+});
+
+test('a case that is refused where a choice is expected is one diagnostic, with every key in the result', async () => {
+  const text = policyText(`cases:
+  - { name: it, given: { constraints: { max_latency_ms: 1 } }, expect: { model: dear, provider: first, quality_above: 0.1 } }
+`);
+  const run = await runtimeFor(text);
+  expect(runCase(run.snapshot.cases[0]!, run).failures.map(({ key }) => key)).toEqual([
+    'model',
+    'provider',
+    'quality_above',
+  ]);
+  const judged = await buildCandidate(bundleOf(text), tools);
+  const errors = isRejected(judged) ? judged.problems.filter(({ severity }) => severity === 'error') : [];
+  expect(errors.map(({ code, message }) => [code, message])).toEqual([
+    ['case-failed', 'case `it` failed: refused with `no_eligible_model`'],
+  ]);
+});

@@ -1,0 +1,310 @@
+import { describe, expect, test } from 'bun:test';
+import type { FinishReason, ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
+import type { AnswerLengthMode } from '../../../src/core/expected-length.ts';
+import type { Facts } from '../../../src/core/facts.ts';
+import type { Price } from '../../../src/core/price.ts';
+import type { Endpoint, Model } from '../../../src/core/snapshot.ts';
+import { plainUsage, type Usage } from '../../../src/core/usage.ts';
+import { Attempt } from '../../../src/gateway/exchange/attempt.ts';
+import type { RunnableRequest } from '../../../src/gateway/exchange/runnable-request.ts';
+import { arrived } from '../../../src/providers/arrival.ts';
+import type { UpstreamCall } from '../../../src/providers/upstream-call.ts';
+import { facts, model, price, snapshot } from '../../routing/build.ts';
+import { chatRequest } from '../../support/model-request.ts';
+import { nextBatch, targetOf } from '../../support/provider-call.ts';
+import { contextWith } from '../../support/request-context.ts';
+
+const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
+const DEADLINES = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 1_000, totalMs: 4_000 };
+
+interface Options {
+  readonly sent?: boolean;
+  readonly deadlineAt?: number;
+  readonly choices?: number;
+  readonly stream?: boolean;
+  readonly of?: Partial<Facts>;
+  readonly reasoningTokens?: number;
+  readonly cap?: number;
+  readonly cost?: Price;
+  readonly bills?: 'whole' | 'unknown';
+  readonly answerLength?: AnswerLengthMode;
+  /** The expected length of its task, in tokens. */
+  readonly usual?: number;
+}
+
+type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
+
+/** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
+function attempting(more: Options = {}) {
+  const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
+  const { cost = price(1, 4), bills = 'unknown', answerLength = 'blended', usual = 400 } = more;
+  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })], { answerLength });
+  const told: unknown[] = [];
+  const remembered: (Remembered & { readonly mark: number })[] = [];
+  const reporter = {
+    answered: () => {},
+    completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
+    failed: ({ kind }: ProviderFailure, blame: boolean) => told.push([kind, blame]),
+    dropped: () => told.push(['dropped']),
+  };
+  let now = 0;
+  const runnable = {
+    runtime: {
+      snapshot: { ...from, providers: new Map([['p', { passthrough: new Set(), afterAbort: { bills } }]]) },
+      health: [[{}]],
+      targets: [[targetOf(null)]],
+      outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
+    },
+    request: chatRequest({ model: 'a', messages: [], stream }),
+    history: {
+      noteAnswer: (_: Model, __: Endpoint, read: Remembered, { mark }: { readonly mark: number }) =>
+        remembered.push({ ...read, mark }),
+    },
+    decision: {
+      facts: facts({ choices, ...of }),
+      readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [usual] },
+    },
+    clock: () => now,
+    dropped: [],
+    context: contextWith(),
+  } as unknown as RunnableRequest;
+  const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
+  const attempt = new Attempt(way, reporter as never, runnable, { deadlineAt, hasOthers: false } as never);
+  const batches: { at: number; parts: readonly StreamPart[] }[] = [];
+  const call: UpstreamCall = {
+    dropped: [],
+    sent,
+    requestId: null,
+    abort() {},
+    read() {
+      const [next] = batches;
+      if (!next) return null;
+      if (now < next.at) return until(next.at);
+      batches.shift();
+      return next.parts;
+    },
+  };
+  const until = async (time: number) => {
+    await null;
+    now = time;
+  };
+  Object.assign(attempt, { call });
+  const at = (time: number) => {
+    now = time;
+    return attempt;
+  };
+  /** Content that comes at these times, asked for as soon as it was read. */
+  const content = async (...times: number[]) => {
+    batches.push(...times.map((time) => ({ at: time, parts: [said] })));
+    await arrived(() => attempt.content());
+    while (batches.length > 0) await nextBatch(attempt);
+  };
+  return { attempt, told, remembered, at, content, batches };
+}
+
+const failure = (kind: ProviderFailure['kind']): ProviderFailure => ({ kind, message: 'x' });
+
+describe('a failure is the endpoint’s fault', () => {
+  test('that timed out before the request’s own deadline, once content had come', async () => {
+    for (const [time, blame] of [
+      [399, true],
+      [400, false],
+    ] as const) {
+      // So little time was left that silence would be nobody's fault.
+      const { told, at, content } = attempting({ deadlineAt: 400 });
+      await content(10);
+      at(time).failed(failure('timeout'));
+      expect(told).toEqual([['timeout', blame]]);
+    }
+  });
+
+  test('that timed out in silence, where nearly all of its time was left', () => {
+    for (const [deadlineAt, blame] of [
+      [900, true],
+      [899, false],
+    ] as const) {
+      const { told, at } = attempting({ deadlineAt });
+      at(deadlineAt).failed(failure('timeout'));
+      expect(told).toEqual([['timeout', blame]]);
+    }
+  });
+
+  test('that was cut, unless its reader was slow', async () => {
+    const quick = attempting();
+    await quick.content(10, 200, 400);
+    quick.at(400).failed(failure('cut'));
+    expect(quick.told).toEqual([['cut', true]]);
+    const slow = attempting();
+    await slow.content(10);
+    // The reader comes back late, and what is there is there at once.
+    slow.at(400);
+    slow.batches.push({ at: 400, parts: [said] });
+    await nextBatch(slow.attempt);
+    slow.attempt.failed(failure('cut'));
+    expect(slow.told).toEqual([['cut', false]]);
+  });
+
+  test('that was silent for half of its time when the caller left, if anything was sent', () => {
+    for (const [sent, time, expected] of [
+      [true, 500, ['timeout', true]],
+      [true, 499, ['dropped']],
+      [false, 500, ['dropped']],
+    ] as const) {
+      const { told, at } = attempting({ sent });
+      at(time).left(true);
+      expect(told).toEqual([[...expected]]);
+    }
+  });
+
+  test('is not blamed for its silence when it was the gateway that gave up', () => {
+    const { told, at } = attempting();
+    at(500).left(false);
+    expect(told).toEqual([['dropped']]);
+  });
+});
+
+test('an answer in one piece has half of the whole time at most, however long its output may be', () => {
+  for (const [time, expected] of [
+    [1_000, ['timeout', true]],
+    [999, ['dropped']],
+  ] as const) {
+    // The first token and twice 30 tokens at 50 a second would be 2,200 of 4,000 ms.
+    const { told, at } = attempting({ stream: false });
+    at(time).left(true);
+    expect(told).toEqual([[...expected]]);
+  }
+});
+
+test('hidden reasoning is no part of an endpoint’s pace', async () => {
+  const { attempt, told, content, batches } = attempting({ cap: 1_024 });
+  await content(10, 210);
+  const usage = { ...plainUsage(5, 20), reasoningTokens: 12 };
+  batches.push({ at: 210, parts: [{ type: 'usage', usage }] });
+  await nextBatch(attempt);
+  attempt.completed();
+  expect(told).toEqual([
+    ['completed', 8, 200, null, false],
+    ['saw', 'general', 8],
+  ]);
+});
+
+test('of several choices each may have the cap, and each is made at the endpoint’s pace', async () => {
+  for (const choices of [1, 3]) {
+    const { attempt, at, content } = attempting({ choices });
+    expect(attempt.expected.outputMax).toBe(30 * choices);
+    await content(100);
+    // 50 tokens a second of each choice.
+    expect(at(300).broken(null).usage.outputTokens).toBe(10 * choices);
+    expect(at(3_000).broken(null).usage.outputTokens).toBe(30 * choices);
+  }
+});
+
+describe('an answer of a service that bills it whole once it is aborted', () => {
+  const timeout: ProviderFailure = { kind: 'timeout', message: 'too late' };
+  const cut: ProviderFailure = { kind: 'cut', message: 'gone' };
+
+  test('is charged up to its cap where the gateway closed the connection, and as estimated where the service did', async () => {
+    const { at, content } = attempting({ bills: 'whole', choices: 2 });
+    await content(100);
+    for (const failure of [null, timeout]) {
+      expect(at(200).broken(failure)).toMatchObject({ usage: { outputTokens: 60 }, estimated: true });
+    }
+    expect(at(200).broken(cut).usage.outputTokens).toBe(10);
+  });
+
+  test('is charged as reported where it had come to its end', async () => {
+    const { attempt, at, content, batches } = attempting({ bills: 'whole' });
+    await content(100);
+    const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+    batches.push({ at: 150, parts: [finish, { type: 'usage', usage: plainUsage(5, 7) }] });
+    await nextBatch(attempt);
+    expect(at(200).broken(null)).toMatchObject({ usage: plainUsage(5, 7), estimated: false });
+  });
+});
+
+describe('a whole answer', () => {
+  /** What is told of an answer that ends like this. */
+  async function ended(of: Partial<Facts>, usage: Usage | null, reason: FinishReason = 'stop', more: Options = {}) {
+    const { attempt, told, remembered, content, batches } = attempting({ of, cap: 1_024, ...more });
+    await content(10);
+    const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason, raw: reason }];
+    batches.push({ at: 20, parts: usage ? [...parts, { type: 'usage', usage }] : parts });
+    await nextBatch(attempt);
+    attempt.completed();
+    const [completed, saw] = told as [unknown[], unknown[] | undefined];
+    return { isWarm: completed.at(-1), saw: saw?.slice(1) ?? null, remembered };
+  }
+
+  test('tells how long answers of its task are: the visible tokens of one choice', async () => {
+    const usage = { ...plainUsage(5, 90), reasoningTokens: 30 };
+    expect((await ended({}, usage)).saw).toEqual(['general', 60]);
+    expect((await ended({}, usage, 'tool_calls', { choices: 3 })).saw).toEqual(['general', 20]);
+    expect((await ended({}, usage, 'stop', { cap: 400 })).saw).toEqual(['general', 60]);
+    // At least so long, which below the usual says nothing.
+    expect((await ended({}, plainUsage(5, 400), 'length', { cap: 400 })).saw).toEqual(['general', 400]);
+    expect((await ended({}, plainUsage(5, 90), 'length', { cap: 400 })).saw).toBeNull();
+    expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
+  });
+
+  test('counts by its cap where the measured length counts alone: as long as usual if it was cut, else as long as it is', async () => {
+    const seen = async (tokens: number, reason: FinishReason, more: Options) =>
+      (await ended({}, plainUsage(5, tokens), reason, { answerLength: 'measured', ...more })).saw?.[1] ?? null;
+    const long = { usual: 3_000 };
+    expect(await seen(60, 'stop', { cap: 2_000, ...long })).toBe(60);
+    expect(await seen(1_990, 'stop', { cap: 2_000, ...long })).toBe(1_990);
+    expect(await seen(2_000, 'length', { cap: 2_000, ...long })).toBe(3_000);
+    expect(await seen(4_000, 'length', { cap: 4_000, ...long })).toBe(4_000);
+    expect(await seen(2_000, 'length', { cap: 2_000, reasoningTokens: 500, ...long })).toBeNull();
+    // Below the declared 400 as well.
+    expect(await seen(60, 'stop', { cap: 399, ...long })).toBeNull();
+    expect(await seen(60, 'stop', { cap: 100, usual: 100 })).toBe(60);
+    expect(await seen(60, 'stop', { cap: 99, usual: 100 })).toBeNull();
+    // Blended lengths count as before.
+    expect(await seen(60, 'stop', { cap: 2_000, answerLength: 'blended', ...long })).toBeNull();
+    expect(await seen(3_000, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBe(3_000);
+    expect(await seen(2_990, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBeNull();
+  });
+
+  test('teaches no length where the length was fixed, cut or unknown, or the task is uncertain', async () => {
+    const usage = plainUsage(5, 90);
+    for (const of of [{ outputTokens: 90 }, { outputTokensAsked: 100 }]) {
+      expect((await ended(of, usage)).saw).toBeNull();
+    }
+    expect((await ended({}, usage, 'stop', { cap: 399 })).saw).toBeNull();
+    expect((await ended({ mix: [{ task: 'general', share: 0.5 }] }, usage)).saw).toBeNull();
+    expect((await ended({}, usage, 'content_filter')).saw).toBeNull();
+    const thinking = { ...plainUsage(5, 500), reasoningTokens: 490 };
+    expect((await ended({}, thinking, 'length', { reasoningTokens: 500 })).saw).toBeNull();
+    expect((await ended({}, null)).saw).toBeNull();
+    expect((await ended({}, usage, 'stop', { reasoningTokens: 500 })).saw).toBeNull();
+    expect((await ended({}, { ...usage, reasoningTokens: 40 }, 'stop', { reasoningTokens: 500 })).saw).not.toBeNull();
+    expect((await ended({}, { ...usage, reasoningTokens: 91 })).saw).toBeNull();
+  });
+
+  test('is warm where half of its prompt was in the provider’s cache, by a usage that can be true', async () => {
+    const usage = { ...plainUsage(100, 9), cachedInputTokens: 50 };
+    expect((await ended({}, usage)).isWarm).toBe(true);
+    expect((await ended({}, { ...usage, cachedInputTokens: 49 })).isWarm).toBe(false);
+    expect((await ended({}, { ...usage, cachedInputTokens: 101 })).isWarm).toBe(false);
+    expect((await ended({}, null)).isWarm).toBe(false);
+  });
+
+  const read = (inputTokens: number, expectedTokens: number) => [
+    { inputTokens, expectedTokens, at: 0, mark: expect.any(Number) },
+  ];
+
+  test('is remembered with the prompt that it answers, by the tokens that are charged, as read when it was sent', async () => {
+    expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100, 70));
+    expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70, 70));
+    expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(70, 70));
+  });
+
+  test('is remembered with the tokens written to the cache, where those are billed apart', async () => {
+    const plain = price(1, 4);
+    const cost = { ...plain, lines: [{ ...plain.lines[0], cacheWrite: 1_250 }] } as const;
+    const usage = { ...plainUsage(100, 9), cachedInputTokens: 30, cacheWriteTokens: 40 };
+    expect((await ended({ inputTokens: 50 }, usage, 'stop', { cost })).remembered).toEqual(read(70, 35));
+    expect((await ended({ inputTokens: 50 }, plainUsage(100, 9), 'stop', { cost })).remembered).toEqual(read(0, 0));
+    expect((await ended({ inputTokens: 50 }, null, 'stop', { cost })).remembered).toEqual(read(50, 50));
+  });
+});

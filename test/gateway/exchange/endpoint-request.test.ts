@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import type { Endpoint, Model } from '../../../src/core/snapshot.ts';
+import { openaiChat } from '../../../src/dialects/openai-chat/surface.ts';
+import { requestFor } from '../../../src/gateway/exchange/endpoint-request.ts';
+
+test('a plugin that writes into the extras of one request fails, and reaches no other request', () => {
+  const { request } = openaiChat.read({ model: 'auto', messages: [{ role: 'user', content: 'hi' }] }, new Headers());
+  const providers = new Map([['p', { passthrough: new Set(['*']) }]]);
+  const decision = { facts: { needs: 0 } };
+  const unfitted = { request, history: { bearsState: false }, decision, runtime: { snapshot: { providers } } };
+  const endpoint = { provider: 'p', capabilities: 0 } as Endpoint;
+  const fitted = () => requestFor(unfitted as unknown as Parameters<typeof requestFor>[0], {} as Model, endpoint);
+  const { extras, dropped } = fitted();
+  expect(() => Object.assign(extras, { of: 'another caller' })).toThrow(TypeError);
+  expect(() => Object.assign(dropped, ['of another caller'])).toThrow(TypeError);
+  expect(fitted()).toMatchObject({ extras: {}, dropped: [] });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test';
+import { observedLength } from '../../../src/gateway/exchange/observed-length.ts';
+import { OutputLengths } from '../../../src/providers/health/output-lengths.ts';
+import { facts, GENERAL, model, snapshot } from '../../routing/build.ts';
+
+const POLICY = snapshot([model('a')], {
+  answerLength: 'measured',
+  tasks: [{ ...GENERAL, expectedOutputTokens: 600 }],
+});
+
+type Observe = typeof observedLength;
+
+/** Lengths that are spread evenly over a log-normal distribution, in an order without a pattern, by their median. */
+const SPREAD = 97;
+function lengthAt(index: number, median: number): number {
+  const share = (((index * 31) % SPREAD) + 0.5) / SPREAD;
+  // The logistic quantile is close to the normal one.
+  return median * Math.exp(0.55 * Math.log(share / (1 - share)));
+}
+
+/** Measures answers one after another, each other one with this cap, and returns the measured length. */
+function measuring(observe: Observe) {
+  let now = 0;
+  const lengths = new OutputLengths(() => now);
+  return (median: number, answers: number, lowCap: number): number => {
+    for (let index = 0; index < answers; index++) {
+      const { outputTokens } = lengths.lengthsFor(POLICY);
+      const cap = index % 2 === 0 ? lowCap : 32_000;
+      const length = lengthAt(index, median);
+      const answer = { tokens: Math.min(length, cap), cap, isCut: length > cap };
+      const observed = observe(answer, model('a'), facts(), { outputTokens }, POLICY);
+      if (observed !== null) lengths.observe('general', observed, 'key');
+      now += 10_001;
+      lengths.publish();
+    }
+    return lengths.lengthsFor(POLICY).outputTokens[0]!;
+  };
+}
+
+const isNear = (measured: number, median: number): boolean => Math.abs(measured / median - 1) < 0.15;
+
+test('a measured length stays while caps cut half of the answers below it, and falls when answers become short', () => {
+  const measured = measuring(observedLength);
+  expect(isNear(measured(3_000, 1_000, 32_000), 3_000)).toBe(true);
+  expect(isNear(measured(3_000, 8_000, 2_048), 3_000)).toBe(true);
+  expect(isNear(measured(60, 8_000, 2_048), 60)).toBe(true);
+});
+
+test('would fall to the caps if cut answers did not count, or counted as they are', () => {
+  const without: Observe = (answer, ...rest) => (answer.isCut ? null : observedLength(answer, ...rest));
+  const asTheyAre: Observe = (answer, ...rest) => observedLength({ ...answer, isCut: false }, ...rest);
+  for (const observe of [without, asTheyAre]) {
+    const measured = measuring(observe);
+    measured(3_000, 1_000, 32_000);
+    expect(measured(3_000, 8_000, 2_048)).toBeLessThan(2_300);
+  }
+});

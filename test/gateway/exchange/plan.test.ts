@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ProviderFailure } from '../../../src/contract/parts.ts';
+import type { Decision, RankedModel } from '../../../src/core/decision.ts';
+import { Plan, type PlannedAttempt } from '../../../src/gateway/exchange/plan.ts';
+
+/** Candidates with so many endpoints each. */
+function decisionOf(...endpoints: number[]): Decision {
+  const ranked = endpoints.map(
+    (n, model): Partial<RankedModel> => ({ model, endpoints: Array.from({ length: n }, (_, at) => at) }),
+  );
+  return { ranked, lastResorts: [] } as unknown as Decision;
+}
+
+const failure = (kind: ProviderFailure['kind']): ProviderFailure => ({ kind, message: 'x' });
+const nameOf = ({ way, again, force }: PlannedAttempt): string =>
+  `${way.ranked.model}.${way.at}${again ? ' again' : ''}${force ? ' force' : ''}`;
+
+interface Trial {
+  /** What comes of asking for an endpoint. */
+  meet(
+    step: PlannedAttempt,
+    count: number,
+  ): { failure: ProviderFailure; waitMs?: number | null } | 'shut' | 'denied' | 'drop' | 'answered';
+  readonly retriesMax?: number;
+  readonly random?: number;
+}
+
+/** Carries a plan out on a clock of its own. */
+function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial) {
+  let now = 1_000;
+  const plan = new Plan(decision, { retriesMax, clock: () => now, random: () => random });
+  const steps: string[] = [];
+  const waits: number[] = [];
+  for (let step = plan.next(); step !== null; step = plan.next()) {
+    if (steps.length > 200) throw new Error('the plan never ends');
+    now += step.waitMs;
+    steps.push(nameOf(step));
+    waits.push(step.waitMs);
+    const met = meet(step, steps.length);
+    if (met === 'answered') break;
+    if (met === 'shut') plan.shut();
+    else if (met === 'denied') plan.denied(step);
+    else if (met === 'drop') plan.drop();
+    else plan.failed(met.failure, met.waitMs === undefined ? 0 : met.waitMs);
+  }
+  return { steps, waits };
+}
+
+describe('a plan', () => {
+  const always =
+    (kind: ProviderFailure['kind'], waitMs = 0) =>
+    () => ({ failure: failure(kind), waitMs });
+
+  test('tries what failed by a passing fault once more, then the next endpoint, then the fallbacks', () => {
+    const { steps } = walk(decisionOf(2, 1), { meet: always('server'), retriesMax: 1 });
+    expect(steps).toEqual(['0.0', '0.0 again', '0.1', '1.0']);
+  });
+
+  test('waits before a retry for a part of a quarter of a second, by chance', () => {
+    for (const random of [0, 0.25, 0.999]) {
+      const { waits } = walk(decisionOf(1, 1), { meet: always('server'), retriesMax: 1, random });
+      expect(waits).toEqual([0, random * 250, 0]);
+    }
+  });
+
+  test('moves on at once after what another attempt would meet again, or has cost too much time', () => {
+    for (const kind of ['auth', 'not_found', 'context', 'timeout'] as const) {
+      expect(walk(decisionOf(1, 1), { meet: always(kind) }).steps).toEqual(['0.0', '1.0']);
+    }
+  });
+
+  test('moves on when an endpoint asks for time, and comes back to it when no other is left', () => {
+    const meet = (step: PlannedAttempt) =>
+      step.again ? 'answered' : { failure: failure('rate_limited'), waitMs: 2_000 };
+    const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0 });
+    expect(steps).toEqual(['0.0', '1.0', '0.0 again']);
+    expect(waits).toEqual([0, 0, 2_000]);
+  });
+
+  test('leaves long waits to the caller', () => {
+    expect(walk(decisionOf(1), { meet: always('rate_limited', 5_001), random: 0 }).steps).toEqual(['0.0']);
+    expect(walk(decisionOf(1), { meet: always('rate_limited', 5_000), random: 0 }).steps).toHaveLength(3);
+    expect(walk(decisionOf(1), { meet: always('rate_limited', 4_999), random: 0 }).steps).toHaveLength(3);
+  });
+
+  test('does not come back to an endpoint that is out', () => {
+    const meet = () => ({ failure: failure('server'), waitMs: null });
+    expect(walk(decisionOf(1, 1), { meet }).steps).toEqual(['0.0', '1.0']);
+  });
+
+  test('never retries where the policy says none', () => {
+    expect(walk(decisionOf(2, 2), { meet: always('connect'), retriesMax: 0 }).steps).toEqual([
+      '0.0',
+      '0.1',
+      '1.0',
+      '1.1',
+    ]);
+  });
+
+  test('comes to endpoints that are shut last, and then by force', () => {
+    const meet = (step: PlannedAttempt) =>
+      step.way.ranked.model === 0 ? ('shut' as const) : { failure: failure('auth') };
+    expect(walk(decisionOf(2, 1), { meet }).steps).toEqual(['0.0', '0.1', '1.0', '0.0 force', '0.1 force']);
+  });
+
+  test('asks again, a few times, where a retry budget has nothing left, for others may fill it', () => {
+    const meet = (step: PlannedAttempt, count: number) =>
+      step.way.ranked.model === 0 ? { failure: failure('timeout') } : count < 4 ? ('denied' as const) : 'answered';
+    const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0.5 });
+    expect(steps).toEqual(['0.0', '1.0', '1.0', '1.0']);
+    expect(waits).toEqual([0, 0, 125, 125]);
+    const never = (step: PlannedAttempt) =>
+      step.way.ranked.model === 0 ? { failure: failure('timeout') } : ('denied' as const);
+    expect(walk(decisionOf(1, 1), { meet: never }).steps).toHaveLength(6);
+  });
+
+  test('does not ask again for a retry of the same endpoint', () => {
+    const meet = (step: PlannedAttempt) => (step.again ? ('denied' as const) : { failure: failure('server') });
+    expect(walk(decisionOf(1), { meet }).steps).toEqual(['0.0', '0.0 again']);
+  });
+
+  test('goes to others first after a failure that took long, whatever it was', () => {
+    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    plan.next();
+    plan.failed(failure('connect'), 0, 1_001);
+    expect(nameOf(plan.next()!)).toBe('1.0');
+    const quick = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    quick.next();
+    quick.failed(failure('connect'), 0, 1_000);
+    expect(nameOf(quick.next()!)).toBe('0.0 again');
+  });
+
+  test('tries the same endpoint twice in a row and no more while there are others', () => {
+    const { steps } = walk(decisionOf(1, 1), { meet: always('server'), retriesMax: 3 });
+    expect(steps).toEqual(['0.0', '0.0 again', '1.0', '1.0 again', '0.0 again']);
+  });
+
+  test('when none is left comes back to the first that is ready, each time after a longer random pause', () => {
+    const wait = (step: PlannedAttempt) => ({
+      failure: failure('rate_limited'),
+      waitMs: step.way.ranked.model === 0 ? 4_000 : 900,
+    });
+    expect(walk(decisionOf(1, 1), { meet: wait, retriesMax: 1, random: 0 }).steps).toEqual(['0.0', '1.0', '1.0 again']);
+    const { waits } = walk(decisionOf(1), { meet: always('rate_limited', 1), retriesMax: 4, random: 0.5 });
+    expect(waits).toEqual([0, 126, 251, 501, 1_001]);
+  });
+
+  test('pauses in full for who has been ready for long', () => {
+    let now = 0;
+    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => now, random: () => 0.5 });
+    plan.next();
+    plan.failed(failure('rate_limited'), 100);
+    plan.next();
+    now = 10_000;
+    plan.failed(failure('auth'), null);
+    expect(plan.next()).toMatchObject({ again: true, waitMs: 125 });
+  });
+
+  test('is over for an endpoint that nothing pays for', () => {
+    const meet = (step: PlannedAttempt) => (step.way.ranked.model === 0 ? ('drop' as const) : ('answered' as const));
+    expect(walk(decisionOf(1, 1), { meet }).steps).toEqual(['0.0', '1.0']);
+  });
+
+  test('knows whether others are left', () => {
+    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    plan.next();
+    expect(plan.hasOthers).toBe(true);
+    plan.failed(failure('timeout'), 0);
+    plan.next();
+    expect(plan.hasOthers).toBe(false);
+  });
+
+  test('whatever happens: it ends, tries every endpoint, none first that stands later, and retries within its limit', () => {
+    const kinds = [
+      'server',
+      'connect',
+      'rate_limited',
+      'timeout',
+      'auth',
+      'malformed',
+      'shut',
+      'denied',
+      'drop',
+    ] as const;
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(fc.constantFrom(...kinds), fc.constantFrom(0, 500, 4_000, 60_000)), { minLength: 1 }),
+        fc.integer({ min: 0, max: 5 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (endpoints, fates, retriesMax, random) => {
+          const meet: Trial['meet'] = (_, count) => {
+            const [kind, waitMs] = fates[count % fates.length]!;
+            return kind === 'shut' || kind === 'denied' || kind === 'drop' ? kind : { failure: failure(kind), waitMs };
+          };
+          const { steps, waits } = walk(decisionOf(...endpoints), { meet, retriesMax, random });
+          const plain = [...new Set(steps.filter((step) => !step.includes(' ')))];
+          expect(plain).toEqual(
+            endpoints.flatMap((n, model) => Array.from({ length: n }, (_, at) => `${model}.${at}`)),
+          );
+          expect(steps.filter((step) => step.endsWith('again')).length).toBeLessThanOrEqual(retriesMax);
+          expect(Math.max(...waits)).toBeLessThanOrEqual(5_000);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

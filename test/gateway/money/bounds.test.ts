@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { leftOf, openHeldSum, post, raise, settle } from '../../../src/core/accounting/held-sum.ts';
+import { costBound, type Price } from '../../../src/core/price.ts';
+import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
+import type { Usage } from '../../../src/core/usage.ts';
+import { isRefusal } from '../../../src/routing/decide.ts';
+import { worstCase } from '../../../src/routing/estimate.ts';
+import { effort } from '../../deep/effort.ts';
+import { facts, model, outcomeOf, snapshot } from '../../routing/build.ts';
+import { profile } from '../../support/chat-body.ts';
+
+/**
+ * That the worst case is one: whatever an upstream can use of a prompt and an output cap costs no more, at any
+ * price. Costs are computed here anew, in big integers.
+ */
+const { runs, seed, proved } = effort('overspend', 500, 500_000);
+
+/** What a usage costs at a price, in microcredits, from the definition: each token by its kind on the line of its input. */
+function costAnew({ lines, perRequest, divisor }: Price, usage: Usage): number {
+  const line = lines.findLast(({ overInputTokens }, at) => at === 0 || usage.inputTokens > overInputTokens)!;
+  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens } = usage;
+  const sum =
+    BigInt(perRequest) +
+    BigInt(inputTokens - cached - written) * BigInt(line.input) +
+    BigInt(cached) * BigInt(line.cachedInput) +
+    BigInt(written) * BigInt(line.cacheWrite) +
+    BigInt(outputTokens) * BigInt(line.output);
+  return Number((sum + BigInt(divisor) - 1n) / BigInt(divisor));
+}
+
+const rate = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 }));
+const line = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate });
+/** Tiers may be cheaper than what is below them, and cached input or cache writes dearer than input. */
+const prices: fc.Arbitrary<Price> = fc
+  .record({
+    lines: fc.array(line, { minLength: 1, maxLength: 3 }),
+    edges: fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 2, maxLength: 2 }),
+    perRequest: fc.constantFrom(0, 0, 1, 700_000),
+    divisor: fc.constantFrom(1, 7, 1000),
+  })
+  .map(({ lines: [first, ...rest], edges, ...more }) => {
+    const [low, high] = edges.sort((a, b) => a - b);
+    const tiers = rest.map((each, at) => ({ ...each, overInputTokens: [low!, high!][at]! }));
+    return { lines: [{ ...first!, overInputTokens: 0 }, ...tiers], ...more };
+  });
+
+/** Shares of what may be used at most: of input, of what of it is cached and written, and of output. */
+const share = fc.oneof(fc.constantFrom(0, 1, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+const shares = fc.record({ input: share, cached: share, written: share, output: share });
+type Shares = typeof shares extends fc.Arbitrary<infer T> ? T : never;
+
+function usageOf({ input, cached, written, output }: Shares, inputMax: number, outputMax: number): Usage {
+  const inputTokens = Math.floor(input * inputMax);
+  const cachedInputTokens = Math.floor(cached * inputTokens);
+  const cacheWriteTokens = Math.floor(written * (inputTokens - cachedInputTokens));
+  const outputTokens = Math.floor(output * outputMax);
+  return { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens: 0 };
+}
+
+type Bound = typeof costBound;
+
+/** The law of a bound: nothing within it costs more. */
+const lawOf = (bound: Bound) =>
+  fc.property(
+    prices,
+    fc.nat(600),
+    fc.nat(600),
+    shares,
+    (price, input, output, used) => costAnew(price, usageOf(used, input, output)) <= bound(price, input, output),
+  );
+
+describe('the bound of a cost', () => {
+  test('is never below what tokens within it cost, and some tokens cost it', () => {
+    fc.assert(lawOf(costBound), { numRuns: runs, seed });
+    const plain: Price = {
+      lines: [{ overInputTokens: 0, input: 3, cachedInput: 1, cacheWrite: 5, output: 7 }],
+      perRequest: 11,
+      divisor: 2,
+    };
+    const all = { inputTokens: 9, cachedInputTokens: 0, cacheWriteTokens: 9, outputTokens: 4, reasoningTokens: 0 };
+    expect(costBound(plain, 9, 4)).toBe(costAnew(plain, all));
+  });
+
+  const dearest = (price: Price, input: number, kinds: readonly ('input' | 'cachedInput' | 'cacheWrite')[]) => {
+    const lines = price.lines.filter(({ overInputTokens }, at) => at === 0 || input > overInputTokens);
+    const inputs = lines.flatMap((one) => kinds.map((kind) => one[kind]));
+    return { input: Math.max(...inputs), output: Math.max(...lines.map(({ output }) => output)) };
+  };
+  const all = ['input', 'cachedInput', 'cacheWrite'] as const;
+  const boundBy =
+    (rates: (price: Price, input: number) => { input: number; output: number }, hasFee = true): Bound =>
+    (price, input, output) => {
+      const found = rates(price, input);
+      const sum = (hasFee ? price.perRequest : 0) + input * found.input + output * found.output;
+      return Math.ceil(sum / price.divisor);
+    };
+  const only = (price: Price, at: number): Price => ({
+    ...price,
+    lines: [{ ...price.lines.at(at)!, overInputTokens: 0 }],
+  });
+  const lineAt = (price: Price, input: number) =>
+    price.lines.findLastIndex(({ overInputTokens }, at) => at === 0 || input > overInputTokens);
+
+  test('by the same law, written anew, is no other', () => {
+    fc.assert(lawOf(boundBy((price, input) => dearest(price, input, all))), { numRuns: 2000, seed });
+  });
+
+  const mutants: Readonly<Record<string, Bound>> = {
+    'the first tier alone': boundBy((price, input) => dearest(only(price, 0), input, all)),
+    'the tier of the longest prompt alone': boundBy((price, input) =>
+      dearest(only(price, lineAt(price, input)), input, all),
+    ),
+    'no cache writes': boundBy((price, input) => dearest(price, input, ['input', 'cachedInput'])),
+    'no cached input': boundBy((price, input) => dearest(price, input, ['input', 'cacheWrite'])),
+    'no fee of a request': boundBy((price, input) => dearest(price, input, all), false),
+    'the output of the first tier': boundBy((price, input) => ({
+      ...dearest(price, input, all),
+      output: price.lines[0].output,
+    })),
+    'rounding down': (price, input, output) => Math.max(0, costBound(price, input, output) - 1),
+  };
+  for (const [name, bound] of Object.entries(mutants)) {
+    test(`that counts ${name} is caught`, () => {
+      expect(fc.check(lawOf(bound), { numRuns: 5000, seed, endOnFailure: true }).failed).toBe(true);
+    });
+  }
+});
+
+const text = fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'grapheme', maxLength: 40 }));
+const image = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AAAA' } };
+const requests = fc.record({
+  texts: fc.array(text, { minLength: 1, maxLength: 3 }),
+  images: fc.constantFrom(0, 0, 1, 3),
+  choices: fc.constantFrom(1, 1, 1, 4),
+  outputTokensMax: fc.option(fc.integer({ min: 1, max: 600 }), { nil: null }),
+  budget: fc.option(fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 90_000_000 })), {
+    nil: null,
+  }),
+});
+type Asked = typeof requests extends fc.Arbitrary<infer T> ? T : never;
+
+const IMAGE_MAX = 300;
+/** Two to eight endpoints, on one to four models. */
+const catalogs = fc
+  .array(fc.record({ first: prices, second: prices, q: fc.integer({ min: 1, max: 9 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((list) =>
+    snapshot(
+      list.map(({ first, second, q }, at) =>
+        model(`m${at}`, {
+          q: q / 10,
+          endpoints: [
+            { provider: 'p', upstream: 'u', regions: [], price: first },
+            { provider: 'p', upstream: 'u', regions: [], price: second },
+          ],
+          imageTokensMax: IMAGE_MAX,
+          maxOutput: 600,
+          defaultMaxOutput: 300,
+        }),
+      ),
+    ),
+  );
+
+/** The most tokens that any byte-level tokenizer and template can make of a request: from its text, not from the facts. */
+const promptMax = ({ texts, images }: Asked): number =>
+  texts.reduce((sum, each) => sum + Buffer.byteLength(each) + 16, 16) + images * IMAGE_MAX;
+
+function factsOf({ texts, images, choices, outputTokensMax, budget }: Asked) {
+  const messages = texts.map((content, at) => ({
+    role: 'user' as const,
+    content: at > 0 ? content : [{ type: 'text' as const, text: content }, ...Array(images).fill(image)],
+  }));
+  const read = profile({ messages });
+  const { inputTokens, inputTokensMax } = read;
+  return facts({ inputTokens, inputTokensMax, images: read.images, choices, outputTokensMax, budget });
+}
+
+/** Attempts of one request: how each ends. `beyond` is how many times more than possible its upstream claims. */
+const plans = fc.array(fc.record({ used: shares, beyond: fc.constantFrom(1, 1, 1, 1, 3, 1e6) }), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+const seen = { refused: 0, raised: 0, passedOver: 0, beyond: 0 };
+
+type Worst = typeof worstCase;
+type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
+
+/** Carries a decision out as an exchange does, endpoint after endpoint, each of which uses something. */
+function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
+  const known = factsOf(asked);
+  const outcome = outcomeOf(from, known);
+  if (isRefusal(outcome)) return null;
+  const worsts = outcome.ranked.flatMap(({ model: at, endpoints, outputCap }) =>
+    endpoints.map((each) => worst(from.models[at]!.endpoints[each]!.price, from.models[at]!, known, outputCap)),
+  );
+  // Refuses what is above the limit.
+  let reservation = openHeldSum(Math.max(...worsts), asked.budget);
+  let within = true;
+  let overrun = 0;
+  let cost = 0;
+  const left = [...plan];
+  for (const { model: at, endpoints, outputCap } of outcome.ranked) {
+    for (const each of endpoints) {
+      const step = left.shift();
+      if (!step) break;
+      const { price } = from.models[at]!.endpoints[each]!;
+      const missing = worst(price, from.models[at]!, known, outputCap) - leftOf(reservation);
+      const raised = missing > 0 ? raise(reservation, missing) : reservation;
+      if (raised !== reservation) seen[raised ? 'raised' : 'passedOver']++;
+      if (!raised) continue;
+      const { used, beyond } = step;
+      const usage = usageOf(used, promptMax(asked) * beyond, outputCap * asked.choices * beyond);
+      const posted = post(raised, costAnew(price, usage));
+      reservation = posted.next;
+      overrun += posted.excess;
+      cost += costAnew(price, usage);
+      within &&= beyond === 1;
+    }
+  }
+  return { charged: settle(reservation, null).next.charged, overrun, cost, within };
+}
+
+const lawOfRequests = (worst: Worst) =>
+  fc.property(catalogs, requests, plans, (from, asked, plan) => {
+    const played = play(from, asked, plan, worst);
+    if (!played) return void seen.refused++;
+    const { charged, overrun, cost, within } = played;
+    expect(charged).toBeLessThanOrEqual(asked.budget ?? charged);
+    expect(charged + overrun).toBe(cost);
+    if (within) expect(overrun).toBe(0);
+    else seen.beyond++;
+  });
+
+test('whatever upstreams report, a request costs no more than its budget_limit; within the bound and the cap nothing is overrun', () => {
+  fc.assert(lawOfRequests(worstCase), { numRuns: runs, seed });
+  console.log('bounds:', JSON.stringify(seen));
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs / 100);
+  proved('random prices, prompts, caps, limits and usages: no request above its limit, no overrun within the bound');
+}, 3_600_000);
+
+const forgetful: Readonly<Record<string, Worst>> = {
+  'one choice alone': (price, one, known, cap) => worstCase(price, one, { ...known, choices: 1 }, cap),
+  'no images': (price, one, known, cap) => worstCase(price, one, { ...known, images: 0 }, cap),
+  'the expected prompt': (price, one, known, cap) =>
+    worstCase(price, one, { ...known, inputTokensMax: known.inputTokens }, cap),
+};
+for (const [name, worst] of Object.entries(forgetful)) {
+  test(`a worst case that counts ${name} is caught`, () => {
+    expect(fc.check(lawOfRequests(worst), { numRuns: 2000, seed, endOnFailure: true }).failed).toBe(true);
+  });
+}

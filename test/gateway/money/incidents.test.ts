@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { waitFor } from '../../support/answers.ts';
+import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
+import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
+import { type Books, closedBooks } from './books.ts';
+
+/**
+ * Incidents of budgets that broke elsewhere, each by its story, through the door of a server. Those that the books prevent
+ * alone are in test/store/incidents.test.ts, kills in test/crash, further faults of providers in test/fault.
+ */
+let upstream: FakeUpstream;
+let live: LivePolicy;
+
+const policy = (url: string) =>
+  testPolicy(
+    { up: url },
+    {
+      plain: { endpoints: ['up'], more: '    deadlines: { first_token_ms: 400, idle_ms: 300, total_ms: 1500 }\n' },
+      tiered: { endpoints: ['up'] },
+    },
+    'ledger: { contention_wait_ms: 0 }\n',
+  ).replace(
+    /( {2}tiered:[\s\S]*?)price: \{[^}]*\}/,
+    '$1price: { input: 1, output: 4, tiers: [{ over_input_tokens: 1000, input: 3, output: 9 }], as_of: 2026-11-01, basis: own }',
+  );
+const budgets = (more = '') =>
+  `budgets:\n  - { name: day, limit_credits: 100, window: day${more} }\n  - { name: ever, limit_credits: 200, window: total }\n`;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  live = await startLivePolicy({ 'base.yaml': policy(upstream.url), 'budgets.yaml': budgets() });
+});
+afterAll(async () => {
+  await live.stop();
+  await upstream.stop();
+});
+
+const asked = { model: 'plain', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd', ' eeee', ' ffff'];
+
+const chat = (behaviour: Behaviour, body: object = {}, init: RequestInit = {}): Promise<Response> => {
+  upstream.next(behaviour);
+  return live.box.post('/v1/chat/completions', { ...asked, ...body }, init);
+};
+
+/** Reads so many bytes of an answer, and then hangs up. Reads all of it by default. */
+async function hear(response: Response, bytes = Number.POSITIVE_INFINITY): Promise<number> {
+  const reader = response.body!.getReader();
+  let heard = 0;
+  for (;;) {
+    if (heard >= bytes) await reader.cancel();
+    const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+    if (done) return heard;
+    heard += value?.length ?? 0;
+  }
+}
+
+interface FundShown {
+  readonly name: string;
+  readonly spent_credits: number;
+  readonly held_credits: number;
+  readonly open_reservations: number;
+}
+const fundsShown = async (): Promise<readonly FundShown[]> =>
+  ((await (await live.box.get('/admin/ledger')).json()) as { funds: readonly FundShown[] }).funds;
+const spentOf = async (name: string): Promise<number> =>
+  (await fundsShown()).find((fund) => fund.name === name)?.spent_credits ?? 0;
+
+/** Runs something, and expects of the holds that it left that each was closed once, and that no fund is held. */
+async function settled(reservations: number, run: () => Promise<unknown>): Promise<Books> {
+  const before = (await closedBooks(live.box.data)).reservations.size;
+  await run();
+  const books = await waitFor(async () => {
+    const found = await closedBooks(live.box.data);
+    return found.reservations.size >= before + reservations ? found : null;
+  });
+  // These books know no edits. The audit at the end does.
+  expect(books.faults.filter((fault) => !fault.includes('attach of'))).toEqual([]);
+  expect(books.reservations.size).toBe(before + reservations);
+  for (const { closings } of books.reservations.values()) expect(closings).toBe(1);
+  for (const fund of await fundsShown()) expect(fund).toMatchObject({ held_credits: 0, open_reservations: 0 });
+  return books;
+}
+
+describe('a hold that nobody released: the budget was full, and nothing was spent', () => {
+  test('after callers who hung up at any byte of a stream', async () => {
+    const whole = await hear(await chat({ text: WORDS }, { stream: true }));
+    const points = Array.from({ length: 24 }, (_, at) => Math.floor((at * whole) / 23));
+    await settled(points.length, async () => {
+      for (const point of points) {
+        await hear(await chat({ text: WORDS, betweenChunksMs: 2 }, { stream: true }), point);
+      }
+    });
+  });
+
+  test('after callers who hung up before, and while, an answer in one piece was made', async () => {
+    await settled(4, async () => {
+      for (const ms of [5, 20, 60, 120]) {
+        const leaving = new AbortController();
+        const sent = upstream.requests.length;
+        const left = chat({ text: WORDS, headersAfterMs: 200 }, {}, { signal: leaving.signal }).catch(() => null);
+        await waitFor(() => upstream.requests.length > sent);
+        await Bun.sleep(ms);
+        leaving.abort();
+        await left;
+      }
+    });
+  });
+
+  test('after upstreams that broke off behind any chunk, ended too soon, failed within an answer, or fell silent', async () => {
+    const failing = ['data: {"error":{"message":"overloaded","type":"server_error"}}\n\n'];
+    const endings: Behaviour[] = [
+      ...WORDS.flatMap((_, at) => [{ cutAfter: at }, { endAfter: at }]),
+      { raw: failing, form: 'sse' },
+      { hang: 'headers' },
+      { hang: 2 },
+      { status: 500 },
+      { fail: 'context' },
+    ];
+    for (const stream of [true, false]) {
+      await settled(endings.length, () =>
+        Promise.all(
+          endings.map((ending) => chat({ text: WORDS, ...ending }, { stream }).then((answer) => hear(answer))),
+        ),
+      );
+    }
+  });
+
+  test('after edits of the budgets while requests ran', async () => {
+    await settled(6, async () => {
+      const sent = upstream.requests.length;
+      const running = WORDS.map(() => chat({ text: WORDS, headersAfterMs: 250 }));
+      await waitFor(() => upstream.requests.length === sent + WORDS.length);
+      for (const more of [', alert_at: [0.5]', ', each: key', '']) {
+        live.write('budgets.yaml', budgets(more));
+        expect((await live.reload()).status).toBe(200);
+      }
+      for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
+    });
+  });
+});
+
+describe('a request that was charged twice', () => {
+  test('because its answer was repeated under the same Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'incident-1', authorization: `Bearer ${live.box.key}` };
+    const books = await settled(1, async () => {
+      const first = await (await chat({ text: WORDS }, {}, { headers })).text();
+      for (let turn = 0; turn < 3; turn++) {
+        const again = await live.box.post('/v1/chat/completions', asked, { headers });
+        expect(await again.text()).toBe(first);
+      }
+    });
+    expect(books.entries.filter(({ kind }) => kind === 'settle').length).toBe(books.reservations.size);
+  });
+});
+
+describe('a counter that was seeded again, and doubled', () => {
+  test('because the same budgets were loaded again and again, removed and put back', async () => {
+    // 1 token of prompt and 1 of output cost 5 thousandths.
+    const tick = { text: 'Hi', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } };
+    const spent = await Promise.all(['day', 'ever'].map(spentOf));
+    let asked = 0;
+    for (const text of [budgets(', alert_at: [0.9]'), 'budgets: []\n', budgets(), `${budgets()}\n# again`]) {
+      live.write('budgets.yaml', text);
+      expect((await live.reload()).status).toBe(200);
+      await settled(1, async () => hear(await chat(tick)));
+      asked++;
+      if (!text.includes('day')) continue;
+      // Budgets that were removed meanwhile are counted from the entries of their windows.
+      for (const [at, name] of ['day', 'ever'].entries()) {
+        expect(await spentOf(name)).toBeCloseTo(spent[at]! + 0.005 * asked, 6);
+      }
+    }
+  });
+});
+
+describe('a budget that grew by being used', () => {
+  const usage = (prompt: unknown, completion: unknown) => ({
+    usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: 0 },
+  });
+  const reports: Readonly<Record<string, Behaviour>> = {
+    'a negative usage': usage(-1_000_000, -1_000_000),
+    'negative output beside a prompt': usage(5, -50),
+    'no usage': { usage: 'missing' },
+    'a usage of zeros': usage(0, 0),
+    '10¹⁵ tokens': usage(1e15, 1e15),
+    'texts for figures': usage('-7', 'NaN'),
+    'more cached than there was': {
+      usage: { ...usage(5, 3).usage, prompt_tokens_details: { cached_tokens: 1_000_000 } },
+    },
+  };
+  for (const [name, report] of Object.entries(reports)) {
+    for (const stream of [false, true]) {
+      test(`because an upstream reported ${name}${stream ? ' in a stream' : ''}`, async () => {
+        const before = await spentOf('ever');
+        await settled(1, async () => hear(await chat({ text: WORDS, ...report }, { stream })));
+        const rise = (await spentOf('ever')) - before;
+        // Never free, and never above the worst case: 42 and 4 × 100 thousandths.
+        expect(rise).toBeGreaterThan(0.01);
+        expect(rise).toBeLessThan(0.442 + 1e-9);
+      });
+    }
+  }
+});
+
+test('a bill of the cheap tier for a prompt of the dear one: the actual size decides', async () => {
+  const body = { model: 'tiered', messages: [{ role: 'user', content: 'word '.repeat(900) }] };
+  const charge = async (prompt: number) => {
+    const before = await spentOf('ever');
+    const usage = { prompt_tokens: prompt, completion_tokens: 10, total_tokens: prompt + 10 };
+    await settled(1, async () => hear(await chat({ text: 'Hi', usage }, body)));
+    return Math.round(((await spentOf('ever')) - before) * 1_000);
+  };
+  expect(await charge(1_000)).toBe(1_000 + 40);
+  expect(await charge(1_001)).toBe(3 * 1_001 + 90);
+});
+
+test('after all of them the audit finds nothing, and nothing is open', async () => {
+  await closedBooks(live.box.data);
+  expect(await live.box.run('ledger', 'audit', '--idle')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('nothing wrong'),
+  });
+});

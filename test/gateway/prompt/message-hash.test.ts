@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test';
+import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
+import { anthropicMessages } from '../../../src/dialects/anthropic-messages/surface.ts';
+import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
+import { chatRequest } from '../../support/model-request.ts';
+
+const SEED = 7n;
+const mark = { cache_control: { type: 'ephemeral' } };
+const text = { type: 'text', text: 'Hi.' };
+
+/** The hash of the last turn of a conversation with this content. */
+function hashOf(content: unknown, role = 'user'): bigint {
+  const body = { model: 'auto', max_tokens: 9, messages: [{ role, content }] };
+  const { request } = anthropicMessages.read(body, new Headers());
+  return hashOfTurn(request.conversation.turns.at(-1)!, request, SEED);
+}
+
+test('a turn has the same hash wherever its client sets its cache marks', () => {
+  expect(hashOf([{ ...text, ...mark }])).toBe(hashOf('Hi.'));
+  expect(hashOf([text, { ...text, ...mark }])).toBe(hashOf([text, text]));
+  const result = { type: 'tool_result', tool_use_id: 't', content: [text] };
+  expect(hashOf([{ ...result, ...mark }])).toBe(hashOf([result]));
+});
+
+test('and another one for other words, roles or members', () => {
+  const hashes = [hashOf('Hi.'), hashOf('Hi'), hashOf('Hi.', 'assistant'), hashOf([text, text])];
+  expect(new Set([...hashes, hashOf([{ ...text, citations: [1] }])]).size).toBe(5);
+});
+
+test('and another one for the same texts in documents', () => {
+  const file = (...content: object[]) => ({ type: 'document', source: { type: 'content', content } });
+  const written = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text.text } };
+  const two = [[text, text], [file(text), file(text)], [file(text, text)], [written, written], [text, written]];
+  const hashes = [...two, [text], [file(text)], [written]].map((blocks) => hashOf(blocks));
+  expect(new Set(hashes).size).toBe(hashes.length);
+});
+
+test('and another one for the result of another call', () => {
+  const resultOf = (id: string) => hashOf([{ type: 'tool_result', tool_use_id: id, content: 'Found.' }]);
+  expect(resultOf('a')).toBe(resultOf('a'));
+  expect(resultOf('a')).not.toBe(resultOf('b'));
+});
+
+/** The chained hash of the messages of a chat. */
+function hashOfAll(messages: ChatMessage[]): bigint {
+  const request = chatRequest({ messages });
+  return request.conversation.turns.reduce((hash, turn) => hashOfTurn(turn, request, hash), SEED);
+}
+
+const call = (id: string, name: string, text: string) => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: text },
+});
+
+test('a message of calls has one hash without content and with null', () => {
+  const calls: ChatMessage = { role: 'assistant', tool_calls: [call('a', 'look', '{}')] };
+  expect(hashOfAll([{ ...calls, content: null }])).toBe(hashOfAll([calls]));
+  expect(hashOfAll([{ ...calls, content: '' }])).not.toBe(hashOfAll([calls]));
+});
+
+/** Some like the text of a call, so that messages meet at other borders; and halves of characters. */
+const TEXTS = ['', '1', '0 0 ', '0 1 1', '1 0 1', '\ud800', '\ud801'];
+const MESSAGES: readonly ChatMessage[] = TEXTS.flatMap((a): ChatMessage[] => [
+  { role: 'user', content: a },
+  { role: 'assistant', content: a },
+  ...TEXTS.flatMap((b): ChatMessage[] => [
+    { role: 'tool', tool_call_id: a, content: b },
+    ...TEXTS.flatMap((c): ChatMessage[] => [
+      { role: 'assistant', tool_calls: [call(a, b, c)] },
+      { role: 'assistant', content: a, tool_calls: [call(b, c, ''), call(c, '1', b)] },
+    ]),
+  ]),
+]);
+
+test('no two messages of texts and calls have one hash, nor a pair of them that of another', () => {
+  expect(new Set(MESSAGES.map((one) => hashOfAll([one]))).size).toBe(MESSAGES.length);
+  const few = MESSAGES.filter((_, at) => at % 11 === 0);
+  const pairs = few.flatMap((one) => few.map((other) => hashOfAll([one, other])));
+  expect(new Set(pairs).size).toBe(few.length ** 2);
+});

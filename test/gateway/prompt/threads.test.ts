@@ -1,0 +1,151 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { AttemptRecord } from '../../../src/core/decision-record.ts';
+import type { SignalboxError } from '../../../src/core/errors.ts';
+import type { Usage } from '../../../src/core/usage.ts';
+import { RecentByKey, type RecentLimits } from '../../../src/gateway/prompt/recent-by-key.ts';
+import { AnswerId, Threads } from '../../../src/gateway/prompt/threads.ts';
+import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
+import { facts } from '../../routing/build.ts';
+import { openInMemory } from '../../store/implementations.ts';
+
+const HOUR_MS = 3_600_000;
+const LIMITS = { most: 4, mostOfAll: 7, idleMs: 24 * HOUR_MS };
+type Made = (clock: () => number, limits: RecentLimits) => Pick<RecentByKey<string>, 'get' | 'set' | 'size'>;
+
+const steps = fc.array(
+  fc.record({
+    key: fc.constantFrom('k', 'l', 'm'),
+    name: fc.nat(7).map((at) => `n${at}`),
+    // Idle values make room: the limits are met only where few are.
+    hours: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 25),
+    sets: fc.boolean(),
+  }),
+  { minLength: 20, maxLength: 80 },
+);
+
+/** A value is found by the key that set it alone, as it was last set; there are never more than the limits. */
+const lawOf = (make: Made) =>
+  fc.assert(
+    fc.property(steps, (all) => {
+      let now = 0;
+      const recent = make(() => now, LIMITS);
+      const last = new Map<string, string>();
+      let count = 0;
+      for (const { key, name, hours, sets } of all) {
+        now += hours * HOUR_MS;
+        const at = `${key}/${name}`;
+        if (sets) {
+          const value = `${at} ${count++}`;
+          recent.set(key, name, value);
+          last.set(at, value);
+          // What was just set is there.
+          expect(recent.get(key, name)).toBe(value);
+        } else expect([undefined, last.get(at)]).toContain(recent.get(key, name));
+        expect(recent.size).toBeLessThanOrEqual(LIMITS.mostOfAll);
+        const own = Array.from({ length: 8 }, (_, i) => recent.get(key, `n${i}`)).filter((one) => one !== undefined);
+        expect(own.length).toBeLessThanOrEqual(LIMITS.most);
+      }
+    }),
+    { numRuns: 200 },
+  );
+
+test('values within keys are bounded, and out of reach of other keys', () => {
+  lawOf((clock, limits) => new RecentByKey(clock, limits));
+});
+
+test('a mutant that has no bound of a key or of all, or shares its keys, would be caught', () => {
+  expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, most: 100 }))).toThrow();
+  expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, mostOfAll: 100 }))).toThrow();
+  const shared: Made = (clock, limits) => {
+    const recent = new RecentByKey<string>(clock, limits);
+    return {
+      get: (_, name) => recent.get('', name),
+      set: (_, name, value) => recent.set('', name, value),
+      get size() {
+        return recent.size;
+      },
+    };
+  };
+  expect(() => lawOf(shared)).toThrow();
+});
+
+test('an idle value makes room before one in use does', () => {
+  let now = 0;
+  const recent = new RecentByKey<string>(() => now, LIMITS);
+  for (const name of ['a', 'b', 'c', 'd']) recent.set('k', name, name);
+  now = 23 * HOUR_MS;
+  recent.get('k', 'a');
+  now = 25 * HOUR_MS;
+  expect(recent.isFull('k')).toBe(false);
+  expect([recent.get('k', 'a'), recent.get('k', 'b'), recent.size]).toEqual(['a', undefined, 1]);
+});
+
+test.each<[string, object, string | null]>([
+  ['a whole answer', { type: 'message', id: 'msg_1' }, 'msg_1'],
+  ['the event that begins one', { type: 'message_start', message: { id: 'msg_1' } }, 'msg_1'],
+  ['an event without one', { type: 'ping' }, null],
+  ['one that is too long to come back', { id: 'm'.repeat(300) }, null],
+])('the ID of an answer is heard from %s', (_, event, id) => {
+  const heard = new AnswerId();
+  heard.hear([
+    { type: 'text', choice: 0, text: 'x' },
+    { type: 'passthrough', choice: 0, event: event as never },
+  ]);
+  expect(heard.value).toBe(id);
+});
+
+const DAY_MS = 24 * HOUR_MS;
+/** A model answers, whose service keeps the history. */
+const runtime = { originOf: () => 'origin' } as unknown as Runtime;
+const answerOf = (id: string) => ({
+  id,
+  attempt: { model: 'm', provider: 'p' } as AttemptRecord,
+  usage: { inputTokens: 3, outputTokens: 4 } as Usage,
+  facts: facts(),
+});
+
+test('an answer is found for a day by its own key, among the last 1,000', async () => {
+  await using store = await openInMemory();
+  let now = DAY_MS;
+  const threads = new Threads(store, () => now);
+  const keep = (key: string, id: string) => store.commit(threads.keep(key, answerOf(id), runtime));
+  const isFound = (key: string, id: string) =>
+    threads.find(key, id).then(
+      ({ tokens }) => tokens === 7,
+      ({ code }: SignalboxError) => (code === 'thread_not_found' ? false : null),
+    );
+  await keep('k', 'a');
+  expect([await isFound('k', 'a'), await isFound('l', 'a'), await isFound('k', 'b')]).toEqual([true, false, false]);
+  now += DAY_MS - 1;
+  expect(await isFound('k', 'a')).toBe(true);
+  now += 1;
+  expect(await isFound('k', 'a')).toBe(false);
+  await threads.prune();
+  expect(await store.threads.find('k', 'a')).toBeNull();
+  for (let at = 0; at <= 1_000; at++) await keep('k', `n${at}`);
+  expect([await isFound('k', 'n0'), await isFound('k', 'n1'), await isFound('k', 'n1000')]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
+
+test('a turn that overtakes the settlement of the one before waits for it', async () => {
+  await using store = await openInMemory();
+  let isWritten = false;
+  const late = {
+    ...store,
+    threads: {
+      ...store.threads,
+      find: async (...names: [string, string]) => (isWritten ? store.threads.find(...names) : null),
+    },
+    written: async () => {
+      isWritten = true;
+      return true;
+    },
+  };
+  const threads = new Threads(late, () => 1);
+  await store.commit(threads.keep('k', answerOf('a'), runtime));
+  expect(await threads.find('k', 'a')).toMatchObject({ model: 'm', origin: 'origin' });
+});

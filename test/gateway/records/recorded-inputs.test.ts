@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test';
+import { recordedOf } from '../../../src/gateway/request/decision-record.ts';
+import { chatRequest } from '../../support/model-request.ts';
+
+const caller = { keyId: 'k', labels: { team: 'search' }, team: 'team_1', user: null };
+
+test('a record keeps stream and labels, and of the metadata only the keys that the policy lists, redacted', () => {
+  const metadata = { team: 'red', mail: 'write to ada@example.com', secret: 'mine' };
+  const policy = { recordedMetadata: ['team', 'mail', 'absent'] };
+  expect(recordedOf(chatRequest({ stream: true, metadata }), caller, policy)).toEqual({
+    ...caller,
+    stream: true,
+    session: null,
+    agent: null,
+    parentAgent: null,
+    sentBy: null,
+    metadata: { team: 'red', mail: 'write to [email]' },
+  });
+});
+
+test('a record keeps no metadata unless the policy lists a key', () => {
+  const request = chatRequest({ metadata: { team: 'red' } });
+  expect(recordedOf(request, caller, { recordedMetadata: [] })).toEqual({
+    ...caller,
+    stream: false,
+    session: null,
+    agent: null,
+    parentAgent: null,
+    sentBy: null,
+    metadata: {},
+  });
+  expect(recordedOf(chatRequest(), caller, { recordedMetadata: ['team'] }).metadata).toEqual({});
+});

@@ -1,0 +1,356 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { rehearse } from '../../../src/admin/use-cases/policy/rehearse.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../../src/core/decision-record.ts';
+import type { Estimate } from '../../../src/core/estimate.ts';
+import { createIds } from '../../../src/core/id.ts';
+import { priorReadings, type Readings } from '../../../src/core/readings.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import { openRecords, type Records } from '../../../src/gateway/records/records.ts';
+import { certificateOf } from '../../../src/gateway/request/certificate.ts';
+import { recordDecision } from '../../../src/gateway/request/decision-record.ts';
+import { createPluginLoader } from '../../../src/host/plugins/load.ts';
+import {
+  buildCandidate,
+  isRejected,
+  type PolicyCandidate,
+  type PolicyTools,
+} from '../../../src/policy/runtime/candidate.ts';
+import { parseFiles } from '../../../src/policy/runtime/parse-files.ts';
+import { PastPolicies } from '../../../src/policy/runtime/replay.ts';
+import { type DecisionRuntime, strategyOf } from '../../../src/policy/runtime/runtime.ts';
+import { readBundle } from '../../../src/policy/runtime/source.ts';
+import { isRefusal } from '../../../src/routing/decide.ts';
+import { saveRevision } from '../../../src/server/policy.ts';
+import type { Repositories } from '../../../src/store/repositories.ts';
+import { openSqlite } from '../../../src/store/sqlite/database.ts';
+import { recordsMigrations } from '../../../src/store/sqlite/records/schema.ts';
+import type { Deferral, Store } from '../../../src/store/store.ts';
+import { facts } from '../../routing/build.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
+
+const recorded = {
+  keyId: 'key',
+  team: null,
+  user: null,
+  stream: false,
+  labels: {},
+  metadata: {},
+  session: null,
+  agent: null,
+  parentAgent: null,
+  sentBy: null,
+};
+const nextId = createIds(Date.now, 0);
+
+let folder: string;
+let store: Store & Deferral & Repositories;
+let records: Records;
+let parses: number;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  store = await openSqlite(join(folder, 'signalbox.db'), [recordsMigrations]);
+  records = openRecords({ store, tables: store.records, now: Date.now });
+  parses = 0;
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+const models = (...ids: readonly string[]) =>
+  testPolicy(
+    { first: 'http://127.0.0.1:9/v1', second: 'http://127.0.0.1:9/v1' },
+    Object.fromEntries(
+      ids.map((id, at) => [
+        id,
+        { endpoints: ['first', 'second'], quality: 0.9 - at / 10, price: { input: 1, output: 4 - at } },
+      ]),
+    ),
+  );
+
+function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV): PolicyTools {
+  const get = (name: string) => env[name];
+  return { folder, shipped, loader: createPluginLoader(), env: { get }, now: Date.now, parse: parseFiles, rehearse };
+}
+
+/** As a process would have it that starts now, in no environment at all. */
+function past(inForce: DecisionRuntime | null = null): PastPolicies {
+  const parse = (files: Parameters<PolicyTools['parse']>[0]) => {
+    parses++;
+    return parseFiles(files, null);
+  };
+  return new PastPolicies({ ...tools({}), parse, inForce: () => inForce });
+}
+
+/** Puts a policy in force, and keeps it. */
+async function load(text: string, env?: Readonly<Record<string, string | undefined>>): Promise<PolicyCandidate> {
+  write('policy.yaml', text);
+  const judged = await buildCandidate(await readBundle(folder), tools(env));
+  if (isRejected(judged)) throw new Error(JSON.stringify(judged));
+  await saveRevision(records, judged);
+  return judged;
+}
+
+interface Made {
+  readonly readings?: Readings;
+  readonly outcome?: DecisionOutcome;
+  readonly model?: string;
+  readonly seed?: string;
+  readonly estimate?: Estimate;
+}
+
+/** Makes a decision and keeps it. */
+async function decide(
+  { runtime }: PolicyCandidate,
+  { readings, outcome, model = 'auto', seed = '0', estimate }: Made = {},
+): Promise<DecisionRecord> {
+  const asked = facts({ model });
+  const seen = readings ?? priorReadings(runtime.snapshot);
+  const { explore } = runtime.snapshot;
+  const given = { id: nextId(), seed, readings: seen, estimate, explore, ...strategyOf(asked, runtime) };
+  const decision = runtime.decider.decide(asked, given);
+  if (isRefusal(decision)) throw new Error('refused');
+  const gateway = { records, nextId, now: Date.now };
+  await store.commit(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
+  // Draws and learned figures are in records of earlier versions, which these stand for.
+  const { draw, estimate: own } = decision;
+  return { ...(await records.find(decision.id))!, draw, estimate: own };
+}
+
+const USED: DecisionOutcome = {
+  status: 'completed',
+  error: null,
+  attempts: [],
+  usage: plainUsage(1_000, 500),
+  estimated: false,
+  charged: 3_000_000,
+  saved: 0,
+  firstPartMs: 1,
+  totalMs: 2,
+  cappedBy: null,
+  usageReplaced: false,
+};
+
+describe('a decision of the past', () => {
+  test('is made again from what was kept, in another environment, under another policy', async () => {
+    const record = await decide(await load(models('a', 'b')), { outcome: USED });
+    await load(models('c'));
+    const { certificate, matches, reason, hindsight } = await certificateOf(record, records, past());
+    expect([matches, reason]).toEqual([true, null]);
+    expect(certificate).toMatchObject({ choice: 'a', runnerUp: { model: 'b' }, baseline: { model: 'a' } });
+    // 1,000 and 500 tokens at 1 and 3, and at 1 and 4 millicredits.
+    expect(hindsight).toEqual({ runnerUp: 2_500_000, baseline: 3_000_000 });
+  });
+
+  test('goes by the readings of then', async () => {
+    const policy = await load(models('a', 'b'));
+    const readings = { ...priorReadings(policy.runtime.snapshot), number: 1, allHealthy: false };
+    readings.health[0] = 1;
+    readings.retryAt[0] = 5;
+    readings.tokensPerSecond[1] = 1e-3;
+    const record = await decide(policy, { readings });
+    expect(record).toMatchObject({ choice: 'b', lastResorts: [{ model: 'a', endpoints: [0] }] });
+    const found = await certificateOf(record, records, past(policy.runtime));
+    expect(found.matches).toBe(true);
+    expect(found.certificate).toMatchObject({ choice: 'b', readingsNumber: record.readingsNumber });
+    expect(found.certificate!.candidates[1]!.endpoints[0]).toMatchObject({ health: 'ejected', open: false });
+    // The same without them is another decision.
+    expect((await certificateOf({ ...record, readingsNumber: 0 }, records, past())).matches).toBe(false);
+  });
+
+  test('knows which providers were left out, but neither keys nor addresses', async () => {
+    const text = models('a', 'b').replace(
+      /second: \{[^}]*\}/,
+      'second: { adapter: openai-compatible, base_url_env: SECOND_URL }',
+    );
+    const served = { ...UPSTREAM_ENV, SECOND_URL: 'http://10.1.2.3/private' };
+    const ids = [await decide(await load(text)), await decide(await load(text, served))];
+    for (const [at, endpoints] of [1, 2].entries()) {
+      const { matches, certificate } = await certificateOf(ids[at]!, records, past());
+      expect([matches, certificate!.candidates[0]!.endpoints.length]).toEqual([true, endpoints]);
+    }
+    const kept = JSON.stringify(await records.findRevision(ids[1]!.revision));
+    for (const value of ['10.1.2.3', ...Object.values(UPSTREAM_ENV)]) expect(kept).not.toContain(value);
+  });
+
+  const estimate: Estimate = {
+    quality: Float64Array.of(0.6, 0.82),
+    length: 0,
+    learned: {
+      shadow: null,
+      outcomes: Float32Array.of(-1, 0.1),
+      text: Float32Array.of(0, 0),
+      counts: Float32Array.of(9, 3),
+      trust: 0,
+    },
+  };
+
+  test('that no estimate corrected keeps no qualities: deciding again finds what the policy declared', async () => {
+    const record = await decide(await load(models('a', 'b')));
+    expect([record.quality, record.estimate]).toEqual([null, null]);
+    await load(models('b', 'a'));
+    const { matches, certificate } = await certificateOf(record, records, past());
+    expect(matches).toBe(true);
+    expect(certificate!.candidates).toMatchObject([
+      { model: 'a', countedQuality: 0.9, estimate: null },
+      { model: 'b', countedQuality: 0.8, estimate: null },
+    ]);
+    for (const change of [{ choice: 'b' }, { fallbacks: [] }, { reason: 'auto:other' }])
+      expect((await certificateOf({ ...record, ...change }, records, past())).matches).toBe(false);
+    // One of an earlier version, which kept them, is held to them.
+    const earlier = { ...record, quality: Float64Array.of(0.9, 0.8) };
+    expect((await certificateOf(earlier, records, past())).matches).toBe(true);
+    const other = { ...record, quality: Float64Array.of(0.9, 0.8 + Number.EPSILON) };
+    expect((await certificateOf(other, records, past())).matches).toBe(false);
+  });
+
+  test('of version 0.1 matches, or an earlier version made it: it never differs', async () => {
+    const record = { ...(await decide(await load(models('a', 'b')))), labels: null };
+    expect((await certificateOf(record, records, past())).matches).toBe(true);
+    const other = await certificateOf({ ...record, choice: 'b' }, records, past());
+    expect(other).toMatchObject({
+      matches: null,
+      certificate: null,
+      reason: expect.stringContaining('earlier version'),
+    });
+  });
+
+  test('goes by what was estimated then', async () => {
+    const record = await decide(await load(models('a', 'b')), { estimate });
+    expect(record.choice).toBe('b');
+    const { matches, certificate } = await certificateOf(record, records, past());
+    expect(matches).toBe(true);
+    expect(certificate!.candidates).toMatchObject([
+      { model: 'b', quality: 0.82, estimate: { declared: 0.8, count: 3 } },
+      { model: 'a', quality: 0.6, estimate: { declared: 0.9, count: 9 } },
+    ]);
+    expect((await certificateOf({ ...record, estimate: null }, records, past())).matches).toBe(false);
+    const cut = { ...record, estimate: { ...estimate, quality: Float64Array.of(0.6) } };
+    expect((await certificateOf(cut, records, past())).reason).toBe('Its record does not match its policy revision.');
+  });
+
+  test('draws the same model again', async () => {
+    const learning = 'learning: { mode: shadow, explore: { share: 0.5, quality_margin: 1 } }\n';
+    const policy = await load(`${models('a', 'b')}${learning}`);
+    const drawn = new Map<string, DecisionRecord>();
+    for (let seed = 0; seed < 16; seed++) {
+      const record = await decide(policy, { seed: `${seed}`, estimate });
+      drawn.set(record.choice, record);
+      const { matches, certificate } = await certificateOf(record, records, past());
+      expect([matches, certificate!.choice, certificate!.draw?.best]).toEqual([true, record.choice, 'b']);
+      expect(record.reason).toBe(record.choice === 'b' ? 'auto:balanced' : 'auto:balanced:explored');
+    }
+    expect([...drawn.keys()].sort()).toEqual(['a', 'b']);
+    const explored = drawn.get('a')!;
+    for (const draw of [null, { ...explored.draw!, among: 3 }, { ...explored.draw!, probability: 0.5 }]) {
+      expect((await certificateOf({ ...explored, draw }, records, past())).matches).toBe(false);
+    }
+  });
+
+  test('does not match what it was not', async () => {
+    const record = await decide(await load(models('a', 'b')), { estimate });
+    const qualities = record.quality!;
+    const wrong: Partial<DecisionRecord>[] = [
+      { choice: 'a' },
+      { fallbacks: [] },
+      { lastResorts: [{ model: 'a', endpoints: [0] }] },
+      { quality: qualities.map((q) => q + Number.EPSILON) },
+      { quality: qualities.slice(1) },
+      { reason: 'auto:other' },
+    ];
+    for (const change of wrong) {
+      expect((await certificateOf({ ...record, ...change }, records, past())).matches, JSON.stringify(change)).toBe(
+        false,
+      );
+    }
+  });
+});
+
+describe('where it cannot be made again, it says why:', () => {
+  const reasonFor = async (record: DecisionRecord, from = past()) => {
+    const { certificate, matches, reason } = await certificateOf(record, records, from);
+    expect([certificate, matches]).toEqual([null, null]);
+    return reason;
+  };
+
+  test('records and policies of earlier versions, and what is not kept any more', async () => {
+    const policy = await load(models('a', 'b'));
+    const record = await decide(policy);
+    expect(await reasonFor({ ...record, readingsNumber: null })).toBe(
+      'It was made by a version that did not keep readings.',
+    );
+    expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy revision is no longer kept.');
+    expect(await reasonFor({ ...record, readingsNumber: 12345 })).toContain('readings that it used are no longer kept');
+    await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
+    expect(await reasonFor(record)).toContain('an earlier version');
+    // While it is in force it is there.
+    expect((await certificateOf(record, records, past(policy.runtime))).matches).toBe(true);
+  });
+
+  test('a policy that does not come out as it was', async () => {
+    const record = await decide(await load(models('a', 'b')));
+    const revision = (await records.findRevision(record.revision))!;
+    const find = (change: object) => past().find({ ...revision, ...change });
+    expect(await find({ models: ['a'] })).toContain('it serves other models');
+    expect(await find({ source: revision.source.replace('context_window', '*******') })).toContain(
+      'cannot be built again',
+    );
+    expect(await find({ source: '{' })).toContain('cannot be built again');
+    expect(await find({ surroundings: { unset: ['TEST_UPSTREAM_KEY'], plugins: [] } })).toContain('no provider');
+    const pinned = { ...record, facts: { ...record.facts, model: 'gone', pinned: true } };
+    expect(await reasonFor(pinned)).toBe('Its record does not match its policy revision.');
+  });
+
+  test('a plugin whose code has changed, or that is gone', async () => {
+    const plugin = (sign: string) => `import { defineStrategy, Type } from 'signalbox/plugin';
+export const own = defineStrategy({
+  name: 'own', status: 'alpha', options: Type.Object({}),
+  prepare: () => ({ reason: 'own', score: ({ n, quality }, out) => { for (let i = 0; i < n; i++) out[i] = ${sign}quality[i]; } }),
+});
+`;
+    write('own.ts', plugin('-'));
+    const record = await decide(
+      await load(`${models('a', 'b')}plugins: [./own.ts]\nselectors:\n  mine: { strategy: own }\n`),
+      {
+        model: 'mine',
+      },
+    );
+    expect(record).toMatchObject({ choice: 'b', reason: 'mine:own' });
+    expect((await certificateOf(record, records, past())).matches).toBe(true);
+    expect(parses).toBe(1);
+    write('own.ts', plugin(''));
+    const reason =
+      'Its policy cannot be built again as it was: the code of plugin `./own.ts` is missing or has changed.';
+    expect(await reasonFor(record)).toBe(reason);
+    rmSync(join(folder, 'own.ts'));
+    expect(await reasonFor(record)).toBe(reason);
+    // Nothing is parsed for it: a large policy would take a second, each time that somebody asks.
+    expect(parses).toBe(1);
+  });
+});
+
+test('policies are built once for all who ask, few are kept, and the one in force is not built', async () => {
+  const revisions = [];
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    const { runtime } = await load(models(id));
+    revisions.push((await records.findRevision(runtime.snapshot.revision))!);
+  }
+  const from = past();
+  const [first, ...others] = revisions;
+  const found = await Promise.all([from.find(first!), from.find(first!), from.find(first!)]);
+  expect([new Set(found).size, parses]).toEqual([1, 1]);
+  for (const revision of others) await from.find(revision);
+  expect(parses).toBe(5);
+  await from.find(others.at(-1)!);
+  expect(parses).toBe(5);
+  await from.find(first!);
+  expect(parses).toBe(6);
+  const { runtime } = await load(models('a'));
+  expect(await past(runtime).find(first!)).toBe(runtime);
+  expect(parses).toBe(6);
+});

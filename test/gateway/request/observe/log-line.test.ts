@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'bun:test';
+import { idText } from '../../../../src/core/id.ts';
+import { plainUsage } from '../../../../src/core/usage.ts';
+import { logRequests, requestLine } from '../../../../src/gateway/request/observe/log-line.ts';
+import type {
+  ExchangeResult,
+  RequestContext,
+  RoutingAttempt,
+} from '../../../../src/gateway/request/request-context.ts';
+import type { Log, LogFields } from '../../../../src/host/telemetry/log.ts';
+import {
+  attemptRecord,
+  type ContextFacts,
+  contextWith,
+  resultOf as settled,
+} from '../../../support/request-context.ts';
+
+const CHAT = '/v1/chat/completions';
+const ID = 123_456_789_012_345;
+
+type Deep<T> = { readonly [K in keyof T]?: Deep<T[K]> };
+
+const seenOf = (facts: ContextFacts): RequestContext => contextWith({ id: ID, at: 1_000, ...facts });
+
+const attempt = (provider: string, failure: string | null) =>
+  attemptRecord({ model: 'luna', provider, upstream: 'luna-2026', failure });
+
+const routingOf = (facts: Deep<RoutingAttempt['facts']>): RoutingAttempt =>
+  ({
+    facts: { task: 'code', ...facts },
+    snapshot: { revision: 'pol_judged' },
+    rejections: [],
+  }) as unknown as RoutingAttempt;
+
+const resultOf = (
+  outcome: Partial<ExchangeResult['outcome']>,
+  platform: Partial<ExchangeResult['platform']> = {},
+): ExchangeResult =>
+  settled(
+    {
+      ...{ attempts: [attempt('openai', null)], usage: plainUsage(12, 34), charged: 12_300 },
+      ...{ firstPartMs: 312, totalMs: 2_100, ...outcome },
+    },
+    {
+      ...{ routed_model: 'luna', route_reason: 'auto:balanced', credits_consumed: 0.0123, cost_saved_credits: 0.05 },
+      ...{ decision_id: 'dec_00000000001', policy_revision: 'pol_settled', ...platform },
+    },
+  );
+
+const chatOf = (fields: ContextFacts = {}) =>
+  seenOf({
+    route: CHAT,
+    keyId: 'k7mw2pq9x4ta',
+    status: 200,
+    routing: routingOf({ model: 'auto', pinned: false }),
+    decisionId: 'dec_00000000001',
+    result: resultOf({}),
+    ...fields,
+  });
+
+/** As they stand in the line. */
+const toldOf = (fields: LogFields = {}): unknown => JSON.parse(JSON.stringify(fields));
+
+describe('The line of a request', () => {
+  test('has of a chat who asked for what, who answered, what it took and what it cost, in this order', () => {
+    const line = requestLine(chatOf(), 9_000);
+    expect(line).toMatchObject({ level: 'info', message: 'chat' });
+    expect(JSON.stringify(line.fields)).toBe(
+      JSON.stringify({
+        request: idText('req_', ID),
+        key: 'k7mw2pq9x4ta',
+        status: 200,
+        decision: 'dec_00000000001',
+        selector: 'auto',
+        task: 'code',
+        model: 'luna',
+        endpoint: 'openai/luna-2026',
+        reason: 'auto:balanced',
+        attempts: 1,
+        input_tokens: 12,
+        output_tokens: 34,
+        credits: 0.0123,
+        saved_credits: 0.05,
+        ttft_ms: 312,
+        total_ms: 2_100,
+        outcome: 'completed',
+        revision: 'pol_settled',
+      }),
+    );
+  });
+
+  test('has tokens of a cache and of reasoning where there are some, and the payment', () => {
+    const usage = { ...plainUsage(12, 34), cachedInputTokens: 5, reasoningTokens: 6 };
+    const payment = { id: 'pay_1' } as ExchangeResult['platform']['payment'] & object;
+    expect(toldOf(requestLine(chatOf({ result: resultOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
+      cached_tokens: 5,
+      reasoning_tokens: 6,
+      payment: 'pay_1',
+    });
+  });
+
+  test('warns of one that failed or broke, and names each attempt that failed and the endpoint of the last', () => {
+    const attempts = [attempt('openai', 'timeout'), attempt('azure', 'server_error')];
+    for (const status of ['failed', 'broken'] as const) {
+      const result = resultOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
+      const line = requestLine(chatOf({ result, status: status === 'failed' ? 502 : 200 }), 9_000);
+      expect(line.level).toBe('warn');
+      expect(toldOf(line.fields)).toMatchObject({
+        outcome: status,
+        error: 'upstream_failed',
+        endpoint: 'azure/luna-2026',
+        attempts: 2,
+        failures: 'openai/luna:timeout azure/luna:server_error',
+      });
+      expect(toldOf(line.fields)).not.toContainKeys(['input_tokens', 'ttft_ms']);
+    }
+  });
+
+  test('names the model of a pinned one, though it was refused', () => {
+    const seen = chatOf({
+      routing: routingOf({ model: 'luna', pinned: true }),
+      result: null,
+      decisionId: null,
+      status: 402,
+      code: 'insufficient_quota',
+    });
+    expect(toldOf(requestLine(seen, 1_007.6).fields)).toEqual({
+      request: idText('req_', ID),
+      key: 'k7mw2pq9x4ta',
+      status: 402,
+      error: 'insufficient_quota',
+      selector: 'pinned',
+      task: 'code',
+      model: 'luna',
+      total_ms: 8,
+      revision: 'pol_judged',
+    });
+  });
+
+  test('tells a kept answer that was given again', () => {
+    expect(requestLine(chatOf({ result: null, isReplayed: true }), 1_001).fields.outcome).toBe('replayed');
+  });
+
+  test('has of every other request its method and its route', () => {
+    const line = requestLine(seenOf({ method: 'GET', route: '/admin/keys/:id', keyId: 'boss', status: 200 }), 1_003);
+    expect(line).toMatchObject({ level: 'info', message: 'request' });
+    expect(toldOf(line.fields)).toEqual({
+      request: idText('req_', ID),
+      key: 'boss',
+      method: 'GET',
+      route: '/admin/keys/:id',
+      status: 200,
+      total_ms: 3,
+    });
+  });
+
+  test('is one of a chat where a chat was asked for: another method on that route is logged as on every route', () => {
+    const seen = chatOf({ method: 'GET', routing: null, result: null, decisionId: null, status: 405 });
+    expect(requestLine(seen, 1_001)).toMatchObject({
+      message: 'request',
+      fields: { method: 'GET', route: CHAT, outcome: undefined },
+    });
+  });
+
+  test('has the trace where one was kept', () => {
+    const trace = { traceId: 'a'.repeat(32), isSampled: true } as RequestContext['trace'];
+    expect(requestLine(chatOf({ trace }), 9_000).fields.trace).toBe('a'.repeat(32));
+    expect(requestLine(chatOf({ trace: trace && { ...trace, isSampled: false } }), 9_000).fields.trace).toBeUndefined();
+  });
+});
+
+describe('The lines of requests', () => {
+  function start() {
+    const written: LogFields[] = [];
+    const write = (_: string, fields: LogFields = {}) => void written.push(fields);
+    const log: Log = { info: write, warn: write, error: write };
+    return { told: logRequests(log), written };
+  }
+  const stranger = (status = 401) => seenOf({ route: 'other', status, code: 'invalid_api_key' });
+
+  test('are none for what is open to all, while nothing is wrong with it', () => {
+    for (const route of ['/healthz', '/readyz', '/metrics', '/docs', '/docs/:asset', '/.well-known/x402']) {
+      const { told, written } = start();
+      for (const status of [200, 429, 503]) told(seenOf({ method: 'GET', route, status }), 1_001);
+      expect(written.map(({ status }) => status)).toEqual([503]);
+    }
+  });
+
+  test('are at most 60 a minute of unknown callers, and the next one says how many were left out', () => {
+    const { told, written } = start();
+    for (let i = 0; i < 1_000; i++) told(stranger(), 5_000 + i);
+    expect(written.length).toBe(60);
+    told(stranger(), 64_999);
+    expect(written.length).toBe(60);
+    told(stranger(), 65_000);
+    told(stranger(), 65_001);
+    expect(written.slice(60).map(({ suppressed }) => suppressed)).toEqual([941, undefined]);
+  });
+
+  test('are never left out for known callers, nor for defects of the gateway', () => {
+    const { told, written } = start();
+    for (let i = 0; i < 100; i++) told(stranger(), 5_000);
+    for (let i = 0; i < 100; i++) told(chatOf({ status: 400, result: null }), 5_000);
+    for (let i = 0; i < 100; i++) told(stranger(500), 5_000);
+    expect(written.length).toBe(260);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test';
+import { Observer, type RequestReporter } from '../../../../src/gateway/request/observe/observer.ts';
+import type { Trace } from '../../../../src/host/telemetry/trace.ts';
+import { type ContextFacts, callerNamed } from '../../../support/request-context.ts';
+
+const MINUTE_MS = 60_000;
+
+/** An observer of which every trace is sampled, and what became of them. */
+function watched() {
+  let now = 0;
+  const ended: Trace[] = [];
+  const trace = (): Trace => ({
+    traceId: 'a',
+    spanId: 'b',
+    isSampled: true,
+    step() {},
+    call: () => ({ headers: {}, end() {} }),
+    end() {
+      ended.push(this);
+    },
+  });
+  const log = { info() {}, warn() {}, error() {} };
+  const written = async () => {};
+  const observer = new Observer({ trace, reporters: [], log, clock: () => now, nextId: () => 1, written });
+  return {
+    ended,
+    wait: (ms: number) => {
+      now += ms;
+    },
+    end({ keyId = null, status, code = null }: ContextFacts & { readonly status: number }, count: number): void {
+      for (let at = 0; at < count; at++) {
+        const context = observer.open(new Request('http://localhost/v1/models'), '/v1/models', true);
+        if (keyId !== null) context.caller = callerNamed(keyId);
+        context.handled(status, code);
+      }
+    },
+  };
+}
+
+describe('Traces', () => {
+  test('of strangers are some a minute, however many come, so that they do not drown others', () => {
+    const { end, wait, ended } = watched();
+    const stranger = { status: 401, code: 'invalid_api_key' } as const;
+    end(stranger, 500);
+    expect(ended).toHaveLength(60);
+    end({ status: 200, keyId: 'k' }, 100);
+    end({ status: 429, keyId: 'k' }, 100);
+    end({ status: 500 }, 100);
+    expect(ended).toHaveLength(360);
+    end(stranger, 1);
+    expect(ended).toHaveLength(360);
+    wait(MINUTE_MS);
+    end(stranger, 500);
+    expect(ended).toHaveLength(420);
+  });
+});
+
+/** An observer with these reporters, and the errors that it has logged. */
+function observerOf(
+  reporters: readonly RequestReporter[],
+  clock: () => number = () => 7,
+): { readonly observer: Observer; readonly errors: string[] } {
+  const errors: string[] = [];
+  const log = { info() {}, warn() {}, error: (message: string) => void errors.push(message) };
+  const written = async () => {};
+  const observer = new Observer({ trace: null, reporters, log, clock, nextId: () => 1, written });
+  return { observer, errors };
+}
+
+const open = (observer: Observer) => observer.open(new Request('http://localhost/'), 'other', false);
+
+/** Reports are made behind the turn in which requests end. */
+const turn = () => new Promise((done) => setImmediate(done));
+
+describe('A request that is over', () => {
+  test('is reported once by every reporter', async () => {
+    const told: number[] = [];
+    const { observer } = observerOf([(_, now) => told.push(now), (_, now) => told.push(now)]);
+    const context = open(observer);
+    context.handled(200, null);
+    context.handled(500, 'internal_error');
+    await turn();
+    expect(told).toEqual([7, 7]);
+  });
+
+  test('is reported by the others where one fails, which is logged once', async () => {
+    let told = 0;
+    const fails = () => {
+      throw new Error('cannot tell');
+    };
+    const { observer, errors } = observerOf([fails, () => told++, fails]);
+    for (let i = 0; i < 2; i++) open(observer).handled(200, null);
+    await turn();
+    expect(told).toBe(2);
+    expect(errors).toEqual(['a request could not be reported; further failures of this kind are not logged']);
+  });
+
+  test('is reported behind its turn, with the others in their order, each at the time of its own end', async () => {
+    let now = 0;
+    const told: [string, number][] = [];
+    const { observer } = observerOf([({ route }, at) => told.push([route, at])], () => now);
+    const contexts = ['a', 'b', 'c'].map((route) => observer.open(new Request('http://localhost/'), route, false));
+    for (const context of contexts) {
+      now++;
+      context.handled(200, null);
+    }
+    expect(told).toEqual([]);
+    now = 9;
+    await turn();
+    expect(told).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 3],
+    ]);
+    await turn();
+    expect(told).toHaveLength(3);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { Gate } from '../../../src/access/limits/gate.ts';
+import { Limiter } from '../../../src/access/limits/limiter.ts';
+import { type ErrorCode, SignalboxError } from '../../../src/core/errors.ts';
+import { LinkedSet } from '../../../src/core/linked-set.ts';
+import type { RequestContext } from '../../../src/gateway/request/request-context.ts';
+import { atOnce } from '../../access/limits/support.ts';
+import { type ContextFacts, callerNamed, contextWith } from '../../support/request-context.ts';
+
+const ONE_STREAM = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: 1 };
+
+/** A request at a gate with one place, and what ended with it. */
+function admitted(facts: ContextFacts = {}, gate = new Gate(() => performance.now())) {
+  const ended: RequestContext[] = [];
+  const caller = { ...callerNamed('k'), limits: ONE_STREAM };
+  const limiter = new Limiter(() => 0);
+  const count = () => atOnce(limiter.admit([], caller, '192.0.2.7'));
+  const context = contextWith({ ...facts, onEnd: (one) => ended.push(one) });
+  const place = gate.enter({ concurrencyMax: 1, bodiesBytesMax: 1_000, queueMax: 1, queueMs: 10_000 }, 'k', 0);
+  context.admit({ caller, place, quota: count(), acceptPayer: () => null });
+  /** Whether another request of the caller could be a stream. */
+  const hasStream = (): boolean => {
+    const other = count();
+    try {
+      other?.begin(true, 1);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      other?.close();
+    }
+  };
+  return { context, gate, ended, hasStream };
+}
+
+describe('An error', () => {
+  const reportOf = (code: ErrorCode, status: number, isGone: boolean) => {
+    const signal = isGone ? AbortSignal.abort() : new AbortController().signal;
+    const { context, ended } = admitted({ signal });
+    context.handled(status, code);
+    return ended.map((one) => ({ code: one.code, status: one.status }));
+  };
+
+  test('is reported as the caller gets it', () => {
+    expect(reportOf('upstream_failed', 502, false)).toEqual([{ code: 'upstream_failed', status: 502 }]);
+  });
+
+  test('after the caller has left has no reader', () => {
+    expect(reportOf('upstream_failed', 502, true)).toEqual([{ code: null, status: 0 }]);
+  });
+
+  test('that is a defect is reported in any case', () => {
+    expect(reportOf('internal_error', 500, true)).toEqual([{ code: 'internal_error', status: 500 }]);
+  });
+
+  test('at admission is reported though the caller has left', () => {
+    const context = contextWith({ signal: AbortSignal.abort() });
+    context.handled(429, 'rate_limit_exceeded');
+    expect([context.status, context.code]).toEqual([429, 'rate_limit_exceeded']);
+  });
+
+  test('that was kept has its code again', () => {
+    const context = contextWith({ isReplayed: true, code: 'upstream_failed' });
+    context.handled(502, null);
+    expect(context.code).toBe('upstream_failed');
+  });
+});
+
+describe('A request', () => {
+  test('gives its place back after its handler and its work, whichever is last', () => {
+    for (const order of [
+      ['handled', 'end'],
+      ['end', 'handled'],
+      ['handled', 'handled', 'end', 'end'],
+      ['end', 'end', 'handled', 'handled'],
+    ] as const) {
+      const { context, gate, ended } = admitted();
+      context.beginWork(true, 10);
+      const done = new Set<string>();
+      for (const step of order) {
+        if (step === 'end') context.endWork(5);
+        else context.handled(200, null);
+        done.add(step);
+        expect({ order, inside: gate.inside }).toEqual({ order, inside: done.size === 2 ? 0 : 1 });
+      }
+      expect(ended).toEqual([context]);
+    }
+  });
+
+  test('that begins no work ends with its handler', () => {
+    const { context, gate } = admitted();
+    context.handled(200, null);
+    expect(gate.inside).toBe(0);
+  });
+
+  const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
+
+  test('whose caller leaves the line makes room at once', async () => {
+    const inside = admitted();
+    const leaving = new AbortController();
+    const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
+    const turn = context.awaitTurn();
+    leaving.abort();
+    expect(isOverloaded(await turn?.catch((error: unknown) => error))).toBe(true);
+    expect([gate.inside, gate.waiting]).toEqual([1, 0]);
+    inside.context.handled(200, null);
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+
+  test('whose caller leaves after its turn came keeps its place until its work has ended', async () => {
+    const inside = admitted();
+    const leaving = new AbortController();
+    const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
+    const turn = context.awaitTurn();
+    inside.context.handled(200, null);
+    await turn;
+    leaving.abort();
+    expect(gate.inside).toBe(1);
+    context.handled(200, null);
+    expect(gate.inside).toBe(0);
+  });
+
+  test('that a shutdown cuts off has its work abandoned, now or as soon as it begins', () => {
+    const error = new SignalboxError('overloaded', 'over');
+    for (const isFirst of [true, false]) {
+      const abandoned: SignalboxError[] = [];
+      const { context } = admitted();
+      const work = { abandon: (reason: SignalboxError) => void abandoned.push(reason) };
+      if (isFirst) context.attach(work);
+      context.cutOff(error);
+      if (!isFirst) context.attach(work);
+      expect(abandoned).toEqual([error]);
+    }
+  });
+
+  const steps = ['handled', 'endWork', 'leaveFlight', 'cutOff', 'attach'] as const;
+  const orders = fc.array(fc.constantFrom(...steps), { maxLength: 12 });
+
+  /** Returns the mistakes of a request that goes through these steps. */
+  function mistakes(order: readonly (typeof steps)[number][], works: boolean, leave = true): string[] {
+    const { context, gate, ended, hasStream } = admitted();
+    const inFlight = new LinkedSet<RequestContext>();
+    let isWorking = works;
+    let isHandled = false;
+    if (works) context.beginWork(true, 50);
+    context.enterFlight(inFlight);
+    const found: string[] = [];
+    for (const step of order) {
+      if (step === 'handled') context.handled(200, null);
+      if (step === 'endWork' && leave) context.endWork(3);
+      if (step === 'leaveFlight') context.leaveFlight();
+      if (step === 'cutOff') context.cutOff(new SignalboxError('overloaded', 'over'));
+      if (step === 'attach') context.attach({ abandon() {} });
+      if (step === 'endWork') isWorking = false;
+      isHandled ||= step === 'handled';
+      const isOver = isHandled && !isWorking;
+      if (gate.inside !== (isOver ? 0 : 1)) found.push(`${step}: ${gate.inside} inside`);
+      if (ended.length !== (isOver ? 1 : 0)) found.push(`${step}: ended ${ended.length} times`);
+      if (hasStream() === isWorking) found.push(`${step}: a stream is ${isWorking ? 'free' : 'taken'}`);
+    }
+    const hasLeft = order.includes('leaveFlight') || order.includes('endWork');
+    if (inFlight.size !== (hasLeft ? 0 : 1)) found.push(`${inFlight.size} in flight`);
+    return found;
+  }
+
+  test('ends exactly once, with all that it holds, in whatever order its parts end', () => {
+    fc.assert(fc.property(orders, fc.boolean(), (order, works) => void expect(mistakes(order, works)).toEqual([])));
+  });
+
+  test('would not if its work did not end', () => {
+    const law = fc.property(orders, (order) => mistakes(order, true, false).length === 0);
+    expect(fc.check(law, { endOnFailure: true }).failed).toBe(true);
+  });
+});

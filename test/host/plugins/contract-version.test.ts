@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { PLUGIN_KINDS, type Plugin } from '../../../src/contract/kinds.ts';
+import { assertContract } from '../../../src/host/plugins/registry.ts';
+
+const provider = shipped.find(({ kind }) => kind === 'provider')!;
+
+/** A plugin as code of another version of the contract exports it. */
+const withVersion = (plugin: Plugin, contract: unknown) => ({ ...plugin, contract }) as Plugin;
+
+describe('the version of the contract', () => {
+  test('a provider of the first contract is refused with its name, the version and the page that says what to change', () => {
+    const { contract: _, ...unversioned } = provider as Plugin & { contract?: number };
+    for (const old of [unversioned as Plugin, withVersion(provider, 1)]) {
+      expect(() => assertContract(old)).toThrow(
+        `the provider plugin \`${provider.name}\` is made for version 1 of the plugin contract, and this gateway takes 2: see docs/extend/plugins.md#contract-2`,
+      );
+    }
+    expect(readFileSync(join(import.meta.dir, '../../../docs/extend/plugins.md'), 'utf8')).toContain(
+      '\n## Contract 2\n',
+    );
+  });
+
+  test('a plugin of a later contract, or of none that there is, is refused', () => {
+    for (const plugin of shipped) {
+      for (const version of [3, 0, '2', Number.NaN]) {
+        expect(() => assertContract(withVersion(plugin, version))).toThrow('of the plugin contract');
+      }
+    }
+  });
+
+  test('plugins of kinds that did not change work with and without a version', () => {
+    for (const plugin of shipped) {
+      if (PLUGIN_KINDS[plugin.kind].contractMin > 1) continue;
+      for (const version of [undefined, 1, 2]) expect(() => assertContract(withVersion(plugin, version))).not.toThrow();
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test';
+import type { StreamPart } from '../../../src/contract/parts.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import { partsFault } from '../../../src/tools/conformance/parts.ts';
+
+/** A part of each type, with members of it that may be left out. */
+const PARTS: Readonly<Record<StreamPart['type'], readonly [StreamPart, ...string[]]>> = {
+  text: [{ type: 'text', choice: 0, text: '' }],
+  reasoning: [{ type: 'reasoning', choice: 1, text: 'Hm.' }],
+  refusal: [{ type: 'refusal', choice: 0, text: 'No.' }],
+  'tool-call': [
+    { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f', arguments: '{', extra: {} },
+    ...['id', 'name', 'extra'],
+  ],
+  state: [{ type: 'state', choice: 0, details: [{}], extra: {} }, 'details', 'extra'],
+  logprobs: [{ type: 'logprobs', choice: 0, content: [], refusal: [] }],
+  passthrough: [{ type: 'passthrough', choice: 0, event: {}, json: '{}' }, 'json'],
+  unread: [{ type: 'unread', choice: 0, unread: { texts: ['x'], stateChars: 4 } }],
+  embedding: [{ type: 'embedding', choice: 0, index: 2, vector: [0.5] }],
+  finish: [{ type: 'finish', choice: 0, reason: 'stop', raw: 'end_turn' }],
+  usage: [{ type: 'usage', usage: plainUsage(1, 1) }],
+  failure: [{ type: 'failure', failure: { kind: 'cut', message: 'It broke off.', status: 200, retryAfterMs: 5 } }],
+};
+const ALL = Object.values(PARTS);
+
+/** Values that a member of the name must not have, beside those of another type. */
+const SPOILT: Readonly<Record<string, readonly unknown[]>> = {
+  choice: [-1, 0.5],
+  index: [-1, 0.5],
+  details: [[1]],
+  vector: [['1']],
+  unread: [
+    { texts: [1], stateChars: 4 },
+    { texts: [], stateChars: -1 },
+  ],
+  json: ['{', '{\n}'],
+  reason: ['ended'],
+  usage: [{ ...plainUsage(1, 1), cacheWriteTokens: '0' }],
+  failure: [
+    { kind: 'sad', message: '' },
+    { kind: 'cut', message: null },
+    { kind: 'cut', message: '', status: -1 },
+    { kind: 'cut', message: '', retryAfterMs: -1 },
+  ],
+};
+
+describe('the parts of an answer', () => {
+  test.each(ALL)('are valid, with and without what may be left out: %o', (part, ...optional) => {
+    expect(partsFault([part])).toBeNull();
+    for (const name of optional) expect(partsFault([{ ...part, [name]: undefined }])).toBeNull();
+  });
+
+  test.each(ALL)('are invalid where any member is: %o', (part, ...optional) => {
+    for (const name of Object.keys(part).filter((one) => one !== 'type')) {
+      const values = [true, ...(optional.includes(name) ? [] : [undefined]), ...(SPOILT[name] ?? [])];
+      for (const value of values) expect([name, value, partsFault([{ ...part, [name]: value }])]).not.toContain(null);
+    }
+  });
+
+  test('are a list of objects of a known type', () => {
+    for (const parts of [{}, null, [null], [{}], [{ type: 'toString' }], ['text']])
+      expect(partsFault(parts)).not.toBeNull();
+    expect(partsFault([])).toBeNull();
+  });
+
+  test('of a batch or an event that goes out as it came are of the first choice', () => {
+    for (const [part] of [PARTS.passthrough, PARTS.embedding])
+      expect(partsFault([{ ...part, choice: 1 }])).not.toBeNull();
+  });
+});

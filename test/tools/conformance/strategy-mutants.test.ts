@@ -1,0 +1,129 @@
+import { describe } from 'bun:test';
+import { auto } from '../../../plugins/strategies/auto.ts';
+import type { CallerWeights, Candidates, PreparedStrategy, StrategyPlugin } from '../../../src/contract/strategy.ts';
+import { STRATEGY_LAWS, type StrategySubject } from '../../../src/tools/conformance/strategy.ts';
+import { STRATEGY_NOTES } from '../../../src/tools/conformance/strategy-notes.ts';
+import { host } from '../../../src/tools/plugin/gateway-parts.ts';
+import { testMutants } from './support.ts';
+
+const of = (plugin: StrategyPlugin): StrategySubject => ({ plugin, host });
+
+/** The shipped `auto`, with a mistake. */
+const wrong = (mistake: (real: PreparedStrategy) => Partial<PreparedStrategy>): StrategySubject =>
+  of({
+    ...auto,
+    prepare(options) {
+      const { quality = 1, cost = 1, latency = 1, patience_ms = 1 } = options as Record<string, number>;
+      const real = auto.prepare({ quality, cost, latency, patience_ms });
+      return { ...real, ...mistake(real) };
+    },
+  });
+
+const refusing = (error: Error): StrategySubject =>
+  of({
+    ...auto,
+    prepare() {
+      throw error;
+    },
+  });
+
+type Utility = (at: number, candidates: Candidates, weights: CallerWeights) => number;
+
+const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
+
+const scoring = (utility: Utility): StrategySubject =>
+  wrong(() => ({
+    parts: undefined,
+    score(candidates, out, weights = EVEN) {
+      for (let i = 0; i < candidates.n; i++) out[i] = utility(i, candidates, weights);
+    },
+  }));
+
+let calls = 0;
+const most = (column: Float64Array, n: number): number => Math.max(...column.subarray(0, n));
+
+describe('strategy laws:', () => {
+  testMutants([...STRATEGY_LAWS, ...STRATEGY_NOTES], of(auto), {
+    options: [
+      ['refuses its own defaults', refusing(new Error('no'))],
+      ['trips over its options', refusing(new TypeError('undefined is not a function'))],
+    ],
+    form: [['gives a sentence for a reason', wrong(() => ({ reason: 'cheap: the cheapest\nof all' }))]],
+    fills: [
+      [
+        'writes later',
+        wrong(() => ({
+          async score({ n }, out) {
+            await null;
+            out.fill(0, 0, n);
+          },
+        })),
+      ],
+      [
+        'leaves out[i] of those that it does not like',
+        wrong(() => ({
+          score({ n, quality }, out) {
+            for (let i = 0; i < n; i++) if (quality[i]! > 0.3) out[i] = quality[i]!;
+          },
+        })),
+      ],
+      [
+        'adds to what stood there',
+        wrong(() => ({
+          score({ n, quality }, out) {
+            for (let i = 0; i < n; i++) out[i] = (out[i] || 0) + quality[i]!;
+          },
+        })),
+      ],
+      [
+        'fills the whole array',
+        wrong(() => ({
+          score({ quality }, out) {
+            for (let i = 0; i < out.length; i++) out[i] = quality[i]!;
+          },
+        })),
+      ],
+    ],
+    extremes: [['divides by the cost', scoring((i, { quality, cost }) => quality[i]! / cost[i]!)]],
+    weights: [['divides by a weight', scoring((i, { quality }, { cost }) => quality[i]! / cost)]],
+    inputs: [
+      [
+        'sorts what it is given',
+        wrong((real) => ({
+          score(candidates, out) {
+            candidates.cost.sort();
+            real.score(candidates, out);
+          },
+        })),
+      ],
+    ],
+    deterministic: [
+      ['counts its calls', scoring((i, { quality }) => (calls++ % 3 === 0 ? quality[i]! : -quality[i]!))],
+      ['throws dice', scoring((i, { quality }) => quality[i]! + Math.random() / 1e6)],
+      ['looks at the clock', scoring((i, { quality }) => (new Date().getHours() < 24 ? quality[i]! : 0))],
+      ['reads the environment', scoring((i, { quality }) => (process.env.CHEAP === '1' ? 0 : quality[i]!))],
+    ],
+    order: [['likes the first ones better', scoring((i, { quality }) => quality[i]! - i / 1_000)]],
+    dominance: [
+      ['prefers dear models', scoring((i, { quality, cost }) => quality[i]! + cost[i]! / 10)],
+      ['prefers slow models', scoring((i, { quality, latency }) => quality[i]! + latency[i]! / 1e6)],
+      [
+        'wants no cheap ones',
+        scoring((i, { quality, cost }) => (cost[i]! < 1 ? Number.NEGATIVE_INFINITY : quality[i]!)),
+      ],
+    ],
+    parts: [['forgets a part', wrong(() => ({ parts: ({ quality }, at) => ({ quality: quality[at]! }) }))]],
+    independent: [
+      [
+        'measures by the dearest candidate',
+        scoring((i, { n, quality, cost }) => quality[i]! - cost[i]! / (1 + most(cost, n))),
+      ],
+    ],
+    'heeds-weights': [
+      [
+        'takes one weight for the other',
+        scoring((i, { quality, cost }, w) => w.cost * quality[i]! - w.quality * cost[i]!),
+      ],
+    ],
+  });
+});
