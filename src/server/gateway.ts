@@ -27,7 +27,7 @@ import { Scores } from '../gateway/records/scores.ts';
 import { CountPlaces } from '../gateway/request/count-places.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import type { ServerStatus } from '../http/app.ts';
+import type { ServerStatus } from '../http/app-options.ts';
 import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';

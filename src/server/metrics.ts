@@ -2,7 +2,7 @@ import { scoreFamilies } from '../gateway/records/scores.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { metricsPage } from '../host/telemetry/page.ts';
 import { watchProcess } from '../host/telemetry/process.ts';
-import type { AppOptions } from '../http/app.ts';
+import type { AppOptions } from '../http/app-options.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';

@@ -1,6 +1,7 @@
 import { isAction, mayTake } from '../../src/admin/use-cases/roles.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
-import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { AppOptions } from '../../src/http/app-options.ts';
 import { type RouteRule, RouteTable, routeRules } from '../../src/http/routes.ts';
 
 /** The shipped app, never asked: only its routes matter. */

@@ -1,0 +1,167 @@
+import { Elysia } from 'elysia';
+import { ALERT_OPERATIONS } from '../admin/alerts.ts';
+import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
+import { DECISION_OPERATIONS, listRecords } from '../admin/decisions.ts';
+import { KEY_OPERATIONS } from '../admin/keys.ts';
+import { showLearning } from '../admin/learning.ts';
+import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
+import { LOGIN_OPERATIONS, showMe } from '../admin/logins.ts';
+import { listPushed, POLICY_OPERATIONS, type PolicyServices } from '../admin/policy.ts';
+import { explainRequested } from '../admin/policy-explain.ts';
+import { POLICY_TOOLS } from '../admin/policy-tools.ts';
+import { STATUS_OPERATIONS } from '../admin/status.ts';
+import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
+import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
+import { showTraffic } from '../admin/traffic.ts';
+import { TRAIL_OPERATIONS } from '../admin/trail.ts';
+import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
+import { servedKeyFunds } from '../admin/use-cases/key-funds.ts';
+import { overviewOf, usesOf } from '../admin/use-cases/ledger/status.ts';
+import { Places } from '../admin/use-cases/places.ts';
+import type { Principal } from '../admin/use-cases/principal.ts';
+import type { Sight } from '../admin/use-cases/sight.ts';
+import type { SubjectSource } from '../admin/use-cases/subjects.ts';
+import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../admin/use-cases/usage.ts';
+import { USER_OPERATIONS } from '../admin/users.ts';
+import type { Caller } from '../core/caller.ts';
+import type { KeyInfo } from '../store/keys.ts';
+import { type AppOptions, NO_LEVELS, type ServerStatus } from './app-options.ts';
+import type { LoginDoor } from './console/login-door.ts';
+import { consoleRoutes } from './console/routes.ts';
+import { signInRoutes } from './console/sign-in.ts';
+import { eventRoutes } from './events.ts';
+import { feedbackRoutes } from './feedback.ts';
+import { healthRoutes } from './health.ts';
+import { metricsRoutes } from './metrics.ts';
+import { modelRoutes } from './models.ts';
+import { operationRoutes } from './operations.ts';
+import { playgroundRoutes } from './playground.ts';
+import type { RouteServices } from './route-services.ts';
+import { trailExportRoutes } from './trail.ts';
+import { x402Routes } from './x402/routes.ts';
+import type { X402Gateway } from './x402/services.ts';
+
+const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['store']): SubjectSource => ({
+  ...{ store, log, now },
+  blocklist: payments.blocklist,
+});
+
+/** A search reads keys until its page is full. Operators have no such limit: their programs may share a key. */
+const KEY_SEARCHES = {
+  own: 1,
+  all: 16,
+  ownTaken: 'A search of yours for keys is still running. Send the next one once it is done.',
+  allTaken: '16 searches for keys are running, which is the limit of the server. Try again later.',
+} as const;
+
+const keyServices = (services: RouteServices, { keys, people, store }: AppOptions) => ({
+  ...services,
+  ...{ keys, store },
+  people: people?.people,
+  searches: new Places(KEY_SEARCHES),
+  fundsOf: (info: KeyInfo) =>
+    servedKeyFunds(services.gateway.ledger, info, services.gateway.lease().snapshot.usdPerCredit),
+  checkLedger: async () => {},
+  refresh: () => services.gateway.ledger.refresh(),
+});
+
+function ledgerServices(services: RouteServices, { people }: AppOptions) {
+  const { gateway } = services;
+  const { ledger, lease } = gateway;
+  const names = ({ caller }: Principal) => namesFor(caller, people.people);
+  return {
+    ...services,
+    namesFor: names,
+    usdPerCredit: () => lease().snapshot.usdPerCredit,
+    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, services.sightOf(by), names(by)),
+    report: (by: Principal, query: UsageQuery, sight: Sight) => servedUsage(by, ledger, sight, query),
+  };
+}
+
+const peopleServices = (services: RouteServices, { people }: AppOptions): RouteServices & PeopleServices => ({
+  ...services,
+  ...people,
+  usesOf: (holder, budgets) => services.gateway.ledger.budgetUses(holder, budgets),
+  teamPlaces: () => services.gateway.lease().snapshot.teamPlaces,
+});
+
+function ownUsageServices(services: RouteServices) {
+  const { ledger, lease } = services.gateway;
+  return {
+    ...services,
+    ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) => ownUsage(by, ledger, query),
+    fundsOf({ caller }: Principal) {
+      const { selectors, models } = lease().snapshot;
+      return usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
+    },
+  };
+}
+
+const decisionServices = (services: RouteServices, { store, levels = NO_LEVELS }: AppOptions) => ({
+  ...services,
+  ...{ store, records: services.gateway.records },
+  levelsOf: (caller: Caller) => levels.of(caller),
+});
+
+const VERIFICATIONS = {
+  own: 1,
+  all: 1,
+  ownTaken: 'A verification of yours is still running. Send the next one once it is done.',
+  allTaken: 'Another verification of the trail is running. Try again once it is done.',
+} as const;
+
+const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
+  ...services,
+  ...{ store, trailHeads },
+  verifications: new Places(VERIFICATIONS),
+});
+
+/** The routes of the API but those of requests to models, with the services that each uses. */
+export const apiRoutes = (
+  services: RouteServices,
+  door: LoginDoor,
+  countFailure: (request: Request) => void,
+  options: AppOptions,
+) => {
+  const { gateway, policy, desk, keys, store, metrics, status, alerts, signIn, built, logins } = options;
+  return new Elysia({ name: 'api' })
+    .use(healthRoutes(gateway, policy, store))
+    .use(metricsRoutes(metrics))
+    .use(
+      operationRoutes<PolicyServices>('policy', [...POLICY_OPERATIONS, ...POLICY_TOOLS, explainRequested, listPushed], {
+        ...{ ...services, policy, desk },
+      }),
+    )
+    .use(
+      operationRoutes('alerts', ALERT_OPERATIONS, {
+        ...services,
+        alerts,
+        alertPolicy: () => gateway.lease().snapshot.alerts,
+      }),
+    )
+    .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
+    .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
+    .use(operationRoutes<ServerStatus>('status', [...STATUS_OPERATIONS, showLearning], { ...services, ...status }))
+    .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
+    .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))
+    .use(trailExportRoutes({ ...services, store }))
+    .use(operationRoutes('child keys', CHILD_KEY_OPERATIONS, { ...services, keys }))
+    .use(operationRoutes('teams', TEAM_OPERATIONS, peopleServices(services, options)))
+    .use(operationRoutes('users', USER_OPERATIONS, peopleServices(services, options)))
+    .use(modelRoutes(services))
+    .use(operationRoutes('decisions', [listRecords], decisionServices(services, options)))
+    .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))
+    .use(feedbackRoutes(services))
+    .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
+    .use(playgroundRoutes({ ...services, keys }))
+    .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
+    .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
+    .use(operationRoutes('traffic', [showTraffic], { ...ledgerServices(services, options), store }))
+    .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
+    .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
+    .use(consoleRoutes({ signIn, door, built }))
+    .use(
+      operationRoutes('subjects', SUBJECT_OPERATIONS, { ...services, subjects: () => subjectSource(gateway, store) }),
+    )
+    .use(x402Routes({ ...services, gateway, store }));
+};

@@ -1,0 +1,75 @@
+import type { Idempotency } from '../access/idempotency/idempotency.ts';
+import type { Authentication } from '../access/key-entry.ts';
+import type { Keys } from '../access/keys.ts';
+import type { Levels } from '../access/levels.ts';
+import type { Gate } from '../access/limits/gate.ts';
+import type { NewestLimits } from '../access/limits/newest.ts';
+import type { SignIn } from '../access/sign-in/sign-in.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
+import type { AlertServices } from '../admin/alerts.ts';
+import type { LearningServices } from '../admin/learning.ts';
+import type { PolicyServices } from '../admin/policy.ts';
+import type { StatusServices } from '../admin/status.ts';
+import type { TrailVerifier } from '../admin/trail.ts';
+import type { ChildKeys } from '../admin/use-cases/child-keys.ts';
+import type { MoneySources } from '../admin/use-cases/decision-money.ts';
+import type { GrantStore, KeyAdmin } from '../admin/use-cases/keys.ts';
+import type { ServerAudits } from '../admin/use-cases/ledger/audit.ts';
+import type { LoginDesk } from '../admin/use-cases/logins.ts';
+import type { PeopleDesk } from '../admin/use-cases/people.ts';
+import type { PolicyAdmin } from '../admin/use-cases/policy/serving.ts';
+import type { SubjectSource } from '../admin/use-cases/subjects.ts';
+import type { TrafficSources } from '../admin/use-cases/traffic/traffic.ts';
+import type { Surface } from '../dialects/surface.ts';
+import type { Observer } from '../gateway/request/observe/observer.ts';
+import type { RateStore } from '../store/rates.ts';
+import type { BuiltConsole } from './console/built.ts';
+import type { EventFeed } from './event-feed.ts';
+import type { StoreHealth } from './health.ts';
+import type { X402Gateway } from './x402/services.ts';
+
+/** What only the running process knows of itself. */
+export type ServerStatus = StatusServices & LearningServices;
+
+/** The services that the HTTP edge of a server uses. */
+export interface AppOptions {
+  readonly gateway: X402Gateway;
+  /** The dialects that callers may speak. */
+  readonly surfaces: readonly Surface[];
+  readonly policy: PolicyAdmin;
+  readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs'>;
+  readonly desk: PolicyServices['desk'];
+  readonly people: PeopleDesk;
+  readonly idempotency: Idempotency;
+  /** Takes the credits that operators give to wallets; readiness depends on its health. */
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
+  /** The limits that instances share; absent where this process alone counts. */
+  readonly shared?: { readonly rates: RateStore; readonly newest: NewestLimits } | undefined;
+  readonly alerts: AlertServices['alerts'];
+  authenticate(header: string | null): Authentication;
+  readonly signIn: SignIn;
+  /** The files of `/console`; null where they are not built. */
+  built(): BuiltConsole | null;
+  readonly logins: LoginDesk;
+  readonly tokens: Tokens;
+  readonly trailHeads?: TrailVerifier['trailHeads'];
+  /** Puts the terms of their levels to callers; absent where there are none. */
+  readonly levels?: Pick<Levels, 'of'>;
+  /** The build that answers, for `x-signalbox-version`. */
+  readonly version: string;
+  readonly observer: Observer;
+  /** What happens here, for those who follow it. */
+  readonly feed: EventFeed;
+  readonly gate: Gate;
+  /** Bytes of the largest message of a WebSocket. */
+  readonly socketBytesMax: number;
+  /** Seconds after which a client that reads nothing of a stream is disconnected; `STALLED_S` unless given. */
+  readonly stalledS?: number | undefined;
+  readonly status: ServerStatus;
+  readonly audits: ServerAudits;
+  /** Makes the page at `/metrics`; null where it is switched off. */
+  readonly metrics: (() => string) | null;
+}
+
+/** Callers as they are, where the policy has no levels. */
+export const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
