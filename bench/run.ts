@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { beside } from './beside.ts';
 import { startBench } from './gateways.ts';
 import { keyPauses } from './keys.ts';
@@ -12,18 +13,35 @@ import { way } from './way.ts';
 import { WORKLOADS } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
-/**
- * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`), in lines and objects (`way`), in each dialect (`surfaces`) and for the list of models (`models`), how long others wait for changes of keys (`keys`), beside
- * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
- * of the ladder and of the dialects, and rungs of the way, whose name has it. `--beside FOLDER`: nothing but rungs of the ladder
- * here and in another checkout, in turns. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
- */
-const flag = (name: string): boolean => process.argv.includes(name);
-const quick = flag('--quick');
-const onlyAt = process.argv.indexOf('--only');
-const only = onlyAt < 0 ? '' : (process.argv[onlyAt + 1] ?? '');
-const besideAt = process.argv.indexOf('--beside');
-const other = besideAt < 0 ? null : (process.argv[besideAt + 1] ?? null);
+const HELP = `npm run bench [-- PART…] [FLAG…]
+
+What a request costs. A PART runs alone:
+  ladder     rung by rung
+  steps      step by step
+  way        in executed lines and objects
+  surfaces   in each dialect
+  models     the list of models
+  keys       how long others wait for changes of keys
+  yardstick  beside published figures
+  start      at the start of a server
+
+  --only TEXT      workloads of the ladder and of the dialects, and rungs of the way, whose name has TEXT
+  --beside FOLDER  only rungs of the ladder, here and in another checkout, in turns
+  --quick          fewer rounds, for a look
+  --write          put the tables into docs/benchmarks.md and bench/results/
+`;
+
+const { values: flags, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: { type: 'string', default: '' },
+    beside: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+const { only, quick, beside: other } = flags;
 const SUMMARY = 'docs/benchmarks.md';
 const FULL = 'bench/results/ladder.md';
 const STEPS = 'bench/results/steps.md';
@@ -31,7 +49,7 @@ const SURFACES = 'bench/results/surfaces.md';
 
 async function show(page: string, part: string, text: string): Promise<void> {
   process.stdout.write(`${text}\n\n`);
-  if (flag('--write')) await writePart(page, part, text);
+  if (flags.write) await writePart(page, part, text);
 }
 
 /** The summary has one cell of each workload; the page of all figures has the rest. */
@@ -91,12 +109,16 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 async function main(): Promise<void> {
+  const unknown = asked.filter((name) => !Object.hasOwn(PARTS, name));
+  if (flags.help || unknown.length > 0) {
+    process.stdout.write(unknown.length > 0 ? `No part is named ${unknown.join(', ')}.\n\n${HELP}` : HELP);
+    process.exit(unknown.length > 0 ? 2 : 0);
+  }
   if (other) {
     const plan = { rounds: quick ? 5 : 13, requests: 2_000 };
     process.stdout.write(`${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await beside(other, plan)}\n`);
     return;
   }
-  const asked = Object.keys(PARTS).filter((name) => process.argv.slice(2).includes(name));
   for (const [name, measure] of Object.entries(PARTS)) {
     if (asked.length === 0 || asked.includes(name)) await measure();
   }

@@ -83,7 +83,7 @@ export const CUTS: readonly Cut[] = [
     patches: stopAt(
       after(
         'src/gateway/request/decide.ts',
-        '  let reading = readRequest(gateway, undecided, fit, false);',
+        '  let reading = readRequest(undecided, fit, false);',
         '  return { isStopped: true };',
       ),
     ),
