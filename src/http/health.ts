@@ -1,11 +1,34 @@
 import { Elysia } from 'elysia';
 import type { PolicyAdmin } from '../admin/use-cases/policy/serving.ts';
+import * as field from '../core/api/parts.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Instance } from '../store/instance.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { unlisted } from './routes.ts';
-import { Health, Readiness } from './schemas/status.ts';
+
+export const Health = field.named('Health', 'The process answers.', {
+  status: field.always('ok'),
+});
+
+export const Readiness = field.named('Readiness', 'Whether requests should be sent here.', {
+  status: field.word(
+    ['ready', 'draining', 'unwritable'],
+    '`draining`, with status 503, while the server is stopping. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
+  ),
+  policy_revision: field.policyRevision,
+  models: field.count('How many models can be served.', 4),
+  policy: field.shape('Whether the last edit of the policy is in force.', {
+    state: field.word(
+      ['in_force', 'edit_refused'],
+      '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
+    ),
+    message: field.text(
+      'The result of the last reload. `GET /admin/policy` has the details.',
+      'The policy is in force.',
+    ),
+  }),
+});
 
 /** The health of a store. */
 export interface StoreHealth {

@@ -6,11 +6,29 @@ import { MessagesError } from '../dialects/anthropic-messages/error-schema.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
-import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
+
+/** What the document says of a parameter's text. The handler refuses other texts, with what would be right. */
+interface TextForm {
+  readonly minLength?: number;
+  readonly pattern?: string;
+}
+const NOT_EMPTY: TextForm = { minLength: 1 };
+
+const textSchema = (form: TextForm | undefined) => form && { allOf: [form] };
+
+/** A parameter of a query. */
+const queryText = (description: string, form?: TextForm) => t.Optional(t.String({ description, ...textSchema(form) }));
+
+/** The number of items of a page. The handler reads it, and refuses others. */
+const queryLimit = (
+  usual: number,
+  maximum: number,
+  description = `How many at most; ${usual} unless given. A page also ends at 1 MiB.`,
+) => t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description }));
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { senderAs } from '../admin/use-cases/playground.ts';
 import * as field from '../core/api/parts.ts';
@@ -5,7 +6,33 @@ import { bodyIn } from './body.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { PLAYGROUND } from './routes.ts';
-import { PLAYGROUND_PATHS, PlaygroundRequest } from './schemas/playground.ts';
+
+/** The dialects of the playground, with the paths of their surfaces. */
+const PLAYGROUND_PATHS = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+  embeddings: '/v1/embeddings',
+} as const;
+const DIALECTS = ['chat', 'responses', 'messages', 'embeddings'] as const satisfies (keyof typeof PLAYGROUND_PATHS)[];
+
+const PlaygroundRequest = field.body('A request, and the key that it is sent as.', {
+  key: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'The ID of a key of your own.',
+    examples: ['k7mw2pq9x4ta'],
+  }),
+  dialect: field.word(DIALECTS, 'The dialect of `body`, and of the answer.', 'chat'),
+  body: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: 'The body, as the path of the dialect takes it.',
+      examples: [{ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] }],
+    },
+  ),
+});
 
 interface PlaygroundServices extends RouteServices {
   readonly keys: Parameters<typeof senderAs>[1];

@@ -6,7 +6,18 @@ import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
 import { droppedText } from '../gateway/money/extras.ts';
 import { withoutSecrets } from './errors.ts';
 import { takeHeaders } from './response.ts';
-import { sliceEnd } from './slices.ts';
+
+/** The most bytes handed to the server at once: it copies and keeps the bytes that its socket does not take. */
+const SLICE_BYTES = 65_536;
+/** A character is 3 bytes at most. */
+const SLICE = Math.floor(SLICE_BYTES / 3);
+
+/** Returns where the slice of a text ends that begins at `at`: at most 64 KiB in UTF-8, and no character cut in two. */
+export function sliceEnd(text: string, at: number): number {
+  const end = at + SLICE;
+  if (end >= text.length) return text.length;
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+}
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;

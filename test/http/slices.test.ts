@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sliceEnd } from '../../src/http/slices.ts';
+import { sliceEnd } from '../../src/http/stream.ts';
 
 const SLICE = 65_536;
 

@@ -4,7 +4,7 @@ import { OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { meaningOf } from '../../src/routing/model-name.ts';
-import { anyText } from '../../src/tools/conformance/any-text.ts';
+import { anyText } from '../../src/tools/conformance/answers.ts';
 import { model, snapshot } from '../routing/build.ts';
 import { chatFacts } from '../support/chat-body.ts';
 import { shippedSnapshot } from './shipped.ts';

@@ -1,18 +1,45 @@
+import { type Static, Type } from '@sinclair/typebox';
 import { EMBEDDING_NAMES } from '../../contract/field-names.ts';
-import { embeddingQuery } from '../../core/api/embedding-query.ts';
+import { Dimensions, embeddingQuery, Input } from '../../core/api/embedding-query.ts';
 import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
 import { extrasOf } from '../../core/api/extras.ts';
-import { routingOf } from '../../core/api/routing-fields.ts';
+import { ROUTING_FIELDS, routingOf } from '../../core/api/routing-fields.ts';
 import { checkSpelling } from '../../core/api/spelling.ts';
 import type { Conversation } from '../../core/conversation.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import { nullable, nullableMembers } from '../../core/nullable.ts';
 import { compileRead } from '../../core/validation.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { EmbeddingList, EmbeddingsWriter, type EncodingFormat } from './answer.ts';
 import { EMBEDDINGS_ANSWER, EMBEDDINGS_REQUESTS } from './examples.ts';
-import { EmbeddingsRequest, KNOWN_FIELDS } from './request.ts';
+
+/** The request for embeddings: OpenAI's, with Signalbox's additions. Like that of chat, it is check, type and documentation. */
+const EmbeddingsRequest = Type.Object(
+  {
+    model: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'The ID of an embedding model, or a selector with a `vector_space`.',
+    }),
+    input: Input,
+    dimensions: nullable(Dimensions),
+    encoding_format: nullable(
+      Type.Union([Type.Literal('float'), Type.Literal('base64')], {
+        description: '`float` (default), or `base64` of 32-bit floats, little-endian.',
+      }),
+    ),
+    user: nullable(Type.String()),
+    metadata: nullable(nullableMembers(Type.String())),
+    ...ROUTING_FIELDS,
+  },
+  { additionalProperties: true, $id: 'EmbeddingsRequest' },
+);
+type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;
+
+/** The fields that the gateway itself understands. Anything else is an extra. */
+const KNOWN_FIELDS: readonly string[] = Object.keys(EmbeddingsRequest.properties);
 
 const docs: SurfaceDocs = {
   dialect: 'OpenAI Embeddings',
