@@ -237,7 +237,7 @@ describe('a sink', () => {
 describe('at the exit of the process, a sink', () => {
   /** A separate program that writes and exits. */
   const program = (body: string) => `
-    import { openSink } from '${join(MAIN, '../telemetry/sink.ts')}';
+    import { openSink } from '${join(MAIN, '../host/telemetry/sink.ts')}';
     const sink = openSink(1);
     process.on('exit', () => sink.flushNow());
     ${body}`;

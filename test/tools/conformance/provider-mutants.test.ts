@@ -18,7 +18,7 @@ import { samplesBeside } from '../../../src/tools/plugin/samples.ts';
 import { exampleProvider } from '../../../src/tools/plugin/templates/provider/index.ts';
 import { testMutants } from './support.ts';
 
-const samples = samplesBeside(`${import.meta.dir}/../../src/tools/plugin/templates/provider`)[''] ?? [];
+const samples = samplesBeside(`${import.meta.dir}/../../../src/tools/plugin/templates/provider`)[''] ?? [];
 const of = (plugin: ProviderPlugin): ProviderSubject => ({ plugin, host, samples });
 
 function adapterOf({ prepare }: ProviderPlugin): WireAdapter {
