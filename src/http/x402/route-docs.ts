@@ -1,20 +1,7 @@
 import { HOLDER_LIMITS } from '../../access/terms.ts';
 import { BODY_ERRORS, routeDocs } from '../docs/route-docs.ts';
+import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
-
-/** The bodies to send to the routes that a signature pays for, for the documentation. */
-const TOP_UP_REQUESTS = {
-  dollars: { summary: 'A dollar', value: { usd: 1 } },
-  credits: {
-    summary: 'Credits, and a key beside those there are',
-    value: { credits: 5_000, name: 'agent-7', new_key: true },
-  },
-} as const;
-
-const WALLET_KEY_REQUESTS = {
-  another: { summary: 'Another key', value: { name: 'agent-8' } },
-  leaked: { summary: 'A key in place of all others', value: { revoke_others: true } },
-} as const;
 
 /** The documentation of the routes that a signature pays for, and of `/.well-known/x402`. */
 const tag = 'Payments';
@@ -53,7 +40,7 @@ export const TOP_UP = publicDocs({
     schema: schemas.WalletTopUp,
     description: 'The payment has arrived. Only this answer has the key: the server stores only its hash.',
   },
-  requests: TOP_UP_REQUESTS,
+  requests: examples.TOP_UP_REQUESTS,
   errorField: 'usd',
   errors: SIGNED,
 });
@@ -69,7 +56,7 @@ export const WALLET_KEY = publicDocs({
     schema: schemas.WalletKey,
     description: 'The key. Only this answer has it.',
   },
-  requests: WALLET_KEY_REQUESTS,
+  requests: examples.WALLET_KEY_REQUESTS,
   errorField: 'name',
   errors: SIGNED,
 });

@@ -8,7 +8,7 @@ import { FeedbackRequest } from '../../../src/core/feedback.ts';
 import * as chatExamples from '../../../src/dialects/openai-chat/examples.ts';
 import { SURFACES } from '../../../src/dialects/surfaces.ts';
 import * as examples from '../../../src/http/docs/request-examples.ts';
-import * as payments from '../../../src/http/x402/route-docs.ts';
+import * as payments from '../../../src/http/x402/examples.ts';
 import { TopUpRequest, WalletKeyRequest } from '../../../src/http/x402/schemas.ts';
 import { everyOperation, operationAnswers } from '../../admin/every-operation.ts';
 import { ANSWERS } from '../../support/answer-schemas.ts';
