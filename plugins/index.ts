@@ -5,7 +5,7 @@ import { openai } from './providers/openai.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
 import { simulated } from './providers/simulated.ts';
 import { auto } from './strategies/auto.ts';
-import { autoCheap, autoFast } from './strategies/emphasis.ts';
+import { autoCheap, autoFast } from './strategies/auto-fast-cheap.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from './strategies/margin.ts';
 import { weighted } from './strategies/weighted.ts';
 

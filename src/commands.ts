@@ -193,7 +193,7 @@ async function policyCommand(
   host: CommandHost,
 ): Promise<PolicyCommand> {
   const [{ judgeTools }, { SecretFiles }] = await Promise.all([
-    import('./server/policy.ts'),
+    import('./server/policy-reload.ts'),
     import('./policy/runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;

@@ -126,7 +126,8 @@ const scopes = f.list(
   'The operations that the key may use. An admin key can give any scope, including `admin`.',
   { minItems: 1, maxItems: SCOPES.length },
 );
-const allowed = {
+/** Terms that the maker of a child key also states. `inForceBelow` of `access/line.ts` limits them to the terms of its parents. */
+const narrowedTerms = {
   models: terms.modelIds('IDs of the models that it may use; null for all.'),
   wallets: f.as(
     'holders',
@@ -137,7 +138,8 @@ const allowed = {
     ),
   ),
 };
-const owners = {
+/** Terms that only operators state. Child keys have none of them. */
+const operatorTerms = {
   team: f.orNull(
     f.text(
       'ID or name of the team that it belongs to. A lead’s key belongs to its team, a key of a user to the team of the user.',
@@ -152,7 +154,7 @@ export const keyInput = {
   name: terms.keptText('A name for people, shown in lists.', 'billing-app'),
   limits: terms.LimitsInput,
   budgets: f.list(terms.BudgetInput, 'Budgets of the key. They apply in addition to those of the policy.'),
-  ...allowed,
+  ...narrowedTerms,
 };
 export const NewKeyInput = f.body(
   'A key to make.',
@@ -161,7 +163,7 @@ export const NewKeyInput = f.body(
     scopes: { ...scopes, default: USUAL_SCOPES } as typeof scopes,
     labels: f.mapOf(terms.keptText('A value.'), 'Labels for rules and budgets, which read them as `key.labels`.'),
     expires_in_seconds,
-    ...owners,
+    ...operatorTerms,
   }),
 );
 type KeyInput = Omit<f.ValueOf<typeof NewKeyInput>, 'scopes' | 'team' | 'user'>;
@@ -204,8 +206,8 @@ export const KeyChange = f.body(
         'All budgets of the key. One with the same window and time zone as before keeps what was spent. Null removes all.',
       ),
     ),
-    ...allowed,
-    ...owners,
+    ...narrowedTerms,
+    ...operatorTerms,
   }),
 );
 

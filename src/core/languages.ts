@@ -90,3 +90,6 @@ export function nearestLanguage(name: string): string | null {
   const meant = closest(own, alike, own.length < 5 ? 1 : 2);
   return meant === null ? null : canonicalLanguage(meant);
 }
+
+/** Every canonical name. */
+export const knownLanguages = (): ReadonlySet<string> => new Set(CANONICAL.values());

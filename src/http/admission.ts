@@ -20,7 +20,7 @@ import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials
 import { changerOf, type DailyChanges } from './daily-changes.ts';
 import { operatorOf } from './operator-socket.ts';
 import type { KeySender } from './route-services.ts';
-import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
+import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './route-table.ts';
 import { throttle, throttleLine } from './throttle.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 

@@ -3,7 +3,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../gateway/money/funding.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { tooLarge } from './body-reading.ts';
-import { BODY_BYTES_MAX, type RouteRule } from './routes.ts';
+import { BODY_BYTES_MAX, type RouteRule } from './route-table.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { Watch, type WatchedItem } from './watch.ts';
+import { Watch, type WatchedItem } from './late-watch.ts';
 
 /** The time for a body, and the bytes for each further second: those that arrived, or all of one that is read at once. */
 const READ_MS = 10_000;

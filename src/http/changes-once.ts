@@ -12,7 +12,7 @@ import { credentialsIn } from './credentials.ts';
 import type { DailyChanges } from './daily-changes.ts';
 import { checkName, keyReused, stillRunning, UNREADABLE } from './replay.ts';
 import type { RouteServices } from './route-services.ts';
-import { isOnceForName, type RouteTable } from './routes.ts';
+import { isOnceForName, type RouteTable } from './route-table.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
 interface ChangeServices extends Pick<RouteServices, 'bodyOf'> {

@@ -3,7 +3,7 @@ import { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { webOriginOf } from '../core/web-origin.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import type { RouteEntry } from './routes.ts';
+import type { RouteEntry } from './route-table.ts';
 import { printable } from './unknown-path.ts';
 
 /** Seconds for which a browser may remember that it may ask. */

@@ -2,7 +2,7 @@ import { durationText } from '../access/limits/refusal.ts';
 import { type Caller, isOperator } from '../core/caller.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { isOnceForName, type RouteRule } from './routes.ts';
+import { isOnceForName, type RouteRule } from './route-table.ts';
 
 /** Changes of one user within 24 hours from the first of them. */
 export const CHANGES_A_DAY = 1_000;

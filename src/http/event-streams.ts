@@ -2,7 +2,7 @@ import { eventFor } from '../admin/use-cases/events.ts';
 import { Places } from '../admin/use-cases/places.ts';
 import type { Caller } from '../core/caller.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
-import { Watch, type WatchedItem } from './watch.ts';
+import { Watch, type WatchedItem } from './late-watch.ts';
 
 /** Streams of one user or key at once, and of all together. */
 const OWN_MAX = 16;

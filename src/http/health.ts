@@ -5,7 +5,7 @@ import type { Gateway } from '../gateway/request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Instance } from '../store/instance.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { unlisted } from './routes.ts';
+import { unlisted } from './route-table.ts';
 
 export const Health = field.named('Health', 'The process answers.', {
   status: field.always('ok'),

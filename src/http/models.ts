@@ -7,7 +7,7 @@ import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
-import { unlisted } from './routes.ts';
+import { unlisted } from './route-table.ts';
 import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 

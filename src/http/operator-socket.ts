@@ -5,7 +5,7 @@ import { errorBody } from '../core/api/error.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { orElse } from '../core/thrown.ts';
 import type { Actor } from '../store/trail.ts';
-import { pathOf } from './routes.ts';
+import { pathOf } from './route-table.ts';
 
 /** Bytes of a path that every system accepts for a socket. */
 const PATH_BYTES_MAX = 103;

@@ -5,7 +5,7 @@ import * as field from '../core/api/parts.ts';
 import { bodyIn } from './body.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
-import { PLAYGROUND } from './routes.ts';
+import { PLAYGROUND } from './route-table.ts';
 
 /** The dialects of the playground, with the paths of their surfaces. */
 const PLAYGROUND_PATHS = {

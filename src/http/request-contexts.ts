@@ -1,6 +1,6 @@
 import type { Observer } from '../gateway/request/observe/observer.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
-import { needsKey, pathOf, type RouteEntry } from './routes.ts';
+import { needsKey, pathOf, type RouteEntry } from './route-table.ts';
 
 /** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */
 export function requestContexts(observer: Observer) {

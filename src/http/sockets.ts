@@ -2,7 +2,7 @@ import { type Gate, overloaded } from '../access/limits/gate.ts';
 import type { ByteHold } from '../core/byte-room.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
-import { Watch, type WatchedItem } from './watch.ts';
+import { Watch, type WatchedItem } from './late-watch.ts';
 
 /** Connections that one key may hold at once. */
 const CONNECTIONS_MAX = 64;

@@ -2,7 +2,7 @@ import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Operation } from '../core/operation.ts';
 import { nearest } from '../policy/nearest.ts';
-import { GEMINI_METHOD, type RouteTable } from './routes.ts';
+import { GEMINI_METHOD, type RouteTable } from './route-table.ts';
 
 /** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
 const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [

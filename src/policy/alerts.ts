@@ -13,8 +13,8 @@ import {
   WebhookText,
 } from './schema-alerts.ts';
 import { ITEM_NAME } from './schema-parts.ts';
+import { sectionSubject } from './section-checks.ts';
 import { BY_KEY, type DraftContext, defineSection } from './section-definition.ts';
-import { sectionSubject } from './sections.ts';
 import { type Entry, entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 const KEYS_OF = Object.entries(TRIGGER_KEYS);

@@ -1,7 +1,7 @@
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
-import type { NamedItem } from './sections.ts';
+import type { NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** The target of an alias. */

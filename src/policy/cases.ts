@@ -6,7 +6,7 @@ import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { checkExcluded } from './key-rules.ts';
 import { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
-import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
+import { type CheckContext, checkList, emptyMap, type NamedItem } from './section-checks.ts';
 import { alternativesIn } from './slip-hints.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 

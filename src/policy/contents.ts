@@ -5,7 +5,7 @@ import type { Program } from './cel-check.ts';
 import { budgetViewOf, limitViewOf } from './cel-types.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import type { RecordsText } from './schema-records.ts';
-import { type CheckContext, sectionSubject } from './sections.ts';
+import { type CheckContext, sectionSubject } from './section-checks.ts';
 
 /** The content policy without its compiled `match`. */
 export type ContentDraft = Omit<ContentPolicy, 'match'>;

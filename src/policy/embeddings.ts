@@ -7,7 +7,7 @@ import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import type { SelectorText } from './schema.ts';
 import { EmbeddingModelText, ModelText } from './schema-model.ts';
-import type { CheckContext, NamedItem } from './sections.ts';
+import type { CheckContext, NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** The schema of a model: one that answers no conversations needs no figures of its answers. */

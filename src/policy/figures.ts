@@ -2,7 +2,7 @@ import { DAY_MS } from '../core/clock.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ModelText, PriceText } from './schema-model.ts';
-import type { NamedItem } from './sections.ts';
+import type { NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** A figure of a model, with its source and age. */

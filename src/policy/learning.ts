@@ -3,7 +3,7 @@ import type { ExplorePolicy } from '../core/exploration.ts';
 import { camelKeys } from './camel-keys.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { type CheckContext, sectionSubject } from './sections.ts';
+import { type CheckContext, sectionSubject } from './section-checks.ts';
 import { entryOf, type Tree, valueAt } from './tree.ts';
 
 /** The page on what came instead of learning. */

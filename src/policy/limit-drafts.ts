@@ -6,7 +6,7 @@ import type { Report } from './report.ts';
 import { eachOf, expressionAt } from './rule-drafts.ts';
 import type { GatewayText } from './schema.ts';
 import { BudgetText } from './schema-budgets.ts';
-import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import { type CheckContext, checkList, type NamedItem } from './section-checks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 import { microcreditsAt } from './usd.ts';

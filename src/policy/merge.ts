@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { SECTIONS, type SectionName } from './language.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import { LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
 import type { Report } from './report.ts';
-import { isEmpty, reportWrongKind, type Sections } from './sections.ts';
+import { isEmpty, reportWrongKind, type Sections } from './section-checks.ts';
+import { SECTIONS, type SectionName } from './sections.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 
 const NAMES = Object.keys(SECTIONS);

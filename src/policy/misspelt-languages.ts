@@ -1,7 +1,7 @@
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
 import type { Report } from './report.ts';
 import type { ModelText } from './schema-model.ts';
-import type { NamedItem } from './sections.ts';
+import type { NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** Known languages of about the same length as a name. */

@@ -17,7 +17,7 @@ import type { Report } from './report.ts';
 import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { readPagesMax } from './schema-pages.ts';
-import { type CheckContext, checkNamed, type NamedItem } from './sections.ts';
+import { type CheckContext, checkNamed, type NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Output cap, tokens, of a request and model without one. */

@@ -7,7 +7,6 @@ import { checkValue } from './check.ts';
 import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { draftSections, readValues, SECTIONS } from './language.ts';
 import { draftLearning } from './learning.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
@@ -27,7 +26,8 @@ import {
   type NamedItem,
   sectionSubject,
   statedSubject,
-} from './sections.ts';
+} from './section-checks.ts';
+import { draftSections, readValues, SECTIONS } from './sections.ts';
 import { draftSelectors } from './selectors.ts';
 import { readPublicUrl } from './sign-in.ts';
 import { compileTasks } from './tasks.ts';

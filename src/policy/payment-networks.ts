@@ -7,7 +7,7 @@ import { checkExcluded, checkNeeded } from './key-rules.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema-payments.ts';
-import { emptyMap } from './sections.ts';
+import { emptyMap } from './section-checks.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
 

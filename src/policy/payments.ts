@@ -5,8 +5,8 @@ import { validPartsOf } from './check.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
+import { checkSection, emptyMap, sectionSubject } from './section-checks.ts';
 import { type DraftContext, defineSection } from './section-definition.ts';
-import { checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
 

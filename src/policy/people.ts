@@ -11,7 +11,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { ratesOf } from './schema-limits.ts';
 import { OrganizationText, TeamText } from './schema-people.ts';
-import { type CheckContext, checkList, checkSection, sectionSubject } from './sections.ts';
+import { type CheckContext, checkList, checkSection, sectionSubject } from './section-checks.ts';
 import { checkFormerNames } from './team-renames.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';

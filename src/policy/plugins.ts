@@ -3,7 +3,7 @@ import { checkValue } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { PluginText } from './schema-rules.ts';
-import { type CheckContext, itemsOf } from './sections.ts';
+import { type CheckContext, itemsOf } from './section-checks.ts';
 
 /** A plugin that the policy lists: a path relative to the policy folder, or the name of a package. */
 export type PluginDraft = ReturnType<typeof draftPlugins>[number];

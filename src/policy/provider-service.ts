@@ -3,7 +3,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { checkNeeded } from './key-rules.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
-import type { NamedItem } from './sections.ts';
+import type { NamedItem } from './section-checks.ts';
 import { placeAt } from './tree.ts';
 
 /** The adapter of a provider, and the preset with its defaults. */

@@ -13,7 +13,7 @@ import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
 import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { readPagesMax } from './schema-pages.ts';
-import { emptyMap, type NamedItem } from './sections.ts';
+import { emptyMap, type NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** A provider of the policy, set up with this environment. */

@@ -1,6 +1,6 @@
 import { checkNeeded } from './key-rules.ts';
 import { ConstraintText, PreferenceText } from './schema-rules.ts';
-import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import { type CheckContext, checkList, type NamedItem } from './section-checks.ts';
 import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
 /** An expression that is not checked yet. */

@@ -3,7 +3,7 @@ import type { Decimal } from '../core/decimal.ts';
 import type { ExpressionChecker } from './expressions.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
-import { type CheckContext, checkList, type NamedItem } from './sections.ts';
+import { type CheckContext, checkList, type NamedItem } from './section-checks.ts';
 import { inSteps } from './steps.ts';
 
 /** A section of the policy language, with what the rest of the product must know of it. */

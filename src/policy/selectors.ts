@@ -4,7 +4,7 @@ import { checkOptions, optionsOf, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
-import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './sections.ts';
+import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './section-checks.ts';
 import { inSteps } from './steps.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 

@@ -7,8 +7,8 @@ import { checkValue } from './check.ts';
 import type { Report } from './report.ts';
 import { expressionAt } from './rule-drafts.ts';
 import { PublicUrlText, SignInText } from './schema-sign-in.ts';
+import { type CheckContext, checkSection, sectionSubject, statedSubject } from './section-checks.ts';
 import { type DraftContext, defineSection, type SectionContext } from './section-definition.ts';
-import { type CheckContext, checkSection, sectionSubject, statedSubject } from './sections.ts';
 import { placeAt, type ScalarTree, valueAt } from './tree.ts';
 
 /** The address at which people reach the gateway, without a slash at its end; null where none is stated, or it is wrong. */

@@ -2,7 +2,7 @@ import type { Task } from '../core/snapshot.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { camelKeys } from './camel-keys.ts';
 import { TaskText } from './schema.ts';
-import { type CheckContext, checkNamed } from './sections.ts';
+import { type CheckContext, checkNamed } from './section-checks.ts';
 import type { LanguageVersion } from './versions.ts';
 
 type TaskSizes = Omit<Task, 'name'>;

@@ -4,7 +4,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import type { TeamText } from './schema-people.ts';
-import type { NamedItem } from './sections.ts';
+import type { NamedItem } from './section-checks.ts';
 import { placeAt } from './tree.ts';
 
 type PlacedTeam = Pick<TeamDeclaration, 'name' | 'formerly'> & { readonly place: SourceSpan };

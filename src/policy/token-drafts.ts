@@ -5,7 +5,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import { KEY_PLACES, type TokenIssuerText } from './schema-tokens.ts';
-import type { NamedItem } from './sections.ts';
+import type { NamedItem } from './section-checks.ts';
 import { entryOf, placeAt, toData, valueAt } from './tree.ts';
 
 /** An issuer whose expressions, and whose keys in a variable, are not checked yet. */

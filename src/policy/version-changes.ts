@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import { isObject, objectOf } from '../core/object.ts';
-import { SECTIONS } from './language.ts';
+import { SECTIONS } from './sections.ts';
 import { BUILT_IN_SELECTORS } from './selectors.ts';
 import { changedTasks } from './tasks.ts';
 import { changedKeys, formerDefault, LATEST_VERSION } from './versions.ts';

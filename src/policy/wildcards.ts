@@ -8,7 +8,7 @@ import type { ProviderText } from './schema.ts';
 import { ModelText } from './schema-model.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 import { WildcardText } from './schema-wildcard.ts';
-import { checkNamed, emptyMap, type NamedItem } from './sections.ts';
+import { checkNamed, emptyMap, type NamedItem } from './section-checks.ts';
 import { type Entry, entryOf, type MapTree, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 
 /** The form of a wildcard: the beginning of the IDs, then `*`. */

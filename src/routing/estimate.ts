@@ -3,7 +3,7 @@ import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { reasoningFactor, worthFactor } from './difficulty.ts';
+import { reasoningFactor, worthFactor } from './difficulty-effect.ts';
 import { expectedOutput, referenceOutput, type Tasks } from './expected-length.ts';
 import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
 

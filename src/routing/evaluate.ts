@@ -10,7 +10,7 @@ import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
-import { atDifficulty } from './difficulty.ts';
+import { atDifficulty } from './difficulty-effect.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { referenceOutput } from './expected-length.ts';
 import { drawCandidate } from './explore.ts';

@@ -10,7 +10,7 @@ import { createParser } from '../policy/runtime/parser.ts';
 import type { Reloader } from '../policy/runtime/reload.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Host } from './host.ts';
-import type { ServerPolicyTools } from './policy.ts';
+import type { ServerPolicyTools } from './policy-reload.ts';
 
 /** Longest time that a policy which somebody sent is parsed, ms. */
 const PARSE_MS = 5_000;

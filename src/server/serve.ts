@@ -42,7 +42,7 @@ import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver } from './observer.ts';
-import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
+import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy-reload.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openSignIn } from './sign-in.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import type { PolicyCommand } from '../../src/admin/cli/policy/command.ts';
 import { runPolicy } from '../../src/admin/cli/policy/policy.ts';
-import { judgeTools } from '../../src/server/policy.ts';
+import { judgeTools } from '../../src/server/policy-reload.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { type RouteRule, RouteTable } from '../../src/http/routes.ts';
+import { type RouteRule, RouteTable } from '../../src/http/route-table.ts';
 import { nothingAt } from '../../src/http/unknown-path.ts';
 
 const SERVED = 'Signalbox serves chat at /v1/chat/completions, /v1/messages, and embeddings at /v1/embeddings.';

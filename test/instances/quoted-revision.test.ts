@@ -6,7 +6,7 @@ import { createPluginLoader } from '../../src/host/plugins/load.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../src/policy/runtime/candidate.ts';
 import { parseFiles } from '../../src/policy/runtime/parse-files.ts';
 import { StoredRuntimes } from '../../src/policy/runtime/stored-runtimes.ts';
-import { saveRevision } from '../../src/server/policy.ts';
+import { saveRevision } from '../../src/server/policy-reload.ts';
 import { SMALL } from '../policy/support.ts';
 import { storeInMemory } from '../store/memory/store.ts';
 

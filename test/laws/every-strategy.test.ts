@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { auto } from '../../plugins/strategies/auto.ts';
-import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
+import { autoCheap, autoFast } from '../../plugins/strategies/auto-fast-cheap.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';

@@ -1,7 +1,7 @@
 import { describe } from 'bun:test';
 import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
-import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
+import { autoCheap, autoFast } from '../../plugins/strategies/auto-fast-cheap.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import { qualityFactor } from '../../src/tools/conformance/candidates.ts';

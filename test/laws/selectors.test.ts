@@ -1,7 +1,7 @@
 import { describe, test } from 'bun:test';
 import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
-import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
+import { autoCheap, autoFast } from '../../plugins/strategies/auto-fast-cheap.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import { PATIENCE_MS_MAX } from '../../plugins/strategies/weights.ts';
 import {

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { ERROR_CODES } from '../../src/core/errors.ts';
-import { SECTIONS } from '../../src/policy/language.ts';
+import { SECTIONS } from '../../src/policy/sections.ts';
 
 /** Random policies that fit the schemas of the language, some with one fault. */
 

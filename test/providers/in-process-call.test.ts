@@ -35,10 +35,12 @@ describe('an in-process answer', () => {
 
   test('does not slow down for a late reader', async () => {
     const call = open(() => [say('a'), pause(10), say('b'), pause(10), say('c'), FINISH, USAGE]);
-    await nextBatch(call);
+    const first = (await nextBatch(call)) ?? [];
     // Late for both pauses.
     await Bun.sleep(40);
-    expect(textIn((await nextBatch(call)) ?? [])).toBe('bc');
+    const second = (await nextBatch(call)) ?? [];
+    // On a busy machine the first batch may already have the second part.
+    expect(textIn([...first, ...second])).toBe('abc');
   });
 
   test.each<[string, (StreamPart | Pause)[], Partial<Deadlines>, number]>([

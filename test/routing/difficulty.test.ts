@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DIFFICULTIES } from '../../src/core/facts.ts';
-import { atDifficulty, reasoningFactor, worthFactor } from '../../src/routing/difficulty.ts';
+import { atDifficulty, reasoningFactor, worthFactor } from '../../src/routing/difficulty-effect.ts';
 import { quality } from '../../src/tools/conformance/candidates.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';
 

@@ -2,7 +2,7 @@ import { isAction, mayTake } from '../../src/admin/use-cases/roles.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
-import { type RouteRule, RouteTable, routeRules } from '../../src/http/routes.ts';
+import { type RouteRule, RouteTable, routeRules } from '../../src/http/route-table.ts';
 
 /** The shipped app, never asked: only its routes matter. */
 export const APP = createApp({ gateway: {}, surfaces: SURFACES } as unknown as AppOptions);

@@ -6,7 +6,7 @@ import { type LearningServices, showLearning } from '../learning.ts';
 import { writeTable } from '../use-cases/csv.ts';
 import { checkScored, outcomePages, readScores, resetScores } from '../use-cases/scores.ts';
 import { choiceOf, groupOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
-import { periodOf } from './ledger/period.ts';
+import { flagPeriod } from './ledger/period.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
 import type { PolicyCommand } from './policy/command.ts';
 import type { CommandOutput } from './result.ts';
@@ -58,7 +58,7 @@ function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 
   });
   const format = choiceOf('--format', flags.format ?? 'jsonl', ['jsonl', 'csv']);
   const source = flags.source === undefined ? null : choiceOf('--source', flags.source, OUTCOME_SOURCES);
-  const { from, to } = periodOf(flags.from, flags.to, flags['time-zone'] ?? 'UTC');
+  const { from, to } = flagPeriod(flags.from, flags.to, flags['time-zone'] ?? 'UTC');
   const before = Number.isFinite(to) ? idAt(to) : Number.MAX_SAFE_INTEGER;
   const ids = { after: idAt(from) - 1, before };
   return { filter: { ...ids, keyId: flags.key ?? null, model: flags.model ?? null, source }, format };

@@ -8,7 +8,7 @@ import type { Writer } from '../use-cases/csv.ts';
 import { exportedTrail, verifyTrail } from '../use-cases/trail.ts';
 import { headsIn, type TrailReport } from '../use-cases/trail-check.ts';
 import { groupOf, LIST, parseFlags, SWITCH, TEXT } from './arguments.ts';
-import { periodOf } from './ledger/period.ts';
+import { flagPeriod } from './ledger/period.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
 import type { CommandOutput, CommandResult } from './result.ts';
 import { count, jsonText } from './text.ts';
@@ -78,7 +78,7 @@ function reportText(
 /** `trail export [--from T] [--to T] [--time-zone UTC]`: JSON lines, oldest first, and then the head. */
 async function exportTrail(args: readonly string[], { store: { trail }, now, write }: TrailCommand): Promise<string> {
   const { from, to, 'time-zone': timeZone = 'UTC' } = parseFlags(args, { from: TEXT, to: TEXT, 'time-zone': TEXT });
-  const period = periodOf(from, to, timeZone);
+  const period = flagPeriod(from, to, timeZone);
   for await (const line of exportedTrail(operator(), trail, period, now())) await write(line);
   return '';
 }

@@ -11,7 +11,7 @@ export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output:
 export type UsageFigures = Readonly<typeof NO_FIGURES>;
 const FIGURES = Object.keys(NO_FIGURES) as readonly (keyof UsageFigures)[];
 
-/** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
+/** Figures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
 export interface Spending
   extends UsageFigures,
     Pick<MoneyEntry, 'keyId' | 'team' | 'user' | 'labels' | 'selector' | 'session' | 'agent' | 'model' | 'provider'> {
@@ -26,7 +26,7 @@ export function spendingOf(entry: MoneyEntry): Spending | null {
   return { ...entry, moment: momentOf(entry), charges, charged, overrun };
 }
 
-/** UsageFigures of one group. */
+/** The figures of one group. */
 export interface UsageGroup extends UsageFigures {
   /** The group's name in each grouping. */
   readonly names: readonly string[];
@@ -73,7 +73,7 @@ function namer(grouping: Grouping, timeZone: string): (spending: Spending) => st
   return (spending) => spending[grouping === 'key' ? 'keyId' : grouping];
 }
 
-/** UsageFigures come nearly in the order of time, so the last window is remembered. */
+/** Figures come nearly in the order of time, so the last window is remembered. */
 function calendar(kind: 'day' | 'month', timeZone: string): (spending: Spending) => string {
   let window: Window = { starts: 0, ends: 0 };
   let name = '';

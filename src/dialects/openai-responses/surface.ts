@@ -6,13 +6,13 @@ import { exampleBody, exampleStream } from '../example.ts';
 import { serverSentEvent } from '../server-sent-events.ts';
 import type { Surface, SurfaceDocs, WarmUp } from '../surface.ts';
 import { ResponsesDialogue } from './dialogue.ts';
-import { eventsFor, ResponseWriter } from './events.ts';
 import { RESPONSES_REQUESTS } from './examples.ts';
 import { isFrame, readResponses } from './read-body.ts';
 import { OPENAI_RESPONSES, readResponsesRequest } from './reader.ts';
 import { ResponsesRequest } from './request.ts';
 import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
 import { ResponseBody, ResponseEvent } from './response-schema.ts';
+import { eventsFor, ResponseWriter } from './writers.ts';
 
 /** The request that the examples answer. */
 const SIMPLE = readResponses(RESPONSES_REQUESTS.simple.value);

@@ -18,7 +18,6 @@ import { type Receipt, withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
-import { AttemptPause } from './attempt-pause.ts';
 import {
   brokenError,
   callerGone,
@@ -35,6 +34,7 @@ import {
 import { GrowingAnswer } from './growing-answer.ts';
 import { attemptReceipt, isBookedInTime, outcomeOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
+import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
 /** A reader gets the error of the deadline within this time after it. */

@@ -6,7 +6,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import { bodyIn } from '../body.ts';
 import type { RouteServices } from '../route-services.ts';
-import { pathOf, unlisted } from '../routes.ts';
+import { pathOf, unlisted } from '../route-table.ts';
 import type { BuiltConsole } from './built.ts';
 import { cookieIn, cookieText, LOGIN_COOKIE, SIGN_IN_COOKIE } from './cookies.ts';
 import type { LoginDoor } from './login-door.ts';

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import type { Surface } from '../../dialects/surface.ts';
-import { ACCESS_DETAIL, isOnceForName } from '../routes.ts';
+import { ACCESS_DETAIL, isOnceForName } from '../route-table.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
 import { documentResponses } from './route-docs.ts';
 

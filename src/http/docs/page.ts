@@ -3,7 +3,7 @@ import icon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' };
 import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
-import { unlisted } from '../routes.ts';
+import { unlisted } from '../route-table.ts';
 
 /** The files that the page loads, all from this server. */
 const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([

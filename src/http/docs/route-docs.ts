@@ -6,7 +6,7 @@ import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { SurfaceDocs } from '../../dialects/surface.ts';
-import { ACCESS_DETAIL, isOnceForName, type RouteAccess } from '../routes.ts';
+import { ACCESS_DETAIL, isOnceForName, type RouteAccess } from '../route-table.ts';
 import { exampleOf } from './example.ts';
 
 /** The access of a route, and its documentation beyond its path and its body's schema. */

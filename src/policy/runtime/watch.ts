@@ -27,7 +27,7 @@ interface WatchOptions {
 }
 
 /** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. State: policy folder. */
-export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, onEdit, timers }: WatchOptions) {
+export function watchPolicies({ folder, busyFolder, more, onFirstEvent, onEdit, timers }: WatchOptions) {
   const net = watchDirectories(resolve(folder), busyFolder, noticed);
   let first = 0;
   let timer: Timer | null = null;
@@ -40,7 +40,7 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, 
     if (timer) timer.close();
     else {
       first = time;
-      onStir();
+      onFirstEvent();
     }
     timer = timers.after(Math.max(0, Math.min(QUIET_MS, first + PATIENCE_MS - time)), () => {
       timer = null;

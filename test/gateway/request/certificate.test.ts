@@ -23,7 +23,7 @@ import { PastPolicies } from '../../../src/policy/runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../../../src/policy/runtime/runtime.ts';
 import { readBundle } from '../../../src/policy/runtime/source.ts';
 import { isRefusal } from '../../../src/routing/decide.ts';
-import { saveRevision } from '../../../src/server/policy.ts';
+import { saveRevision } from '../../../src/server/policy-reload.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../../src/store/sqlite/records/schema.ts';

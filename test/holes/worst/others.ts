@@ -22,7 +22,7 @@ import { scrub } from '../../../src/host/telemetry/secrets.ts';
 import { parseContext } from '../../../src/host/telemetry/tracing/context.ts';
 import { behindProxies } from '../../../src/http/address.ts';
 import { credentialsIn } from '../../../src/http/credentials.ts';
-import { RouteTable } from '../../../src/http/routes.ts';
+import { RouteTable } from '../../../src/http/route-table.ts';
 import { nothingAt } from '../../../src/http/unknown-path.ts';
 import { requestHashOf } from '../../../src/payments/canonical.ts';
 import { decodePayment } from '../../../src/payments/codec.ts';

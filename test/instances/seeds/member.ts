@@ -14,7 +14,7 @@ import { Health } from '../../../src/providers/health/health.ts';
 import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
 import { keepDoing } from '../../../src/server/keep-doing.ts';
-import { firstPolicy, judgeTools } from '../../../src/server/policy.ts';
+import { firstPolicy, judgeTools } from '../../../src/server/policy-reload.ts';
 import { timersOf } from '../../store/hostile/leases.ts';
 import type { HostileStore, World } from '../../store/hostile/world.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';

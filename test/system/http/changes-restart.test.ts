@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import type { StoredAnswer } from '../../../src/access/idempotency/answer.ts';
 import { changesOnce } from '../../../src/http/changes-once.ts';
-import { RouteTable } from '../../../src/http/routes.ts';
+import { RouteTable } from '../../../src/http/route-table.ts';
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
 import { startOwnServer } from '../../support/own-server.ts';

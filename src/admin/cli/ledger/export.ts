@@ -6,7 +6,7 @@ import { groupingsIn } from '../../use-cases/report/grouping.ts';
 import { entriesOf, groupColumns, groupOf, type HolderNames, storedPages } from '../../use-cases/usage.ts';
 import { type UsageGroup, UsageSums } from '../../use-cases/usage-sums.ts';
 import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
-import { inFlags, monthOf, periodOf } from './period.ts';
+import { flagMonth, flagPeriod, inFlags } from './period.ts';
 
 /** The flags that choose entries of the books, and group them. */
 const ENTRY_FLAGS = {
@@ -19,7 +19,7 @@ export function parseExport(args: readonly string[], now: number) {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
   const { 'time-zone': timeZone = 'UTC', by } = flags;
   const format = choiceOf('--format', flags.format ?? 'csv', ['csv', 'json']);
-  const period = monthOf(flags, timeZone, now) ?? periodOf(flags.from, flags.to, timeZone);
+  const period = flagMonth(flags, timeZone, now) ?? flagPeriod(flags.from, flags.to, timeZone);
   const labels = pairsOf(flags.label, 'A label');
   const { key: keyId = null, team = null, user = null, model = null } = flags;
   const filter = { ...period, keyId, team, user, model, labels };

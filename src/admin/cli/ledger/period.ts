@@ -7,7 +7,7 @@ import { needed } from '../arguments.ts';
 /**
  * Reads `--from` and `--to`. Without `--to` a month is that month, anything else has no end, which is Infinity. Throws UsageError.
  */
-export function periodOf(from: string | undefined, to: string | undefined, timeZone: string): Stretch {
+export function flagPeriod(from: string | undefined, to: string | undefined, timeZone: string): Stretch {
   if (!isTimeZone(timeZone)) {
     throw new UsageError(`There is no time zone "${timeZone}"; write one such as UTC or Europe/Berlin.`);
   }
@@ -22,13 +22,13 @@ export function periodOf(from: string | undefined, to: string | undefined, timeZ
 }
 
 /** Reads `--month`, which stands in place of `--from` and `--to`; null without it. @param now ms since 1970. Throws UsageError. */
-export function monthOf(
+export function flagMonth(
   { month, from, to }: { readonly month?: string; readonly from?: string; readonly to?: string },
   timeZone: string,
   now: number,
 ): Stretch | null {
   if (month === undefined) return null;
-  const days = periodOf(from, to, timeZone);
+  const days = flagPeriod(from, to, timeZone);
   if (days.from > 0 || days.to < Number.POSITIVE_INFINITY) {
     throw new UsageError('Write --month, or --from and --to, not both.');
   }

@@ -1,9 +1,9 @@
 import { isObject, objectOf } from '../../../core/object.ts';
-import { LANGUAGE } from '../../../policy/language.ts';
 import { formText, type Outline } from '../../../policy/runtime/diff.ts';
 import type { GatewayText, ProviderText } from '../../../policy/schema.ts';
 import type { AlertsText } from '../../../policy/schema-alerts.ts';
 import { BY_KEY, ORDINARY, type Section } from '../../../policy/section-definition.ts';
+import { LANGUAGE } from '../../../policy/sections.ts';
 
 /** A difference of two policies that gives power, sends data elsewhere or removes evidence. */
 export interface GuardedChange {

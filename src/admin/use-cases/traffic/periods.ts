@@ -24,7 +24,7 @@ const BUCKETS_MAX = 2_880;
  * The buckets of a period. Those of days are kept by UTC; of another zone they are put together from hours, as far as these are kept.
  * @throws SignalboxError
  */
-export function periodOf({ from, to }: Stretch, step: AnswerStep, timeZone: string): TrafficPeriod {
+export function bucketsOf({ from, to }: Stretch, step: AnswerStep, timeZone: string): TrafficPeriod {
   if (step === 'month') {
     const { times, end } = windowsOf({ from, to }, step, timeZone);
     return { from: times[0]!, to: end, times, unit: timeZone === 'UTC' ? 'day' : 'hour', placeOf: null };

@@ -7,7 +7,7 @@ import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 import type { HolderNames } from '../usage.ts';
 import { lineFigures, readLines, restOf, sumsOf, type TrafficLine } from './lines.ts';
-import { type AnswerStep, periodOf } from './periods.ts';
+import { type AnswerStep, bucketsOf } from './periods.ts';
 import { isNone, selectionOf, type TrafficSelection } from './selection.ts';
 
 /** The traffic that somebody asks for; absent: the usual. */
@@ -90,7 +90,7 @@ function statedPeriod(query: TrafficQuery, step: AnswerStep, timeZone: string, n
   checkZone(timeZone);
   const to = momentIn('to', query.to, timeZone) ?? now;
   const from = momentIn('from', query.from, timeZone) ?? to - USUAL_DAYS[step] * STEP_MS.day;
-  return from < to ? periodOf({ from, to }, step, timeZone) : refuse('to', '`to` must be later than `from`.');
+  return from < to ? bucketsOf({ from, to }, step, timeZone) : refuse('to', '`to` must be later than `from`.');
 }
 
 const filtersOf = (query: TrafficQuery): TrafficFilters =>

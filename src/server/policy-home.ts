@@ -7,7 +7,7 @@ import { createParser } from '../policy/runtime/parser.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Host } from './host.ts';
 import { InstanceReporter } from './instance-report.ts';
-import { keepReloading, type ReloadServices, type ServerPolicyTools } from './policy.ts';
+import { keepReloading, type ReloadServices, type ServerPolicyTools } from './policy-reload.ts';
 import { PushFollower } from './push-follower.ts';
 
 interface PolicyResources {

@@ -1,6 +1,6 @@
 import { errorBody } from '../core/api/error.ts';
 import type { Surface } from '../dialects/surface.ts';
-import { pathOf, type RouteEntry } from './routes.ts';
+import { pathOf, type RouteEntry } from './route-table.ts';
 
 /** What an answer outside a surface takes from a dialect. */
 type ErrorDialect = Pick<Surface, 'errorBody' | 'requestIdHeader'>;
