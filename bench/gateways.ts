@@ -5,12 +5,15 @@ import { benchPolicy } from './policy.ts';
 import { type Program, startProgram } from './process.ts';
 
 const HERE = import.meta.dir;
+/** As many calls at once as callers make, instead of 256. */
+const FETCH_ENV = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 
 export interface Bench {
   readonly upstream: Program;
   /** Where providers of a policy find the upstream. */
   readonly address: string;
   readonly floor: Program;
+  readonly flat: Program;
   readonly signalbox: Program;
   readonly key: string;
   /** Starts another Signalbox in front of the same upstream, with a policy of its own. */
@@ -18,12 +21,13 @@ export interface Bench {
   stop(): Promise<void>;
 }
 
-/** Starts the upstream, the floor in front of it, and Signalbox in full: key, schema, policy, decision, durable ledger. */
-export async function startBench(): Promise<Bench> {
-  const upstream = await startUpstream();
+/** Starts the upstream and in front of it the floor, the flat gateway, and Signalbox in full: key, schema, policy, decision, durable ledger. */
+export async function startBench(upstreamPort = 0): Promise<Bench> {
+  const upstream = await startUpstream(0, upstreamPort);
   const address = `http://127.0.0.1:${upstream.port}/v1`;
   const floor = await startFloor(address);
   const key = newKey();
+  const flat = await startFlat(address, key);
   const gateways: Program[] = [];
   const start = async (policy: string) => {
     const gateway = await startWithPolicy(policy, key);
@@ -34,11 +38,12 @@ export async function startBench(): Promise<Bench> {
     upstream,
     address,
     floor,
+    flat,
     signalbox: await start(benchPolicy(address)),
     key,
     start,
     async stop() {
-      await Promise.all([upstream, floor, ...gateways].map((program) => program.stop()));
+      await Promise.all([upstream, floor, flat, ...gateways].map((program) => program.stop()));
     },
   };
 }
@@ -46,15 +51,26 @@ export async function startBench(): Promise<Bench> {
 export const newKey = (): string =>
   `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
 
-/** @param waitMs how long each answer takes */
-export const startUpstream = (waitMs = 0): Promise<Program> =>
-  startProgram([process.execPath, join(HERE, 'upstream.ts'), String(waitMs)], /^(\d+)\n/);
+/** @param waitMs how long each answer takes. @param port 0 for any free one */
+export const startUpstream = (waitMs = 0, port = 0): Promise<Program> =>
+  startProgram([process.execPath, join(HERE, 'upstream.ts'), String(waitMs), String(port)], /^(\d+)\n/);
 
 /** @param address where it finds the upstream. @param path of the upstream's dialect */
 export const startFloor = (address: string, path = '/chat/completions'): Promise<Program> =>
-  startProgram([process.execPath, join(HERE, 'floor.ts'), address, path], /^(\d+)\n/, {
-    BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
-  });
+  startProgram([process.execPath, join(HERE, 'floor.ts'), address, path], /^(\d+)\n/, FETCH_ENV);
+
+/** @param budget of the key, in microcredits. @param folder of its database, kept from an earlier start or new */
+export const startFlat = (
+  address: string,
+  key: string,
+  budget = Number.MAX_SAFE_INTEGER,
+  folder = temporaryFolder(),
+): Promise<Program> =>
+  startProgram(
+    [process.execPath, join(HERE, 'flat-gateway.ts'), address, join(folder, 'flat.db'), String(budget)],
+    /^(\d+)\n/,
+    { API_KEY: key, ...FETCH_ENV },
+  );
 
 /** A folder that goes with this process. */
 export function temporaryFolder(): string {

@@ -1,4 +1,4 @@
-import { type ColdStart, type LadderCell, type LadderRound, RUNGS, type Rung, WARM_UP } from './ladder.ts';
+import { type ColdStart, FIRST, type Ladder, type LadderCell, type LadderRound, RUNGS, type Rung } from './ladder.ts';
 import { fixed, lowerQuartile, median, table } from './stats.ts';
 import { JSON_200 } from './workload.ts';
 
@@ -6,6 +6,7 @@ import { JSON_200 } from './workload.ts';
 
 const TITLES: Readonly<Record<Rung, string>> = {
   floor: 'the floor',
+  flat: 'the flat gateway',
   healthz: '`GET /healthz`',
   key: '`GET /v1/models`: and a key',
   route: '`POST /v1/route`: and body, profile, decision',
@@ -21,7 +22,8 @@ const all: Of = ({ cpu }) => cpu.all;
 
 const figures = (cell: LadderCell, rung: Rung, of: Of): number[] => (cell.rungs.get(rung) ?? []).map(of);
 const quartile = (cell: LadderCell, rung: Rung, of: Of): number => lowerQuartile(figures(cell, rung, of));
-const ratio = (cell: LadderCell, rung: Rung): number => quartile(cell, rung, all) / quartile(cell, 'floor', all);
+const ratio = (cell: LadderCell, rung: Rung, base: Rung = 'floor'): number =>
+  quartile(cell, rung, all) / quartile(cell, base, all);
 
 /** The rungs of the smallest workload, with the CPU of each kind of thread. */
 export function rungTable(cells: readonly LadderCell[]): string {
@@ -33,31 +35,41 @@ export function rungTable(cells: readonly LadderCell[]): string {
     TITLES[rung],
     fixed(quartile(own, rung, all)),
     fixed(ratio(own, rung), 2),
+    fixed(ratio(own, rung, 'flat'), 2),
     fixed(quartile(own, rung, ({ cpu }) => cpu.main)),
     fixed(quartile(own, rung, ({ cpu }) => cpu.http)),
     fixed(quartile(own, rung, ({ cpu }) => cpu.engine)),
     fixed(ratio(same, rung), 2),
   ];
-  const head = ['JSON, 200 B, 64 in flight', 'µs', 'ratio', 'main', 'fetch', 'GC, JIT', 'ratio, same prompt'];
+  const head = ['JSON, 200 B, 64 in flight', 'µs', 'ratio', '÷ flat', 'main', 'fetch', 'GC, JIT', 'ratio, same prompt'];
   return table([head, ...RUNGS.map(row)]);
 }
 
-/** How much dearer the first requests of a new server are. */
-export function startTable(starts: readonly ColdStart[]): string {
-  const half = (WARM_UP / 2).toLocaleString('en');
+/** What the first requests of a new server cost, compared with later ones and with the flat gateway's. */
+export function startTable({ cells, starts }: Ladder): string {
+  const flat = starts.find(({ rung }) => rung === 'flat');
+  if (!flat) return '';
   const head = [
-    `JSON, 200 B, own prompts: µs of the requests of a new server`,
-    `first ${half}`,
-    `next ${half}`,
-    'ratio',
+    `${cells[0]?.workload.name}, 64 in flight, own prompts: µs a request of a new server`,
+    `first ${FIRST.toLocaleString('en')}`,
+    'warm',
+    'first ÷ warm',
+    'first ÷ flat',
+    'warm ÷ flat',
   ];
-  const row = ({ rung, first, next }: ColdStart) => [TITLES[rung], fixed(first), fixed(next), fixed(first / next, 2)];
-  return starts.length === 0 ? '' : table([head, ...starts.map(row)]);
+  const row = ({ rung, first, warm }: ColdStart) => {
+    const ratios = [first / warm, first / flat.first, warm / flat.warm];
+    return [TITLES[rung], fixed(first), fixed(warm), ...ratios.map((one) => fixed(one, 2))];
+  };
+  return table([head, ...starts.map(row)]);
 }
 
-/** Every workload: the ratio of each rung to the floor. */
+/** Every workload: the ratio of each rung to the floor, and to the flat gateway. */
 export function workloadTable(cells: readonly LadderCell[]): string {
-  const HEAD = ['request', 'prompts', 'in flight', 'floor µs', 'route', 'pinned', '`auto`', 'full', 'µs a chunk'];
+  const HEAD = [
+    ...['request', 'prompts', 'in flight', 'floor µs', 'flat', 'route', 'pinned', '`auto`', 'full'],
+    ...['pinned ÷ flat', '`auto` ÷ flat', 'full ÷ flat', 'µs a chunk'],
+  ];
   const row = (cell: LadderCell): string[] => {
     const ratioOf = (rung: Rung) => (cell.rungs.has(rung) ? fixed(ratio(cell, rung), 2) : '–');
     const over = (quartile(cell, 'auto', all) - quartile(cell, 'floor', all)) / CHUNKS;
@@ -66,7 +78,8 @@ export function workloadTable(cells: readonly LadderCell[]): string {
       cell.prompts,
       String(cell.inFlight),
       fixed(quartile(cell, 'floor', all)),
-      ...(['route', 'pinned', 'auto', 'full'] as const).map(ratioOf),
+      ...(['flat', 'route', 'pinned', 'auto', 'full'] as const).map(ratioOf),
+      ...(['pinned', 'auto', 'full'] as const).map((rung) => fixed(ratio(cell, rung, 'flat'), 2)),
       cell.workload.stream ? fixed(over, 2) : '–',
     ];
   };
@@ -79,13 +92,23 @@ export function aloneLine(cells: readonly LadderCell[]): string {
   if (!cell) return '';
   const p50 = (rung: Rung) => quartile(cell, rung, (round) => round.p50);
   const added = (rung: Rung) => fixed(p50(rung) - p50('floor'), 2);
-  return `One at a time, \`auto\` adds ${added('auto')} ms to the p50 of the floor (${fixed(p50('floor'), 2)} ms), with rules and budgets ${added('full')} ms.`;
+  return `One at a time, the flat gateway adds ${added('flat')} ms to the p50 of the floor (${fixed(p50('floor'), 2)} ms), a pinned model ${added('pinned')} ms, \`auto\` ${added('auto')} ms, with rules and budgets ${added('full')} ms.`;
 }
 
 /** Every figure. */
 export function ladderTable(cells: readonly LadderCell[]): string {
   const HEAD = [
-    ...['request', 'prompts', 'in flight', 'rung', 'µs, lower quartile', 'µs, median', 'ratio', 'ratio, medians'],
+    ...[
+      'request',
+      'prompts',
+      'in flight',
+      'rung',
+      'µs, lower quartile',
+      'µs, median',
+      'ratio',
+      'ratio, medians',
+      '÷ flat',
+    ],
     ...['main', 'fetch', 'GC, JIT', 'p50 ms', 'p99 ms'],
   ];
   const rows = cells.flatMap((cell) =>
@@ -100,6 +123,7 @@ export function ladderTable(cells: readonly LadderCell[]): string {
         fixed(mid(all)),
         fixed(ratio(cell, rung), 2),
         fixed(mid(all) / median(figures(cell, 'floor', all)), 2),
+        fixed(ratio(cell, rung, 'flat'), 2),
         fixed(quartile(cell, rung, ({ cpu }) => cpu.main)),
         fixed(quartile(cell, rung, ({ cpu }) => cpu.http)),
         fixed(quartile(cell, rung, ({ cpu }) => cpu.engine)),

@@ -7,9 +7,10 @@ import { bytesOf, httpBytes, JSON_200, type Prompts, WORKLOADS, type Workload } 
 
 /**
  * The ladder: real servers asked for ever more of what a request costs, from `GET /healthz` to a chat with every feature on,
- * beside the floor. All rungs of a workload take turns within one run.
+ * compared with two floors: the bare proxy, and the flat gateway, which keeps the promises about money. All rungs of a workload take turns
+ * within one run.
  */
-export const RUNGS = ['floor', 'healthz', 'key', 'route', 'pinned', 'auto', 'full'] as const;
+export const RUNGS = ['floor', 'flat', 'healthz', 'key', 'route', 'pinned', 'auto', 'full'] as const;
 export type Rung = (typeof RUNGS)[number];
 
 /** The cost of a request at one rung, in one round. */
@@ -31,10 +32,10 @@ export interface LadderCell {
 /** The cost of the first requests of a new server, in µs a request. */
 export interface ColdStart {
   readonly rung: Rung;
-  /** Of its first `WARM_UP / 2` requests. */
+  /** Of its first `FIRST` requests. */
   readonly first: number;
-  /** Of as many after them. */
-  readonly next: number;
+  /** Of the last `FIRST` requests of its warm-up. */
+  readonly warm: number;
 }
 
 export interface Ladder {
@@ -54,8 +55,11 @@ export interface LadderPlan {
 
 /** Requests that each of these rungs answers before the first that count, so that what runs often is compiled. */
 export const WARM_UP = 24_000;
+/** Requests of a new server that are measured apart: little of its code is compiled by then. */
+export const FIRST = 2_000;
 /** `auto` before `route`, which runs in the same server: the first to come pays for what both compile. */
-const WARMED = ['floor', 'auto', 'full', 'route'] as const;
+const WARMED = ['floor', 'flat', 'auto', 'full', 'route'] as const;
+const PINNED = 'bench-model-3';
 /** One at a time takes its time in waits, so a round has fewer. */
 const ALONE = 0.4;
 /** Rounds of each cell before those that count. */
@@ -74,14 +78,13 @@ export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderC
   const starts: ColdStart[] = [];
   const measured = WORKLOADS.filter(({ name }) => name.includes(plan.only));
   for (const workload of measured) {
-    const warmUp = cells.length === 0 ? WARM_UP : plan.laterWarmUp;
+    const isFirst = cells.length === 0;
     const entrants = entrantsOf(bench, full, workload, 'own');
     for (const rung of WARMED) {
       const entrant = entrants.find((one) => one.rung === rung);
       if (!entrant) continue;
-      const first = await roundOf(entrant, 64, warmUp / 2);
-      const next = await roundOf(entrant, 64, warmUp / 2);
-      if (cells.length === 0 && rung !== 'route') starts.push({ rung, first: first.cpu.all, next: next.cpu.all });
+      if (isFirst && rung !== 'route') starts.push(await startOf(entrant));
+      else await roundOf(entrant, 64, isFirst ? WARM_UP : plan.laterWarmUp);
     }
     for (const [prompts, inFlight] of series(workload, plan.isQuick)) {
       const cell = await cellOf(entrantsOf(bench, full, workload, prompts), workload, prompts, inFlight, plan.rounds);
@@ -90,6 +93,14 @@ export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderC
     }
   }
   return { cells, starts };
+}
+
+/** Warms a new server up. */
+async function startOf(entrant: Entrant): Promise<ColdStart> {
+  const first = await roundOf(entrant, 64, FIRST);
+  await roundOf(entrant, 64, WARM_UP - 2 * FIRST);
+  const warm = await roundOf(entrant, 64, FIRST);
+  return { rung: entrant.rung, first: first.cpu.all, warm: warm.cpu.all };
 }
 
 function series({ name }: Workload, isQuick: boolean): readonly (readonly [Prompts, number])[] {
@@ -109,7 +120,7 @@ function series({ name }: Workload, isQuick: boolean): readonly (readonly [Promp
 
 /** The rungs that a workload can climb: those without a prompt stand in one workload alone. */
 function entrantsOf(bench: Bench, full: Program, workload: Workload, prompts: Prompts): Entrant[] {
-  const { floor, signalbox, key } = bench;
+  const { floor, flat, signalbox, key } = bench;
   const get = (program: Program, path: string) => httpBytes(program.port, path, key, null);
   const post = (program: Program, path: string, model: string) =>
     bytesOf(httpBytes(program.port, path, key, { model, ...workload.fields }), prompts);
@@ -120,11 +131,12 @@ function entrantsOf(bench: Bench, full: Program, workload: Workload, prompts: Pr
   ];
   return [
     { rung: 'floor', program: floor, requestsOf: post(floor, chat, 'auto') },
+    { rung: 'flat', program: flat, requestsOf: post(flat, chat, PINNED) },
     ...(workload.name === JSON_200 ? bare : []),
     ...(workload.stream
       ? []
       : [{ rung: 'route' as const, program: signalbox, requestsOf: post(signalbox, '/v1/route', 'auto') }]),
-    { rung: 'pinned', program: signalbox, requestsOf: post(signalbox, chat, 'bench-model-3') },
+    { rung: 'pinned', program: signalbox, requestsOf: post(signalbox, chat, PINNED) },
     { rung: 'auto', program: signalbox, requestsOf: post(signalbox, chat, 'auto') },
     { rung: 'full', program: full, requestsOf: post(full, chat, 'auto') },
   ];

@@ -32,6 +32,15 @@ ${models.join('\n')}
 `;
 }
 
+/** Two budgets that never run out, so that each request holds its worst case in both. */
+const BUDGETS = `budgets:
+  - { name: all, limit_credits: 1000000000, window: month }
+  - { name: by-key, each: key, limit_credits: 100000000, window: day, on_exhausted: downgrade, alert_at: [0.8, 1] }
+`;
+
+/** The policy of `benchPolicy` with two budgets, and nothing else: what a governed gateway checks before a call. */
+export const governedPolicy = (upstream: string): string => `${benchPolicy(upstream)}${BUDGETS}`;
+
 /** The same with rules of every kind, budgets and limits: a policy that uses what there is. */
 export function fullPolicy(upstream: string): string {
   return `${benchPolicy(upstream)}
@@ -43,10 +52,7 @@ constraints:
 preferences:
   - { name: good-code, when: request.task == "coding", prefer: model.quality.coding > 0.7, worth: 0.05 }
   - { name: cheap-all-day, when: time.hour < 24.0, prefer: model.price.output < 2.0, worth: 0.05 }
-budgets:
-  - { name: all, limit_credits: 1000000000, window: month }
-  - { name: by-key, each: key, limit_credits: 100000000, window: day, on_exhausted: downgrade, alert_at: [0.8, 1] }
-rate_limits:
+${BUDGETS}rate_limits:
   - { name: by-key, each: key, requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrent_streams: 10000 }
 `;
 }

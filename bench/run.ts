@@ -60,12 +60,13 @@ async function ladder(): Promise<void> {
   const plan = { rounds, laterWarmUp: quick ? 2_000 : 6_000, isQuick: quick, only };
   const bench = await startBench();
   try {
-    const { cells, starts } = await climb(bench, plan, (cell) => {
+    const measured = await climb(bench, plan, (cell) => {
       process.stderr.write(`${workloadTable([cell]).split('\n')[2]}\n`);
     });
+    const { cells } = measured;
     const how = `${occasion()}, ${rounds} interleaved rounds.`;
     const written = (tables: readonly string[]) => [how, ...tables.filter(Boolean)].join('\n\n');
-    await show(FULL, 'ladder', written([ladderTable(cells), startTable(starts)]));
+    await show(FULL, 'ladder', written([ladderTable(cells), startTable(measured)]));
     const tables = [rungTable(cells), workloadTable(cells.filter(isSummarized)), aloneLine(cells)];
     await show(SUMMARY, 'ladder', written(tables));
   } finally {

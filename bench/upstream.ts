@@ -24,9 +24,11 @@ const sse = { headers: { 'content-type': 'text/event-stream' } };
 
 /** For so long each answer takes, ms. */
 const waitMs = Number(process.argv[2] ?? 0);
+/** Any free one unless stated. */
+const port = Number(process.argv[3] ?? 0);
 
 const server = Bun.serve({
-  port: 0,
+  port,
   hostname: '127.0.0.1',
   idleTimeout: 0,
   async fetch(request) {

@@ -1,19 +1,17 @@
-import type { Bench } from '../gateways.ts';
 import { type Judge, type Requests, run } from '../load.ts';
-import { cpuMeter, type Program, residentMiB, treeOf } from '../process.ts';
+import { cpuMeter, residentMiB, treeOf } from '../process.ts';
 import { fixed, median, quantile, table } from '../stats.ts';
 import { bytesOf, httpBytes, WORKLOADS, type Workload } from '../workload.ts';
-import { type Portkey, portkeyHeaders } from './portkey.ts';
+import type { RunningGateway } from './running.ts';
 
-interface Contender {
-  readonly name: string;
-  readonly program: Program;
-  /** Lines of the head that it needs beyond the usual. */
-  readonly lines: readonly string[];
+const portOf = ({ url }: RunningGateway): number => Number(new URL(url).port);
+
+function requestsOf(gateway: RunningGateway, { fields }: Workload): Requests {
+  const { url, key, model, headers = {} } = gateway;
+  const { pathname, search } = new URL(url);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return bytesOf(httpBytes(portOf(gateway), `${pathname}${search}`, key, { model, ...fields }, lines), 'own');
 }
-
-const requestsOf = ({ program, lines }: Contender, { fields }: Workload, key: string): Requests =>
-  bytesOf(httpBytes(program.port, '/v1/chat/completions', key, { model: 'auto', ...fields }, lines), 'own');
 
 interface Round {
   readonly cpu: number;
@@ -31,20 +29,24 @@ const CONCURRENCY = [1, 16, 64] as const;
 /** What the upstream of the benchmark says, whole: see upstream.ts. */
 const TEXT = 'word '.repeat(100).trim();
 const CHUNKS = 50;
-const isWholeReply: Judge = (body) => body.includes(`"content":"${TEXT}"`) && body.trimEnd().endsWith('}');
+const isWholeReply: Judge = (body) => body.includes(`"${TEXT}"`) && body.trimEnd().endsWith('}');
 const isWholeStream: Judge = (body) =>
-  body.split('"content":"word "').length === CHUNKS + 1 &&
-  body.includes('"finish_reason":"stop"') &&
+  body.split('"word "').length === CHUNKS + 1 &&
+  /"finish_reason": ?"stop"/.test(body) &&
   body.trimEnd().endsWith('data: [DONE]');
 const judgeOf = ({ stream }: Workload): Judge => (stream ? isWholeStream : isWholeReply);
 
-/** µs of CPU from now on, of a program and all that it has started. */
-function meterOf({ pid }: Program): () => number {
-  const meters = treeOf(pid).map(cpuMeter);
+/** Its processes and all that they have started. */
+const processesOf = ({ pids }: RunningGateway): number[] => [...new Set(pids.flatMap(treeOf))];
+
+/** µs of CPU from now on, of all processes. */
+function meterOf(gateway: RunningGateway): () => number {
+  const meters = processesOf(gateway).map(cpuMeter);
   return () => meters.reduce((sum, spent) => sum + spent().all, 0);
 }
 
-const memoryOf = ({ pid }: Program): number => treeOf(pid).reduce((sum, one) => sum + residentMiB(one), 0);
+const memoryOf = (gateway: RunningGateway): number =>
+  processesOf(gateway).reduce((sum, one) => sum + residentMiB(one), 0);
 
 interface Plan {
   readonly rounds: number;
@@ -74,9 +76,10 @@ const QUICK: Plan = {
 /** With fewer in a round its 99th percentile would be its worst. One at a time takes long where an answer waits for a timer. */
 const leastOf = (concurrency: number): number => (concurrency === 1 ? 60 : 200);
 
-/** One contender in one cell, round by round. */
+/** One gateway in one cell, round by round. */
 interface Showing {
   readonly name: string;
+  readonly promises: RunningGateway['promises'];
   readonly rounds: readonly Round[];
   readonly memory: number;
 }
@@ -88,52 +91,42 @@ interface Cell {
   readonly showings: readonly Showing[];
 }
 
-/** Signalbox against Portkey on Node and on Bun, over the floor: Markdown of every figure, and of the ratios alone. */
+/**
+ * Measures gateways that share an upstream, in turns: Markdown of every figure, and of the ratios to Signalbox alone.
+ * @param gateways the floor first, then Signalbox, then the others
+ */
 export async function compareLoad(
-  bench: Bench,
-  portkey: Portkey,
+  gateways: readonly RunningGateway[],
   quick: boolean,
 ): Promise<{ readonly full: string; readonly summary: string }> {
   const plan = quick ? QUICK : FULL;
-  const programs = await Promise.all([portkey.start('node'), portkey.start('bun')]);
-  const headers = portkeyHeaders(`http://127.0.0.1:${bench.upstream.port}/v1`);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const contenders: readonly Contender[] = [
-    { name: 'floor', program: bench.floor, lines: [] },
-    { name: 'Signalbox', program: bench.signalbox, lines: [] },
-    { name: 'Portkey, Node', program: programs[0], lines },
-    { name: 'Portkey, Bun', program: programs[1], lines },
-  ];
   const cells: Cell[] = [];
-  try {
-    for (const [nth, workload] of MEASURED.entries()) {
-      const length = nth === 0 ? plan.warmUp : plan.laterWarmUp;
-      for (const one of contenders) await warmUp(one, workload, bench.key, length);
-      for (const concurrency of CONCURRENCY) {
-        const cell = await measure(contenders, workload, concurrency, bench.key, plan);
-        for (const row of rowsOf(cell)) process.stderr.write(`${row.join('  ')}\n`);
-        cells.push(cell);
-      }
+  for (const [nth, workload] of MEASURED.entries()) {
+    const length = nth === 0 ? plan.warmUp : plan.laterWarmUp;
+    for (const one of gateways) await warmUp(one, workload, length);
+    for (const concurrency of CONCURRENCY) {
+      const cell = await measure(gateways, workload, concurrency, plan);
+      for (const row of rowsOf(cell)) process.stderr.write(`${row.join('  ')}\n`);
+      cells.push(cell);
     }
-  } finally {
-    await Promise.all(programs.map((program) => program.stop()));
   }
   const busiest = cells.filter(({ concurrency }) => concurrency === CONCURRENCY.at(-1));
-  return { full: table([HEAD, ...cells.flatMap(rowsOf)]), summary: table([SUMMARY_HEAD, ...busiest.map(summaryRow)]) };
+  const head = ['CPU against Signalbox', 'in flight', ...gateways.slice(2).map(({ name }) => name)];
+  return { full: table([HEAD, ...cells.flatMap(rowsOf)]), summary: table([head, ...busiest.map(summaryRow)]) };
 }
 
 /** Until three blocks in a row cost the same within 3 %, so that what runs often is compiled. */
-async function warmUp(contender: Contender, workload: Workload, key: string, { most, seconds }: WarmUp): Promise<void> {
+async function warmUp(gateway: RunningGateway, workload: Workload, { most, seconds }: WarmUp): Promise<void> {
   const block = Math.ceil(most / 24);
-  const { name, program } = contender;
-  const requests = requestsOf(contender, workload, key);
+  const { name } = gateway;
+  const requests = requestsOf(gateway, workload);
   const until = performance.now() + seconds * 1_000;
   const costs: number[] = [];
   let sent = 0;
   while (sent < most && performance.now() < until) {
-    const spent = meterOf(program);
-    const { errors } = await run(program.port, requests, 64, block, judgeOf(workload));
-    if (errors > 0) throw new Error(`${name} gave ${errors} answers of ${block} that are not whole`);
+    const spent = meterOf(gateway);
+    const { errors } = await run(portOf(gateway), requests, 64, block, judgeOf(workload));
+    if (errors === block) throw new Error(`${name} answers no request with the upstream's whole answer`);
     sent += block;
     costs.push(spent() / block);
     const last = costs.slice(-3);
@@ -148,6 +141,7 @@ const HEAD = [
   'request',
   'conc.',
   'gateway',
+  'promises',
   'CPU µs',
   '÷ Signalbox (min–max)',
   'added p50 ms',
@@ -157,32 +151,34 @@ const HEAD = [
 ];
 
 async function measure(
-  contenders: readonly Contender[],
+  gateways: readonly RunningGateway[],
   workload: Workload,
   concurrency: number,
-  key: string,
   plan: Plan,
 ): Promise<Cell> {
-  const entrants = contenders.map((one) => ({ ...one, requestsOf: requestsOf(one, workload, key) }));
+  const entrants = gateways.map((gateway) => ({ gateway, port: portOf(gateway), next: requestsOf(gateway, workload) }));
   const results = entrants.map((): Round[] => []);
   const counts: number[] = [];
   const least = leastOf(concurrency);
-  for (const { program, requestsOf } of entrants) {
+  for (const { port, next } of entrants) {
     // Warms this workload up, and tells how many requests a round of a second has.
-    await run(program.port, requestsOf, concurrency, least, judgeOf(workload));
-    const { seconds } = await run(program.port, requestsOf, concurrency, least, judgeOf(workload));
+    await run(port, next, concurrency, least, judgeOf(workload));
+    const { seconds } = await run(port, next, concurrency, least, judgeOf(workload));
     counts.push(Math.max(least, Math.round((least / seconds) * plan.roundSeconds)));
   }
   for (let i = 0; i < plan.rounds; i++) {
-    for (const [at, { program, requestsOf }] of entrants.entries()) {
+    for (const [at, { gateway, port, next }] of entrants.entries()) {
       const requests = counts[at]!;
-      const spent = meterOf(program);
-      const { latencies, errors } = await run(program.port, requestsOf, concurrency, requests, judgeOf(workload));
+      const spent = meterOf(gateway);
+      const { latencies, errors } = await run(port, next, concurrency, requests, judgeOf(workload));
       const cpu = spent() / requests;
       results[at]!.push({ cpu, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), errors });
     }
   }
-  const showings = entrants.map(({ name, program }, at) => ({ name, rounds: results[at]!, memory: memoryOf(program) }));
+  const showings = gateways.map((gateway, at) => {
+    const { name, promises } = gateway;
+    return { name, promises, rounds: results[at]!, memory: memoryOf(gateway) };
+  });
   return { workload, concurrency, showings };
 }
 
@@ -199,8 +195,9 @@ function rowsOf(cell: Cell): string[][] {
       cell.workload.name,
       String(cell.concurrency),
       one.name,
+      one.promises,
       fixed(of(one, 'cpu'), 0),
-      one.name === 'Signalbox'
+      one === cell.showings[1]
         ? '1'
         : `${fixed(median(ratios))} (${fixed(Math.min(...ratios))}–${fixed(Math.max(...ratios))})`,
       added('p50'),
@@ -210,8 +207,6 @@ function rowsOf(cell: Cell): string[][] {
     ];
   });
 }
-
-const SUMMARY_HEAD = ['CPU against Signalbox', 'in flight', 'Portkey on Node', 'Portkey on Bun'];
 
 const summaryRow = (cell: Cell): string[] => [
   cell.workload.name,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { run } from '../../bench/load.ts';
 import { withPart } from '../../bench/page.ts';
-import { benchPolicy, fullPolicy } from '../../bench/policy.ts';
+import { benchPolicy, fullPolicy, governedPolicy } from '../../bench/policy.ts';
 import { cpuMeter } from '../../bench/process.ts';
 import { lowerQuartile, table } from '../../bench/stats.ts';
 import { bytesOf, httpBytes, WORKLOADS } from '../../bench/workload.ts';
@@ -39,7 +39,8 @@ test('bytes under way are not changed by the next request', () => {
 });
 
 test('the policies of the benchmarks are valid', () => {
-  for (const text of [benchPolicy('http://127.0.0.1:9/v1'), fullPolicy('http://127.0.0.1:9/v1')]) {
+  for (const policyFor of [benchPolicy, governedPolicy, fullPolicy]) {
+    const text = policyFor('http://127.0.0.1:9/v1');
     const env = { get: () => undefined };
     const files = [{ path: 'policy.yaml', text }];
     const { diagnostics } = loadPolicy(files, { env, ...createRegistry(shipped), revisionOf: () => 'bench' });
