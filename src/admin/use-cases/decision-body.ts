@@ -1,7 +1,13 @@
 import { capabilityNames, SCHEMA_INSTEAD } from '../../core/capability.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import {
+  type AttemptRecord,
+  type DecisionOutcome,
+  type DecisionRecord,
+  isRunning,
+  statusOf,
+} from '../../core/decision-record.ts';
 import type { Facts, FundFacts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
 import { NO_RUN } from '../../core/run-names.ts';
@@ -30,6 +36,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     key_name: sight.nameOf(record.keyId),
     labels: record.labels,
     ...snakeKeys({ kind, session, agent, parentAgent }),
+    status: isRunning(record) ? 'running' : statusOf(record),
     team_id: record.team,
     user_id: sight.isNarrow ? null : record.user,
     sent_by: sight.isNarrow ? null : record.sentBy,

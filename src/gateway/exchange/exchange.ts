@@ -48,13 +48,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
+  readonly recorder: ExchangeRecorder;
   receipt: Receipt | null = null;
   error: SignalboxError | null = null;
   isDeserted = false;
   mayBeCut = false;
   readonly #parts: ExchangeParts;
   readonly #runnable: RunnableRequest;
-  readonly #recorder: ExchangeRecorder;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
@@ -93,7 +93,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#alarm = new DeadlineAlarm(this, runnable.runtime.alarms);
     this.#parts = parts;
     this.#runnable = runnable;
-    this.#recorder = recorder;
+    this.recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
     this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
@@ -202,7 +202,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
     const seen = running.fitted.rewrite?.read(batch) ?? batch;
-    this.#recorder.hear(seen);
+    this.recorder.hear(seen);
     if (running.isOver) this.#leave('completed', running);
     return seen;
   }
@@ -337,7 +337,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#attempts.push(running.failed(failure));
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
-    this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    this.recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
     return failed;
   }
 
@@ -388,7 +388,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     });
-    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
+    return [...this.recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
   #receiptOf(running: Attempt | null, measured: MeasuredUsage | null, charged: number) {
     const made = { attempts: this.#attempts, funded: this.funded, growing: this.#growing };
