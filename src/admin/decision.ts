@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as field from '../core/api/parts.ts';
 import { Platform } from '../core/api/platform.ts';
+import { DECISION_STATUSES } from '../core/decision-record.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
@@ -65,10 +66,14 @@ const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 export const Decision = field.named('Decision', 'Why a model was chosen, and the outcome.', {
   id: field.decisionId,
   object: field.always('decision'),
-  created: field.unixTime('When it was written.'),
+  created: field.unixTime('When it was written. While the request runs: when it was decided.'),
   time: field.moment('The same, to the millisecond.'),
   ...ofKey,
   kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
+  status: field.word(
+    DECISION_STATUSES,
+    'How its execution ended, as `outcome.status`; `recommended` for a route query, which executes nothing. `running`: the request has not ended.',
+  ),
   sent_by: field.textOrNull(
     'Who sent the request by `POST /admin/playground`: the ID of a user, or of the key; null for a request with the key itself, and for a key with the scope `report`.',
   ),
@@ -97,12 +102,18 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   ),
   replay: Replay,
   ...CERTIFICATE,
-  outcome: field.orNull(Outcome, 'The outcome; null for a route query, which executes nothing.'),
+  outcome: field.orNull(
+    Outcome,
+    'The outcome; null for a route query, which executes nothing, and while the request runs.',
+  ),
   trace_url: field.textOrNull(
     'Where people find its trace, by `console.trace_url` of the policy in force; null without that, and on `/v1`.',
     null,
   ),
-  receipt: field.orNull(Receipt, 'The `platform` object that the caller received; null for a route query.'),
+  receipt: field.orNull(
+    Receipt,
+    'The `platform` object that the caller received; null for a route query, and while the request runs.',
+  ),
 });
 
 export const DecisionRepeat = field.named(

@@ -182,7 +182,7 @@ export const DECISION_OPERATIONS = [
     command: false,
     summary: 'Explain a decision',
     details:
-      'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it; a key with the scope `report` reads it without the replay, and without what follows from it.',
+      'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it; a key with the scope `report` reads it without the replay, and without what follows from it. While the request runs, the server that decided it returns the decision with the status `running`, without `outcome` and `receipt`; other servers answer 404 until the record is written.',
     ...EXPLANATION,
     async run({ gateway, sightOf }, { by, id }) {
       const sight = sightOf(by);

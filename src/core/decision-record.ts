@@ -55,7 +55,7 @@ export interface DecisionRecord {
   readonly fallbacks: readonly string[];
   /** Endpoints ejected by a breaker, to try when all others fail; by index in their model. */
   readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
-  /** Null for a route query, which executes nothing. */
+  /** Null for a route query, which executes nothing, and while the request runs. */
   readonly outcome: DecisionOutcome | null;
 }
 
@@ -117,6 +117,13 @@ export interface AttemptRecord {
 /** Every status of a record; `recommended` stands for a route query, which executes nothing. */
 export const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
+
+/** Every status of a decision. A running one has no record yet. */
+export const DECISION_STATUSES = [...RECORD_STATUSES, 'running'] as const;
+
+/** Whether the request of a decision still runs, so that its end is unknown. */
+export const isRunning = ({ kind, outcome }: Pick<DecisionRecord, 'kind' | 'outcome'>): boolean =>
+  outcome === null && kind !== 'route';
 
 export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>
   outcome?.status ?? 'recommended';

@@ -108,7 +108,7 @@ export const ERRORS = {
   ),
   in_flight: spec('conflict_error', true)(
     409,
-    'A request with this `Idempotency-Key` or payment is still running. Repeat it after `retry-after`.',
+    'A request with this `Idempotency-Key` or payment, or the request to score, is still running. Repeat it after `retry-after`.',
   ),
   conflict: conflict(409, 'The change contradicts what there is. The message says what to do first.'),
   learning_off: conflict(

@@ -40,7 +40,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
         counts: true,
         summary: 'Score an answer',
         description:
-          'Scores the answer of a decision, or a recommended model. `GET /admin/learning` has the mean of the scores by model and task. Scores change no decision. Only the key that made the decision can score it, once, while its record is kept (`records.retention_days`). Repeating the same score changes nothing.',
+          'Scores the answer of a decision, or a recommended model. `GET /admin/learning` has the mean of the scores by model and task. Scores change no decision. Only the key that made the decision can score it, once, while its record is kept (`records.retention_days`). Repeating the same score changes nothing. A running answer cannot be scored: send the score when it has ended.',
         tag: 'Decisions',
         answer: { schema: Feedback, description: 'The result of the score.' },
         requests: FEEDBACK_REQUESTS,
@@ -49,6 +49,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
           ...BODY_ERRORS,
           'unknown_field',
           'not_found',
+          'in_flight',
           'learning_off',
           'nothing_to_score',
           'feedback_conflict',

@@ -25,7 +25,7 @@ import { isCounted, keepIndexed } from '../gateway/records/keep-indexed.ts';
 import { openRecords } from '../gateway/records/records.ts';
 import { Scores } from '../gateway/records/scores.ts';
 import { CountPlaces } from '../gateway/request/count-places.ts';
-import type { RequestContext } from '../gateway/request/request-context.ts';
+import { findRunning, type RequestContext } from '../gateway/request/request-context.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { ServerStatus } from '../http/app-options.ts';
 import type { EventFeed } from '../http/event-feed.ts';
@@ -123,15 +123,20 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
 }
 
 /** Opens the records, whose additions are events. `count` counts what waits for the traffic. */
-function openServerRecords({ store, keys, feed }: GatewayResources, snapshot: () => PolicySnapshot) {
+function openServerRecords(
+  { store, keys, feed }: GatewayResources,
+  inFlight: LinkedSet<RequestContext>,
+  snapshot: () => PolicySnapshot,
+) {
   const { now } = store.instance;
   const keyName = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? null;
   const onAdd = (record: DecisionRecord) => {
     feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: snapshot().usdPerCredit }));
   };
   const count = () => store.traffic.count(now());
+  const running = (id: number) => findRunning(inFlight, id);
   return {
-    records: openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd }),
+    records: openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd, running }),
     count,
   };
 }
@@ -239,7 +244,8 @@ export async function openGateway(
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  const { records, count } = openServerRecords(resources, () => lease().snapshot);
+  const memory = memoryOf(clock);
+  const { records, count } = openServerRecords(resources, memory.inFlight, () => lease().snapshot);
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources, leadership.of('reconcile'));
@@ -269,7 +275,7 @@ export async function openGateway(
     scores,
     questionLengths,
     threads,
-    ...memoryOf(clock),
+    ...memory,
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     nextId,
     clock,

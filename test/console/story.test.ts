@@ -147,3 +147,16 @@ test('a request that turned to the next model says so in its first sentence', ()
     'The next best, b, was expected to be 10 points worse, 4 times dearer and 25 % faster.',
   ]);
 });
+
+test('a request that is running went to a model; a recommendation did not', () => {
+  const told = {
+    ...{ choice: 'a', route_reason: 'pinned', strategy_failed: false, draw: null, preferences: [], constraints: [] },
+    choice_without_preferences: null,
+    facts: { pinned: true, alias: null, model: 'a' },
+    candidates: [],
+    outcome: null,
+  } as unknown as Told;
+  const firstOf = (status: DecisionRead['status']) => storyOf({ ...told, status }, String).map(textOf)[0];
+  expect(firstOf('running')).toStartWith('It went to a');
+  expect(firstOf('recommended')).toStartWith('The recommendation was a');
+});

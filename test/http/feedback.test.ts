@@ -197,6 +197,12 @@ describe('is refused', () => {
     expect(scored).toEqual([]);
   });
 
+  test('a request that is running', async () => {
+    record = { ...record, kind: 'chat', outcome: null };
+    await expectError(await give(good), 'in_flight', 'decision_id');
+    expect(scored).toEqual([]);
+  });
+
   for (const status of ['failed', 'broken', 'abandoned']) {
     test(`a request that was ${status}`, async () => {
       record = { ...record, outcome: outcome(status, 'best') };

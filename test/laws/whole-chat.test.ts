@@ -28,7 +28,9 @@ interface DecisionRecord {
   readonly candidates: readonly { readonly estimate: { readonly length: number } | null }[];
 }
 
-const VARYING_FIELDS: ReadonlySet<string> = new Set(['id', 'created', 'time', 'kind', 'seed', 'outcome', 'receipt']);
+const VARYING_FIELDS: ReadonlySet<string> = new Set([
+  ...['id', 'created', 'time', 'kind', 'seed', 'status', 'outcome', 'receipt'],
+]);
 
 /** The part of a record that tells how the decision was made, without its time and outcome. */
 async function decisionOf(id: string): Promise<DecisionRecord> {

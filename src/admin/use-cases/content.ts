@@ -46,7 +46,10 @@ export async function readContent(
   const isShown = number !== null && (reach === 'all' || (await isOwn(await records.find(number), by.caller, sight)));
   const found = isShown ? await records.findContent(number) : null;
   if (number === null || !found) {
-    throw new SignalboxError('not_found', 'The text of this decision’s request and answer was not kept.');
+    throw new SignalboxError(
+      'not_found',
+      'There is no text of this decision’s request and answer. Text is stored when the request ends, if the policy has `records.content`.',
+    );
   }
   const decision = idText('dec_', number);
   // Reading others' texts leaves a trace.

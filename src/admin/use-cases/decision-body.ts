@@ -1,12 +1,18 @@
 import { capabilityNames, SCHEMA_INSTEAD } from '../../core/capability.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import {
+  type AttemptRecord,
+  type DecisionOutcome,
+  type DecisionRecord,
+  isRunning,
+  statusOf,
+} from '../../core/decision-record.ts';
 import type { Facts, FundFacts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
 import { NO_RUN } from '../../core/run-names.ts';
 import { usageBody } from '../../dialects/openai-chat/completion.ts';
-import { platformAttempt } from '../../gateway/money/receipt.ts';
+import { platformOf } from '../../gateway/money/receipt.ts';
 import type { Hindsight } from '../../gateway/request/certificate.ts';
 import type { Explanation } from '../../gateway/request/explain.ts';
 import { certificateBody, lengthBody, NO_CERTIFICATE } from './certificate-body.ts';
@@ -30,6 +36,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     key_name: sight.nameOf(record.keyId),
     labels: record.labels,
     ...snakeKeys({ kind, session, agent, parentAgent }),
+    status: isRunning(record) ? 'running' : statusOf(record),
     team_id: record.team,
     user_id: sight.isNarrow ? null : record.user,
     sent_by: sight.isNarrow ? null : record.sentBy,
@@ -113,7 +120,9 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
     error,
     attempts: outcome.attempts.map(snakeKeys),
     usage: outcome.usage && usageBody(outcome.usage, outcome.estimated),
-    ...chargeBody(outcome),
+    estimated: outcome.estimated,
+    credits_consumed: toCredits(outcome.charged),
+    cost_saved_credits: toCredits(outcome.saved),
     runner_up_cost_credits: creditsOrNull(hindsight?.runnerUp),
     baseline_cost_credits: creditsOrNull(hindsight?.baseline),
     ...snakeKeys({ firstPartMs, totalMs, usageReplaced }),
@@ -122,28 +131,12 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
   };
 }
 
-const chargeBody = ({ estimated, charged, saved }: DecisionOutcome) => ({
-  estimated,
-  credits_consumed: toCredits(charged),
-  cost_saved_credits: toCredits(saved),
-});
-
 /** The caller's `platform` without the names of dropped fields, which are the caller's own words. */
-function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: DecisionOutcome): object {
-  const { attempts } = outcome;
-  const last = attempts.at(-1);
-  const model = last && isAnswer(last, outcome) ? last.model : choice;
-  return {
-    routed_model: model,
-    route_reason: model === choice ? reason : `${reason}:fallback`,
-    ...chargeBody(outcome),
-    decision_id: idText('dec_', id),
-    policy_revision: revision,
-    attempts: attempts.map(platformAttempt),
-    ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
-    ...(outcome.usageReplaced && { usage_replaced: true }),
-    ...(outcome.adapted && { adapted: outcome.adapted }),
-  };
+function receiptBody(record: DecisionRecord, outcome: DecisionOutcome): object {
+  const last = outcome.attempts.at(-1);
+  const model = last && isAnswer(last, outcome) ? last.model : record.choice;
+  const { dropped: _, ...receipt } = platformOf(outcome, record, model);
+  return receipt;
 }
 
 /** Whether the last attempt is the one that the caller saw: it showed content, or was charged. */

@@ -2,6 +2,7 @@ import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
 import { rootOf } from '../../core/caller.ts';
+import type { Microcredits } from '../../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../core/decision-record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GatewayPolicy } from '../../core/snapshot.ts';
@@ -32,7 +33,7 @@ import {
   wasCut,
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
-import { attemptReceipt, isBookedInTime, outcomeOf } from './outcome.ts';
+import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
@@ -48,13 +49,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
+  readonly recorder: ExchangeRecorder;
   receipt: Receipt | null = null;
   error: SignalboxError | null = null;
   isDeserted = false;
   mayBeCut = false;
   readonly #parts: ExchangeParts;
   readonly #runnable: RunnableRequest;
-  readonly #recorder: ExchangeRecorder;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
@@ -93,7 +94,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#alarm = new DeadlineAlarm(this, runnable.runtime.alarms);
     this.#parts = parts;
     this.#runnable = runnable;
-    this.#recorder = recorder;
+    this.recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
     this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
@@ -202,7 +203,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
     const seen = running.fitted.rewrite?.read(batch) ?? batch;
-    this.#recorder.hear(seen);
+    this.recorder.hear(seen);
     if (running.isOver) this.#leave('completed', running);
     return seen;
   }
@@ -337,7 +338,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#attempts.push(running.failed(failure));
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
-    this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    this.recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
     return failed;
   }
 
@@ -360,7 +361,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       if (answer === null || this.receipt !== null) end();
       else {
         this.#answering = answer.finally(end);
-        this.receipt = withoutPrice(this.#receiptOf(running, measured, 0));
+        const outcome = this.#outcomeOf(status, running, measured, 0);
+        this.receipt = withoutPrice(receiptOf(this.#runnable, running, outcome, null));
       }
     }
   }
@@ -372,26 +374,24 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     measured: MeasuredUsage | null,
     { charged, overrun }: Settlement,
   ): readonly Write[] {
-    const { decision, clock, startedAt, context } = this.#runnable;
+    const { decision, context } = this.#runnable;
     this.#growing?.settled(overrun);
-    const receipt = this.#receiptOf(running, measured, charged);
+    const outcome = this.#outcomeOf(status, running, measured, charged);
+    const receipt = receiptOf(this.#runnable, running, outcome, this.funded.shown(charged));
     this.receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
     context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
-    const firstAt = running?.meter.firstContentAt ?? null;
-    const outcome = outcomeOf(receipt, {
-      status,
-      error: this.isDeserted ? null : (this.error?.code ?? null),
-      attempts: this.#attempts,
-      measured,
-      charged,
-      firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
-      totalMs: Math.round(clock() - startedAt),
-    });
-    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
+    return [...this.recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
-  #receiptOf(running: Attempt | null, measured: MeasuredUsage | null, charged: number) {
-    const made = { attempts: this.#attempts, funded: this.funded, growing: this.#growing };
-    return attemptReceipt(this.#runnable, running, { ...made, measured, charged });
+
+  #outcomeOf(
+    status: DecisionOutcome['status'],
+    running: Attempt | null,
+    measured: MeasuredUsage | null,
+    charged: Microcredits,
+  ): DecisionOutcome {
+    const error = this.isDeserted ? null : (this.error?.code ?? null);
+    const cutBy = this.#growing?.cutBy ?? null;
+    return outcomeOf(this.#runnable, running, { status, error, attempts: this.#attempts, measured, charged, cutBy });
   }
 }

@@ -1,50 +1,60 @@
 import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { type Timers, within } from '../../core/timers.ts';
+import { plainUsage } from '../../core/usage.ts';
 import { outputCappedBy } from '../../routing/output-maximum.ts';
-import type { FundedHold } from '../money/funding.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
-import { type Receipt, type ExchangeEnd as ReceiptFacts, receiptOf } from '../money/receipt.ts';
+import { type PlatformPayment, platformOf, savedBy } from '../money/receipt.ts';
 import type { Attempt } from './attempt.ts';
-import type { GrowingAnswer } from './growing-answer.ts';
 import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
 
 /** How long an answer waits for its price, ms: twice what a process that has lost its lease needs for another. */
 const BOOKED_WITHIN_MS = 10_000;
 
-/** What a receipt shows beside the decision and the attempt that answered. */
-interface AttemptFacts extends Pick<ReceiptFacts, 'measured' | 'charged' | 'attempts'> {
-  readonly funded: FundedHold;
-  readonly growing: GrowingAnswer | null;
+/** The end of an exchange. The rest of its outcome follows from the decision and from the attempt that answered. */
+interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged'> {
+  /** Null where nothing is known to be used. */
+  readonly measured: MeasuredUsage | null;
+  /** The fund that ended the answer; null for none. */
+  readonly cutBy: string | null;
+}
+
+/** The outcome of an exchange. @param running the attempt that answered; null for none */
+export function outcomeOf(
+  { decision, runtime: { snapshot }, clock, startedAt }: RunnableRequest,
+  running: Attempt | null,
+  { status, error, attempts, measured, charged, cutBy }: ExchangeEnd,
+): DecisionOutcome {
+  const usage = measured?.usage ?? null;
+  const firstAt = running?.meter.firstContentAt ?? null;
+  const adapted = running?.fitted.adapted;
+  return {
+    status,
+    error,
+    attempts,
+    usage,
+    estimated: measured?.estimated ?? true,
+    charged,
+    saved: savedBy(charged, usage, snapshot.models[decision.baseline]!, decision.facts),
+    cappedBy: cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
+    usageReplaced: running?.meter.isUsageReplaced ?? false,
+    adapted: adapted?.length ? adapted : undefined,
+    firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
+    totalMs: Math.round(clock() - startedAt),
+  };
 }
 
 /** The receipt of an exchange. @param running the attempt that answered; null for none */
-export function attemptReceipt(
+export function receiptOf(
   { decision, runtime: { snapshot } }: RunnableRequest,
   running: Attempt | null,
-  { measured, charged, attempts, funded, growing }: AttemptFacts,
+  outcome: DecisionOutcome,
+  payment: PlatformPayment | null,
 ) {
-  const choice = decision.ranked[0].model;
-  return receiptOf({
-    decision,
-    baseline: snapshot.models[decision.baseline]!,
-    model: (running?.model ?? snapshot.models[choice]!).id,
-    fallback: running !== null && running.way.ranked.model !== choice,
-    measured,
-    charged,
-    dropped: running?.dropped ?? [],
-    adapted: running?.fitted.adapted ?? [],
-    attempts,
-    payment: funded.shown(charged),
-    cappedBy: growing?.cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
-    usageReplaced: running?.meter.isUsageReplaced ?? false,
-  });
-}
-
-/** The end of an exchange, beside its receipt. */
-interface ExchangeEnd
-  extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged' | 'firstPartMs' | 'totalMs'> {
-  /** Null where nothing is known to be used. */
-  readonly measured: MeasuredUsage | null;
+  const { id, revision, reason, ranked } = decision;
+  const choice = snapshot.models[ranked[0].model]!.id;
+  const model = running?.model.id ?? choice;
+  const platform = platformOf(outcome, { id, revision, reason, choice }, model, running?.dropped, payment);
+  return { usage: outcome.usage ?? plainUsage(0, 0), platform, saved: outcome.saved };
 }
 
 /**
@@ -61,22 +71,3 @@ export function isBookedInTime(
   const written = answering.then(() => ledger.written());
   return within(timers, BOOKED_WITHIN_MS, written, false);
 }
-
-/** The end of a chat, as the record of its decision keeps it. */
-export const outcomeOf = (
-  { usage, saved, platform }: Receipt,
-  { status, error, attempts, measured, charged, firstPartMs, totalMs }: ExchangeEnd,
-): DecisionOutcome => ({
-  status,
-  error,
-  attempts,
-  usage: measured && usage,
-  estimated: platform.estimated,
-  charged,
-  saved,
-  cappedBy: platform.output_capped_by ?? null,
-  usageReplaced: platform.usage_replaced ?? false,
-  ...(platform.adapted && { adapted: platform.adapted }),
-  firstPartMs,
-  totalMs,
-});

@@ -2,7 +2,7 @@ import type { StreamPart } from '../../contract/parts.ts';
 import type { ByteRoom } from '../../core/byte-room.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Decision } from '../../core/decision.ts';
-import type { DecisionOutcome } from '../../core/decision-record.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
@@ -46,6 +46,8 @@ export interface ExchangeRecorder {
   logFailure(attempt: FailedAttempt): void;
   /** Notes the end of the answer. Returns what is written with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
+  /** Makes the record of the decision without an outcome, for readers before the end of the answer. */
+  running(): DecisionRecord;
 }
 
 /** A decided request with all that is needed to carry it out: one object, which the steps after decide share. */

@@ -1,11 +1,10 @@
 import { type Microcredits, toCredits } from '../../core/credits.ts';
-import type { Decision } from '../../core/decision.ts';
-import type { AttemptRecord } from '../../core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import type { Facts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
 import { costOf } from '../../core/price.ts';
 import type { Model } from '../../core/snapshot.ts';
-import { plainUsage, type Usage } from '../../core/usage.ts';
-import type { MeasuredUsage } from './meter.ts';
+import type { Usage } from '../../core/usage.ts';
 
 /** `platform` beside an answer: its model, price and attempts. The same in JSON and in a stream. */
 export interface Platform {
@@ -80,60 +79,55 @@ export interface Receipt {
   readonly saved: Microcredits;
 }
 
-/** The facts that a receipt is made of. */
-export interface ExchangeEnd {
-  readonly decision: Decision;
-  /** The model that savings are measured against. */
-  readonly baseline: Model;
-  /** ID of the model that answered; of the choice when none did. */
-  readonly model: string;
-  /** Whether a fallback answered. */
-  readonly fallback: boolean;
-  /** Null when no attempt is charged. */
-  readonly measured: MeasuredUsage | null;
-  /** All attempts together. */
-  readonly charged: Microcredits;
-  readonly dropped: readonly string[];
-  /** Empty for none. */
-  readonly adapted: readonly string[];
-  readonly attempts: readonly AttemptRecord[];
-  /** Null for a key's own funds. */
-  readonly payment: PlatformPayment | null;
-  /** What lowered the cap on the output that is answered, reached or not: a fund, or `model`; null for neither. */
-  readonly cappedBy: string | null;
-  readonly usageReplaced: boolean;
-}
-
-/** Returns an attempt as `platform.attempts` shows it. */
-export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
+function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
   const { model, provider, ms, failure, requestId, finishReasons } = attempt;
   return { model, provider, ms, failure, request_id: requestId, finish_reasons: finishReasons };
 }
 
-/** Returns the receipt of a settled exchange. */
-export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
-  const { decision, measured, charged } = end;
-  const { pinned } = decision.facts;
-  const usage = measured?.usage ?? plainUsage(0, 0);
+/**
+ * Returns the amount that a charge saves against the baseline on the same tokens: negative when the choice cost more.
+ * @param usage null when no attempt is charged
+ */
+export function savedBy(
+  charged: Microcredits,
+  usage: Usage | null,
+  baseline: Model,
+  { pinned }: Pick<Facts, 'pinned'>,
+): Microcredits {
+  if (pinned) return 0;
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
-  const elsewhere = pinned || measured === null ? 0 : costOf(end.baseline.endpoints[0].price, usage);
-  const saved = pinned ? 0 : elsewhere - charged;
-  const platform: Platform = {
-    routed_model: end.model,
-    route_reason: end.fallback ? `${decision.reason}:fallback` : decision.reason,
-    credits_consumed: toCredits(charged),
-    cost_saved_credits: toCredits(saved),
-    decision_id: idText('dec_', decision.id),
-    policy_revision: decision.revision,
-    estimated: measured?.estimated ?? true,
-    dropped: end.dropped,
-    adapted: end.adapted.length > 0 ? end.adapted : undefined,
-    attempts: end.attempts.map(platformAttempt),
-    output_capped_by: end.cappedBy ?? undefined,
-    usage_replaced: end.usageReplaced || undefined,
-    payment: end.payment ?? undefined,
+  return (usage === null ? 0 : costOf(baseline.endpoints[0].price, usage)) - charged;
+}
+
+const NONE: readonly string[] = [];
+
+/**
+ * Returns `platform` of an answer.
+ * @param model ID of the model that answered; of the choice when none did
+ * @param payment null for a key's own funds
+ */
+export function platformOf(
+  outcome: DecisionOutcome,
+  { id, revision, reason, choice }: Pick<DecisionRecord, 'id' | 'revision' | 'reason' | 'choice'>,
+  model: string,
+  dropped = NONE,
+  payment: PlatformPayment | null = null,
+): Platform {
+  return {
+    routed_model: model,
+    route_reason: model === choice ? reason : `${reason}:fallback`,
+    credits_consumed: toCredits(outcome.charged),
+    cost_saved_credits: toCredits(outcome.saved),
+    decision_id: idText('dec_', id),
+    policy_revision: revision,
+    estimated: outcome.estimated,
+    dropped,
+    adapted: outcome.adapted,
+    attempts: outcome.attempts.map(platformAttempt),
+    output_capped_by: outcome.cappedBy ?? undefined,
+    usage_replaced: outcome.usageReplaced || undefined,
+    payment: payment ?? undefined,
   };
-  return { usage, platform, saved };
 }
 
 /** Returns the receipt of an exchange whose charge is neither in the database nor in the spool. */

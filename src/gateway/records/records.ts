@@ -26,6 +26,8 @@ interface RecordsOptions {
   readonly now: () => number;
   /** Called for each record that is added. Must not throw. */
   readonly onAdd?: (record: DecisionRecord) => void;
+  /** Returns a decision whose request runs in this process, without an outcome; null for any other. Absent: there are none. */
+  readonly running?: (id: number) => DecisionRecord | null;
   /** Whether all records are counted, so that old ones may go; absent: they are. */
   readonly isCounted?: () => Promise<boolean>;
 }
@@ -56,7 +58,7 @@ async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: n
 
 /** Opens the log of decisions and content. State: records. */
 export function openRecords(options: RecordsOptions) {
-  const { store, tables, now, onAdd = () => {} } = options;
+  const { store, tables, now, onAdd = () => {}, running = () => null } = options;
   const { log, readings, revisions, contents } = tables;
   let prunedAt = 0;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
@@ -71,7 +73,15 @@ export function openRecords(options: RecordsOptions) {
     /** The readings that records name. */
     readings: new StoredReadings(readings, store, now),
     contents,
-    find: (id: number) => flushed(() => log.find(id)),
+    /** Finds running decisions, too. */
+    async find(id: number): Promise<DecisionRecord | null> {
+      // The request may end while the store is read, so the store comes second.
+      const found = running(id);
+      if (!found) return flushed(() => log.find(id));
+      // Its readings may not be written yet.
+      await store.flush();
+      return found;
+    },
     /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
     add: (record: DecisionRecord) => {
       store.defer(log.add(record));

@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { DecisionOutcome } from '../../core/decision-record.ts';
-import { idText } from '../../core/id.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import { idText, timeOfId } from '../../core/id.ts';
 import type { Write } from '../../store/store.ts';
 import { type FailedAttempt, failureText } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
@@ -51,6 +51,18 @@ export class AnswerRecorder implements ExchangeRecorder {
     if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;
+  }
+
+  /** Makes the record as it is now. It is not stored. */
+  running(): DecisionRecord {
+    const { request, decision, caller, runtime } = this.#runnable;
+    const { records, nextId } = this.#gateway;
+    const { readings } = records;
+    const made: DecisionRecord[] = [];
+    const recorded = recordedOf(request, caller, runtime.snapshot, this.#context);
+    const gateway = { records: { readings, add: made.push.bind(made) }, nextId, now: () => timeOfId(decision.id) };
+    records.append(recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, null));
+    return made[0]!;
   }
 
   /** Keeps a whole answer, from which its thread may go on. */

@@ -50,12 +50,17 @@ function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly
   return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
 }
 
+/** The parts of the gateway that record a decision. */
+interface RecordingGateway extends Pick<Gateway, 'nextId' | 'now'> {
+  readonly records: Pick<Gateway['records'], 'add' | 'readings'>;
+}
+
 /**
  * Records a decision: facts without text, qualities, choice and outcome.
  * @returns the writes of the readings that it names; give them to the store at once
  */
 export function recordDecision(
-  { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
+  { records, nextId, now }: RecordingGateway,
   kind: DecisionRecord['kind'],
   decision: Decision,
   { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy }: RecordedInputs,

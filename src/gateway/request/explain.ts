@@ -65,7 +65,7 @@ export async function visibleRecord(
   if (record && keyIds?.has(record.keyId) !== false) return record;
   throw new SignalboxError(
     'not_found',
-    'There is no decision with this ID, or this key cannot see it. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
+    'There is no decision with this ID, or this key cannot see it. While its request runs, only the server that decided it knows the decision. If a crash ended the request, only the ledger has its charge.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { type Caller, rootOf } from '../../core/caller.ts';
 import { DAY_MS } from '../../core/clock.ts';
-import { type DecisionRecord, modelOf } from '../../core/decision-record.ts';
+import { type DecisionRecord, isRunning, modelOf } from '../../core/decision-record.ts';
 import { declaredByTask, declaredFor, type TaskFacts } from '../../core/declared.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { FeedbackRequest } from '../../core/feedback.ts';
@@ -75,12 +75,23 @@ async function ownRecord(
   const id = parseId('dec_', decision);
   const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
   if (record?.keyId === keyId) return record;
-  const message = 'This key has made no decision with this ID. A decision is written when its request ends.';
+  const message =
+    'This key has made no decision with this ID. If another server decided it, it is found here when its request has ended.';
   throw new SignalboxError('not_found', message, { param: 'decision_id' });
 }
 
-/** @throws SignalboxError for an answer that broke off, which says nothing about its model */
-function checkAnswered({ outcome }: DecisionRecord): void {
+/** The time after which a score of a running answer may be sent again, ms. */
+const RETRY_MS = 1_000;
+
+/** @throws SignalboxError for an answer that is still running, or broke off, which says nothing about its model */
+function checkAnswered(record: DecisionRecord): void {
+  if (isRunning(record)) {
+    throw new SignalboxError('in_flight', 'The answer is still running. Score it when it has ended.', {
+      param: 'decision_id',
+      retryAfterMs: RETRY_MS,
+    });
+  }
+  const { outcome } = record;
   if (outcome === null || outcome.status === 'completed') return;
   const { status } = outcome;
   throw new SignalboxError('nothing_to_score', 'The request of this decision got no complete answer to score.', {

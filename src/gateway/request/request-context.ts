@@ -1,7 +1,7 @@
 import type { GatePlace } from '../../access/limits/gate.ts';
 import type { Quota } from '../../access/limits/quota.ts';
 import type { Caller } from '../../core/caller.ts';
-import type { DecisionOutcome } from '../../core/decision-record.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
@@ -51,8 +51,9 @@ export interface Admission {
   acceptPayer(payer: Caller): Quota | Promise<Quota> | null;
 }
 
-/** The work of a request that a shutdown can end. */
-interface Abandonable {
+/** The exchange of a request. */
+interface RunningWork {
+  readonly recorder: { running(): DecisionRecord };
   abandon(error: SignalboxError): void;
 }
 
@@ -130,7 +131,7 @@ export class RequestContext implements Links<RequestContext> {
   /** The requests that a shutdown waits for, while this is one of them. */
   #inFlight: LinkedSet<RequestContext> | null = null;
   /** Null before the exchange exists and after it has ended. */
-  #work: Abandonable | null = null;
+  #work: RunningWork | null = null;
   #cutOff: SignalboxError | null = null;
 
   /**
@@ -289,9 +290,14 @@ export class RequestContext implements Links<RequestContext> {
   }
 
   /** Notes the exchange of this request. Where a shutdown has cut the request off, abandons it. */
-  attach(work: Abandonable): void {
+  attach(work: RunningWork): void {
     this.#work = work;
     if (this.#cutOff) work.abandon(this.#cutOff);
+  }
+
+  /** Makes the record of its decision while the exchange runs; null before the exchange, and once the final record is made. */
+  runningRecord(): DecisionRecord | null {
+    return this.result === null ? (this.#work?.recorder.running() ?? null) : null;
   }
 
   /** Ends the work of this request with an error, now or as soon as it begins. */
@@ -346,6 +352,13 @@ export class RequestContext implements Links<RequestContext> {
     this.#whenOver?.();
     this.#onEnd(this);
   }
+}
+
+/** Makes the record of a decision whose request is among these; null for none. */
+export function findRunning(inFlight: LinkedSet<RequestContext>, id: number): DecisionRecord | null {
+  const decisionId = idText('dec_', id);
+  const request = inFlight.all().find((one) => one.decisionId === decisionId);
+  return request?.runningRecord() ?? null;
 }
 
 /** The selector of a request, or `pinned` for a named model. */

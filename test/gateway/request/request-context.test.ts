@@ -8,6 +8,13 @@ import type { RequestContext } from '../../../src/gateway/request/request-contex
 import { atOnce } from '../../access/limits/support.ts';
 import { type ContextFacts, callerNamed, contextWith } from '../../support/request-context.ts';
 
+/** No test of this file reads a running decision. */
+const recorder = {
+  running: () => {
+    throw new Error('not read here');
+  },
+};
+
 const ONE_STREAM = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: 1 };
 
 /** A request at a gate with one place, and what ended with it. */
@@ -126,7 +133,7 @@ describe('A request', () => {
     for (const isFirst of [true, false]) {
       const abandoned: SignalboxError[] = [];
       const { context } = admitted();
-      const work = { abandon: (reason: SignalboxError) => void abandoned.push(reason) };
+      const work = { recorder, abandon: (reason: SignalboxError) => void abandoned.push(reason) };
       if (isFirst) context.attach(work);
       context.cutOff(error);
       if (!isFirst) context.attach(work);
@@ -151,7 +158,7 @@ describe('A request', () => {
       if (step === 'endWork' && leave) context.endWork(3);
       if (step === 'leaveFlight') context.leaveFlight();
       if (step === 'cutOff') context.cutOff(new SignalboxError('overloaded', 'over'));
-      if (step === 'attach') context.attach({ abandon() {} });
+      if (step === 'attach') context.attach({ recorder, abandon() {} });
       if (step === 'endWork') isWorking = false;
       isHandled ||= step === 'handled';
       const isOver = isHandled && !isWorking;

@@ -119,8 +119,9 @@ async function recordOf(id: string | null): Promise<DecisionDetail | null> {
   for (let look = 0; look < LOOKS_MAX; look++) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const result = await read(`/admin/decisions/${id}`);
-    if (result.ok) return result.value;
-    if (result.failure.status !== 404) return null;
+    if (!result.ok && result.failure.status !== 404) return null;
+    // The server may not have noticed yet that the request was stopped.
+    if (result.ok && result.value.status !== 'running') return result.value;
   }
   return null;
 }

@@ -6,7 +6,7 @@ import { Copy } from '../../design/copy.tsx';
 import { exactTime, figure, percent, usd } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Failure, Loaded, Partial, Skeleton } from '../../design/states.tsx';
-import { NamedState } from '../../design/tag.tsx';
+import { NamedState, type StateWords } from '../../design/tag.tsx';
 import { creditsText, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefWith, type Params } from '../../shell/router.ts';
@@ -25,7 +25,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
     <Panel title="Request" closeHref={hrefWith({ again: null }, '/requests')} isWide>
       {decision.data === null && decision.failure?.status === 404 ? (
         <Empty title="There is no such request">
-          Its record was deleted, it is still running, or you may not see it.
+          Its record was deleted, it is still running on another server, or you may not see it.
         </Empty>
       ) : (
         <Loaded what="The request’s facts" of={decision}>
@@ -37,7 +37,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
 }
 
 function Story({ decision }: { readonly decision: DecisionRead }) {
-  const { id, outcome, candidates, choice, policy_revision: revision, replay } = decision;
+  const { id, outcome, status, candidates, choice, policy_revision: revision, replay } = decision;
   const money = useResource(`/admin/decisions/${id}/money`);
   const perCredit = money.data?.usd_per_credit ?? null;
   const cost = costWriter(perCredit);
@@ -82,7 +82,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
         <h2>Facts</h2>
         <RequestFacts decision={decision} />
       </section>
-      {reachOfViewer('content.read') !== null && (
+      {status !== 'running' && reachOfViewer('content.read') !== null && (
         <section aria-label="Content" class="stack-tight">
           <h2>Content</h2>
           <Content key={id} id={id} />
@@ -98,18 +98,21 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
   );
 }
 
+/** Lists have no running requests. */
+const DETAIL_STATUSES: StateWords = { ...STATUSES, running: ['quiet', 'Running'] };
+
 interface SummaryProps {
   readonly decision: DecisionRead;
   readonly perCredit: string | null;
 }
 
 /** The request in a line: how it ended, when it was made, by whom, and for how much. */
-function Summary({ decision: { outcome, time, key_id, key_name }, perCredit }: SummaryProps) {
+function Summary({ decision: { outcome, status, time, key_id, key_name }, perCredit }: SummaryProps) {
   const charged = outcome?.credits_consumed ?? null;
   const key = key_name ?? key_id;
   return (
     <p class="row dim requests-summary">
-      <NamedState name={outcome?.status ?? 'recommended'} of={STATUSES} />
+      <NamedState name={status} of={DETAIL_STATUSES} />
       {outcome?.error && <span class="mono">{outcome.error}</span>}
       <When at={time} />
       {key !== null && <span title={key_id ?? undefined}>by {key}</span>}

@@ -21,8 +21,8 @@ interface StoryFacts
 }
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
-/** Only a recorded decision has an outcome. */
-type Told = StoryFacts & { readonly outcome?: Outcome | null };
+/** Only a recorded decision has an outcome, and a status. */
+type Told = StoryFacts & { readonly outcome?: Outcome | null; readonly status?: DecisionRead['status'] };
 
 /** How a cost in Credits is written. */
 type WriteCost = (credits: number | null) => string;
@@ -67,11 +67,12 @@ const ENDS: Readonly<Record<string, readonly Sentence[]>> = {
 };
 
 function choiceSentence(of: Told): Sentence {
-  const { choice, facts, candidates, draw, route_reason, refusal, outcome } = of;
+  const { choice, facts, candidates, draw, route_reason, refusal, outcome, status } = of;
   if (choice === null) return [refusal?.message ?? 'No model is left.'];
   const last = outcome?.attempts.at(-1);
   const isOther = (last !== undefined && last.model !== choice) || outcome?.status === 'failed';
-  const went = refusal !== undefined ? 'It would go to ' : outcome === null ? 'The recommendation was ' : 'It went to ';
+  const recorded = status === 'recommended' ? 'The recommendation was ' : 'It went to ';
+  const went = refusal !== undefined ? 'It would go to ' : recorded;
   const begin: Sentence = [isOther ? 'The first choice was ' : went, { model: choice }];
   const way = `by \`${route_reason ?? facts.model}\``;
   if (facts.pinned) {
