@@ -114,7 +114,7 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
   const { version, shipped, terminal, now } = host;
   switch (command.name) {
     case 'help':
-      return command.text;
+      return (await import('./admin/cli/help.ts')).helpOf(command.words);
     case 'version':
       return `${version}\n`;
     case 'health':

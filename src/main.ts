@@ -11,7 +11,7 @@ import { processTimers } from './host/telemetry/process-timers.ts';
 import { openSink } from './host/telemetry/sink.ts';
 import { stackOf } from './host/telemetry/thrown.ts';
 import type { Host } from './server/host.ts';
-import { type ParentChannel, parentOver } from './server/processes/child.ts';
+import type { ParentChannel } from './server/processes/child.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
 import { withCommit } from './server/version.ts';
 
@@ -112,12 +112,14 @@ const channel: ParentChannel = {
   onEnd: (listener) => void process.on('disconnect', listener),
 };
 
+const parent = async () => (await import('./server/processes/child.ts')).parentOver(channel, () => process.exit(1));
+
 const hostOf = async (isChild = false): Promise<Host> => ({
   version,
   shipped: await shippedPlugins(),
   // The parent's terminal is its own.
   out: { ...out, isTerminal: out.isTerminal && !isChild },
-  ...(isChild && { parent: parentOver(channel, () => process.exit(1)) }),
+  ...(isChild && { parent: await parent() }),
   err: terminal(process.stderr),
   env,
   now,

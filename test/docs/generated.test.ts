@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
+import { HELP } from '../../src/admin/cli/help-texts.ts';
+import { jsonText } from '../../src/admin/cli/text.ts';
 import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
@@ -34,6 +36,7 @@ const PAGES = {
   'test/panel/choices.md': choicesPage,
   'docs/extend/providers.md': providersPage,
   ...VARIABLE_PAGES,
+  'src/admin/cli/help.json': () => jsonText(HELP),
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 

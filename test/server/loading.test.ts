@@ -26,7 +26,7 @@ async function packagesOf(entry: string): Promise<Set<string>> {
   return packages;
 }
 
-test('a start loads few packages: those for tracing, metrics, tokens, formatting and the API’s document wait for their first use', async () => {
+test('a start loads few packages: those for tracing, tokens, sign-in, payments and the API’s document wait for their first use', async () => {
   const entries = await Promise.all(STARTED.map((entry) => packagesOf(join(SRC, entry))));
   const names = entries.flatMap((packages) => [...packages]).filter((name) => !/^(?:node|bun):/.test(name));
   expect([...new Set(names)].sort()).toEqual([
@@ -37,9 +37,6 @@ test('a start loads few packages: those for tracing, metrics, tokens, formatting
     '@sinclair/typebox/errors',
     '@sinclair/typebox/value',
     'elysia',
-    // For tokens and sign-in: 12 ms together, where parts of them would wait in several places.
-    'jose',
-    'openid-client',
     // Our own contract, as plugins name it.
     'signalbox/plugin',
     // The paths of its files alone.
@@ -47,6 +44,11 @@ test('a start loads few packages: those for tracing, metrics, tokens, formatting
     'swagger-ui-dist/swagger-ui-bundle.js',
     'swagger-ui-dist/swagger-ui.css',
   ]);
+});
+
+test('a command is read without a package, so that each loads its own part only', async () => {
+  const packages = await packagesOf(join(SRC, 'main.ts'));
+  expect([...packages].filter((name) => !/^(?:node|bun):/.test(name))).toEqual([]);
 });
 
 test('a server without payments does not load their packages', async () => {

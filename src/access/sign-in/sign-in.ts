@@ -1,4 +1,5 @@
 import { type Caller, roleOf } from '../../core/caller.ts';
+import { lazy } from '../../core/lazy.ts';
 import { rowFor, type SignInPolicy } from '../../core/sign-in-policy.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Claims } from '../../core/token-issuer.ts';
@@ -14,7 +15,7 @@ import type { LoginDraft, Logins } from '../logins.ts';
 import type { People, SignedPerson } from '../people.ts';
 import { PeopleError } from '../people-terms.ts';
 import { KeyTermsError } from '../terms.ts';
-import { faultText, type Identity, Issuer, IssuerAway, type IssuerClient, isRefusal } from './issuer.ts';
+import type { Identity, IssuerClient } from './issuer.ts';
 import { newTransaction, transactionOf } from './transaction.ts';
 
 /**
@@ -77,7 +78,8 @@ export interface PresentLogin {
  */
 export class SignIn {
   readonly #options: SignInOptions;
-  readonly #issuer: Issuer;
+  /** With the library of OpenID Connect, which most servers never need. */
+  readonly #protocol: () => Promise<Protocol>;
   /** Of each row of a user: limits know their caller by the object. */
   readonly #callers = new WeakMap<User, Caller>();
   /** Renewals under way, by the login's ID. */
@@ -85,7 +87,7 @@ export class SignIn {
 
   constructor(options: SignInOptions) {
     this.#options = options;
-    this.#issuer = new Issuer(options.now);
+    this.#protocol = lazy(() => openProtocol(options.now));
   }
 
   /** The issuer of the policy in force; null where nobody signs in. */
@@ -103,10 +105,11 @@ export class SignIn {
     const value = newTransaction(returnTo, this.#options.now());
     const transaction = transactionOf(value, this.#options.now());
     if (!transaction) throw new SignInError('stale', 'This address is too long to return to.');
+    const protocol = await this.#protocol();
     try {
-      return { url: await this.#issuer.authorizationUrl(client, redirectUri, transaction), value };
+      return { url: await protocol.issuer.authorizationUrl(client, redirectUri, transaction), value };
     } catch (cause) {
-      throw this.#failed(cause, client);
+      throw this.#failed(cause, client, protocol);
     }
   }
 
@@ -125,8 +128,9 @@ export class SignIn {
     }
     const url = new URL(browser.redirectUri);
     url.search = query;
-    const identity = await this.#issuer.identityBy(client, url, transaction).catch((cause) => {
-      throw this.#failed(cause, client);
+    const protocol = await this.#protocol();
+    const identity = await protocol.issuer.identityBy(client, url, transaction).catch((cause) => {
+      throw this.#failed(cause, client, protocol);
     });
     const user = await this.#member(identity);
     const holder = { user: user.id, key: null, keyHash: null, refreshToken: identity.refreshToken };
@@ -211,26 +215,27 @@ export class SignIn {
   async #renew(value: string, login: Login, { issuer, sub }: User): Promise<void> {
     const { logins, log } = this.#options;
     if (issuer === null || sub === null || !(await logins.claim(login))) return;
+    const protocol = await this.#protocol();
     try {
       const client = this.#client();
       const token = await logins.tokenOf(login, value);
       if (token === null) {
         // Without a refresh token the person signs in again, which needs an issuer that answers.
-        await this.#issuer.check(client);
+        await protocol.issuer.check(client);
         await logins.end(login, SERVER, 'needs a new sign-in');
         return;
       }
-      const identity = await this.#issuer.identityAgain(client, token, sub);
+      const identity = await protocol.issuer.identityAgain(client, token, sub);
       await this.#member(identity);
       await logins.confirm(login, value, identity.refreshToken);
     } catch (cause) {
       const isNobody = cause instanceof SignInError && cause.fault === 'nobody';
-      if (isNobody || isRefusal(cause))
+      if (isNobody || protocol.isRefusal(cause))
         await logins.end(login, SERVER, isNobody ? 'has no role' : 'refused by the issuer');
       else
         log.warn('a login could not be confirmed at the issuer, and stays', {
           login: login.id,
-          error: faultText(cause),
+          error: protocol.faultText(cause),
         });
     }
   }
@@ -299,7 +304,7 @@ export class SignIn {
   }
 
   /** The error for the person; the log has the reason. */
-  #failed(cause: unknown, { issuer }: IssuerClient): SignInError {
+  #failed(cause: unknown, { issuer }: IssuerClient, { IssuerAway, faultText }: Protocol): SignInError {
     const isAway = cause instanceof IssuerAway;
     this.#options.log.warn(isAway ? 'the issuer of sign-in is away' : 'a sign-in was refused', {
       issuer,
@@ -315,6 +320,14 @@ export class SignIn {
           'The answer of the issuer was refused. Sign in again. If it happens again, the log of the gateway says why.',
         );
   }
+}
+
+/** What asks the issuer, and explains its failures. */
+type Protocol = Awaited<ReturnType<typeof openProtocol>>;
+
+async function openProtocol(now: () => number) {
+  const { Issuer, ...more } = await import('./issuer.ts');
+  return { ...more, issuer: new Issuer(now) };
 }
 
 /** The holder of a login, as the trail names it. */

@@ -1,75 +1,29 @@
-import { hash } from 'node:crypto';
-import { errors, jwtVerify } from 'jose';
 import type { Caller } from '../../core/caller.ts';
-import { messageOf, orElse } from '../../core/thrown.ts';
-import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
-import type { Log } from '../../host/telemetry/log.ts';
-import type { TokenSubject } from '../../store/subjects.ts';
-import { ALGORITHMS, readToken, type TokenClaim } from './claims.ts';
-import { IssuerKeyStore, type SigningKeys } from './issuer-keys.ts';
-import { readKeys } from './read-keys.ts';
-import type { TokenRefusal } from './refusal.ts';
-import { answerSecretOf, subjectCaller } from './subject.ts';
+import { lazy } from '../../core/lazy.ts';
+import type { TokenIssuer } from '../../core/token-issuer.ts';
+import { answerSecretOf } from './subject.ts';
+import type { TokenCheck, TokenChecks, TokenChecksOptions } from './token-checks.ts';
 
-/** The most tokens that are remembered. The oldest is forgotten first, and checked again. */
-const TOKENS_MAX = 10_000;
-/** The most issuers whose keys are kept, those of earlier policies among them. */
-const ISSUERS_MAX = 200;
-
-/** The end of a check. `unavailable`: the keys of the issuer cannot be read; `waitMs` until that is tried again. */
-export type TokenCheck =
-  | { readonly caller: Caller }
-  | { readonly refusal: TokenRefusal }
-  | { readonly refusal: 'unavailable'; readonly waitMs: number };
-
-/** The teams that there are now. */
-export interface TeamDirectory {
-  /** The ID of the team of a name; null for none. */
-  idOf(name: string): string | null;
-  /** Whether the team of an ID exists. */
-  has(id: string): boolean;
-}
-
-interface TokensOptions {
-  readonly teams: TeamDirectory;
+interface TokensOptions extends TokenChecksOptions {
   /** Of the store. */
   readonly secret: Uint8Array;
   /** The age of this instance's copy of the blocked subjects, ms. */
   readonly blocksAge: () => number;
-  /** Ms that never go back. */
-  readonly clock: () => number;
-  /** Ms since 1970. */
-  readonly now: () => number;
-  readonly log: Log;
-  /** Called for each token that was checked and admitted. */
-  readonly onSubject: (subject: TokenSubject) => void;
 }
 
-/** A token that was checked. It counts while its issuer and the keys that it was checked with are the same. */
-interface CheckedToken {
-  readonly caller: Caller;
-  readonly issuer: string;
-  readonly definition: string;
-  readonly keys: SigningKeys;
-  /** Ms since 1970. */
-  readonly expiresAt: number;
-}
-
-const hashOf = (token: string): string => hash('sha256', token, 'base64');
-
-/** The tokens of workloads: those that were checked, by their hashes, and the keys of their issuers. State: tokens. */
+/** The tokens of workloads. The first token loads `TokenChecks` with its library, which most servers never need. */
 export class Tokens {
   readonly #options: TokensOptions;
-  readonly #checked = new Map<string, CheckedToken>();
-  readonly #checks = new Map<string, Promise<TokenCheck>>();
-  readonly #keys = new Map<string, IssuerKeyStore>();
-  /** The same by the issuer as a policy has it. */
-  readonly #keysOfPolicy = new WeakMap<TokenIssuer, IssuerKeyStore>();
-  /** The last check of a signature by the address that asked for it. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #loaded: () => Promise<TokenChecks>;
+  #checks: TokenChecks | null = null;
 
   constructor(options: TokensOptions) {
     this.#options = options;
+    this.#loaded = lazy(async () => {
+      const { TokenChecks } = await import('./token-checks.ts');
+      this.#checks = new TokenChecks(options);
+      return this.#checks;
+    });
   }
 
   /** The age of the copy of the blocked subjects that callers are judged by, ms. */
@@ -82,133 +36,11 @@ export class Tokens {
 
   /** The caller of a token that was checked before; null for any other. Cheap. */
   find(token: string, issuers: readonly TokenIssuer[]): Caller | null {
-    const name = hashOf(token);
-    const known = this.#checked.get(name);
-    if (!known) return null;
-    const issuer = issuers.find((one) => one.issuer === known.issuer);
-    const isValid =
-      issuer?.definition === known.definition &&
-      known.expiresAt > this.#options.now() &&
-      this.#keysOf(issuer).current === known.keys &&
-      (known.caller.team === undefined || this.#options.teams.has(known.caller.team));
-    if (isValid) return known.caller;
-    this.#checked.delete(name);
-    return null;
+    return this.#checks?.find(token, issuers) ?? null;
   }
 
-  /**
-   * Checks a token. The same one is checked once at a time, and those of one address one after the other.
-   * @param count called before the signature is checked; what it throws is thrown
-   * @returns never a caller whose token was refused; rejects with what `count` throws
-   */
-  check(token: string, issuers: readonly TokenIssuer[], address: string, count: () => void): Promise<TokenCheck> {
-    const name = hashOf(token);
-    const running = `${name} ${address}`;
-    const before = this.#checks.get(running);
-    if (before) return before;
-    const check = this.#check(token, name, issuers, address, count).finally(() => this.#checks.delete(running));
-    this.#checks.set(running, check);
-    return check;
-  }
-
-  async #check(token: string, name: string, issuers: readonly TokenIssuer[], address: string, count: () => void) {
-    const read = readToken(token, issuers, this.#options.now());
-    if (typeof read === 'string') return this.#refused(read, null);
-    const store = this.#keysOf(read.issuer);
-    if (!store.current) await store.refresh();
-    const first = await this.#inTurn(address, () => this.#signatureOf(token, read, store.current, count));
-    // A key that is not known may be a new one. Its absence cost no signature.
-    const isNew = first === 'key' && (await store.refresh());
-    const keys = store.current;
-    if (!keys) return { refusal: 'unavailable', waitMs: Math.max(1_000, store.waitMs) } as const;
-    const fault = isNew ? await this.#inTurn(address, () => this.#signatureOf(token, read, keys, count)) : first;
-    if (fault !== null) return this.#refused(fault, read.issuer);
-    if (!holds(read)) return this.#refused('condition', read.issuer, read.claims.sub);
-    const team = this.#teamOf(read);
-    if (team === undefined) return this.#refused('team', read.issuer, read.claims.sub);
-    return { caller: this.#admit(name, read, keys, team) };
-  }
-
-  /** One signature at a time for an address: so many as it may fail with are not checked at once. */
-  async #inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(address) ?? Promise.resolve()).then(work, work);
-    this.#turns.set(address, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(address) === turn) this.#turns.delete(address);
-    }
-  }
-
-  /** @returns null for a signature that is right */
-  async #signatureOf(token: string, { issuer }: TokenClaim, keys: SigningKeys | null, count: () => void) {
-    if (!keys) return null;
-    const { issuer: iss, audiences } = issuer;
-    const find: SigningKeys['find'] = async (header, jws) => {
-      const key = await keys.find(header, jws);
-      count();
-      return key;
-    };
-    const expected = { algorithms: ALGORITHMS, issuer: iss, audience: [...audiences], clockTolerance: 60 };
-    try {
-      await jwtVerify(token, find, { ...expected, currentDate: new Date(this.#options.now()) });
-      return null;
-    } catch (cause) {
-      if (!(cause instanceof errors.JOSEError)) throw cause;
-      if (cause instanceof errors.JWTExpired) return 'expired';
-      return cause instanceof errors.JWSSignatureVerificationFailed ? 'signature' : 'key';
-    }
-  }
-
-  /** The ID of a subject's team, null for none; undefined for one that does not exist. */
-  #teamOf({ issuer, claims }: TokenClaim): string | null | undefined {
-    const { team } = issuer;
-    if (team === null) return null;
-    const name = orElse(() => team(claims), '');
-    return this.#options.teams.idOf(name) ?? undefined;
-  }
-
-  #admit(name: string, { issuer, claims, expiresAt }: TokenClaim, keys: SigningKeys, team: string | null): Caller {
-    const caller = subjectCaller(issuer, claims, team);
-    if (this.#checked.size >= TOKENS_MAX) this.#checked.delete(this.#checked.keys().next().value!);
-    this.#checked.set(name, { caller, issuer: issuer.issuer, definition: issuer.definition, keys, expiresAt });
-    this.#options.onSubject({ id: caller.keyId, issuer: issuer.issuer, sub: claims.sub, name: issuer.name });
-    return caller;
-  }
-
-  /** Logs why. The words of a token are not, unless its issuer has signed them. */
-  #refused(refusal: TokenRefusal, issuer: TokenIssuer | null, sub?: string): TokenCheck {
-    this.#options.log.info('a token was refused', { reason: refusal, issuer: issuer?.name, subject: sub });
-    return { refusal };
-  }
-
-  #keysOf(issuer: TokenIssuer): IssuerKeyStore {
-    const known = this.#keysOfPolicy.get(issuer);
-    if (known) return known;
-    const key = JSON.stringify([issuer.issuer, issuer.keys]);
-    const store = this.#keys.get(key) ?? this.#openKeys(key, issuer);
-    this.#keysOfPolicy.set(issuer, store);
-    return store;
-  }
-
-  #openKeys(key: string, { issuer, name, keys }: TokenIssuer): IssuerKeyStore {
-    const { clock, log } = this.#options;
-    const onFault = (error: unknown) =>
-      log.warn('the keys of an issuer cannot be read', { issuer: name, problem: messageOf(error) });
-    if (keys.from === 'policy' && keys.set === null) onFault(new Error('their variable is not set'));
-    const read = keys.from === 'policy' ? null : () => readKeys(keys, issuer);
-    const store = new IssuerKeyStore(keys.from === 'policy' ? keys.set : null, { read, clock, onFault });
-    if (this.#keys.size >= ISSUERS_MAX) this.#keys.delete(this.#keys.keys().next().value!);
-    this.#keys.set(key, store);
-    return store;
-  }
-}
-
-/** A condition that fails opens no gate. */
-function holds({ issuer, claims }: { readonly issuer: TokenIssuer; readonly claims: Claims }): boolean {
-  try {
-    return issuer.when(claims);
-  } catch {
-    return false;
+  /** Checks a token, as `TokenChecks.check` does. */
+  async check(...args: Parameters<TokenChecks['check']>): Promise<TokenCheck> {
+    return (await this.#loaded()).check(...args);
   }
 }

@@ -12,10 +12,10 @@ import { eraseEntries, KEYS_LOG, listEntries } from '../trail.ts';
 import { reportUsage } from '../usage.ts';
 import { USER_OPERATIONS } from '../users.ts';
 import { WALLET_OPERATIONS } from '../wallets.ts';
-import type { CommandHelp } from './command-help.ts';
+import { type CommandHelp, DATA } from './command-help.ts';
 import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
-import { DATA, SERVE_HELP } from './serve-help.ts';
+import { SERVE_HELP } from './serve-help.ts';
 
 const DATABASE = `DATABASE_URL names a database of PostgreSQL in place of that in the data folder.`;
 
@@ -28,7 +28,10 @@ A running server answers with its own policy and variables. With --policies, or 
 the command uses that policy and the variables of this shell.`,
 });
 
-/** By the words of each command, in the order of the overview. */
+/**
+ * By the words of each command, in the order of the overview. It loads every operation, so commands read `help.json`, which
+ * `UPDATE=1 bun test test/docs/generated.test.ts` writes from it.
+ */
 export const HELP: Readonly<Record<string, CommandHelp>> = {
   ...SERVE_HELP,
   ...POLICY_HELP,

@@ -1,8 +1,8 @@
 import { commandName } from '../../core/command-name.ts';
-import { HELP } from './help-texts.ts';
-import { DATA } from './serve-help.ts';
+import { type CommandHelp, DATA } from './command-help.ts';
+import help from './help.json' with { type: 'json' };
 
-const COMMANDS = Object.entries(HELP);
+const COMMANDS = Object.entries<CommandHelp>(help);
 
 type Entry = (typeof COMMANDS)[number];
 

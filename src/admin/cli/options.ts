@@ -6,7 +6,6 @@ import { POLICY_ORIGINS } from '../../store/instance-reports.ts';
 import { isShared, refuseUrl, storeUrlOf } from '../../store/open.ts';
 import { processFolder, type ServeOptions } from '../use-cases/serve-options.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
-import { helpOf } from './help.ts';
 import { checkWord, unknownCommand } from './unknown-command.ts';
 
 /** Arguments of a command on a data folder, with the URL of its store. */
@@ -42,7 +41,8 @@ const DATA_COMMANDS = [
 type DataCommandName = (typeof DATA_COMMANDS)[number];
 
 export type Command =
-  | { readonly name: 'help'; readonly text: string }
+  /** `words`: those of the command that it is about, and what follows them. */
+  | { readonly name: 'help'; readonly words: readonly string[] }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
@@ -67,7 +67,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   const [name = 'help', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const flags = ['--help', '-h'];
   if (name === 'help' || flags.some((flag) => argv.includes(flag))) {
-    return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };
+    return { name: 'help', words: argv.filter((word) => word !== 'help' && !word.startsWith('-')) };
   }
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);

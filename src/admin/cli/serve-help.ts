@@ -1,6 +1,4 @@
-import type { CommandHelp } from './command-help.ts';
-
-export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
+import { type CommandHelp, DATA } from './command-help.ts';
 
 /** Of the commands that start a server, replace its processes and ask for its health. */
 export const SERVE_HELP: Readonly<Record<string, CommandHelp>> = {

@@ -1,12 +1,14 @@
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { nearest } from '../../policy/nearest.ts';
-import { HELP } from './help-texts.ts';
+import help from './help.json' with { type: 'json' };
 import { peerCommand } from './peer-words.ts';
+
+const COMMANDS = Object.keys(help);
 
 /** Checks the word after a group of commands before anything is opened. Throws UsageError for one that names no command. */
 export function checkWord(group: string, [word = '']: readonly string[]): void {
-  const commands = Object.keys(HELP).filter((command) => command.startsWith(`${group} `));
+  const commands = COMMANDS.filter((command) => command.startsWith(`${group} `));
   if (commands.length > 0 && !commands.includes(`${group} ${word}`)) throw unknownCommand(group, word);
 }
 
@@ -16,7 +18,7 @@ export function checkWord(group: string, [word = '']: readonly string[]): void {
  */
 export function unknownCommand(group: string, word = ''): UsageError {
   const start = group === '' ? '' : `${group} `;
-  const named = Object.keys(HELP).filter((command) => command.startsWith(start));
+  const named = COMMANDS.filter((command) => command.startsWith(start));
   const words = [...new Set(named.map((command) => command.slice(start.length).split(' ', 1)[0] ?? ''))];
   const sentences = [
     ...(word === '' ? [] : [`There is no command \`${start}${word}\`.`]),

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isObject, parseJson } from '../../core/object.ts';
@@ -22,7 +21,7 @@ interface JournaledFile {
 
 export type EditJournal = readonly JournaledFile[];
 
-export const textHash = (text: string): string => hash('sha256', text, 'hex');
+export const textHash = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 
 /** Reads the journal in a folder; empty for none, and for a file that is no journal. */
 export async function readEdit(folder: string): Promise<EditJournal> {

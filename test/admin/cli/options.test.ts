@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { DATA } from '../../../src/admin/cli/command-help.ts';
+import { helpOf } from '../../../src/admin/cli/help.ts';
 import { HELP } from '../../../src/admin/cli/help-texts.ts';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
-import { DATA } from '../../../src/admin/cli/serve-help.ts';
 import { unknownCommand } from '../../../src/admin/cli/unknown-command.ts';
 import { UsageError } from '../../../src/core/usage-error.ts';
 
@@ -171,7 +172,9 @@ test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it g
 test('help is of the command that is asked about, and of all where there is none', () => {
   const help = (...argv: string[]) => {
     const command = parse(argv);
-    return command.name === 'help' ? (command.text.match(/^ {2}\.\/signalbox [a-z]+(?: [a-z]+)?/gm) ?? []) : null;
+    return command.name === 'help'
+      ? (helpOf(command.words).match(/^ {2}\.\/signalbox [a-z]+(?: [a-z]+)?/gm) ?? [])
+      : null;
   };
   expect(help('policy', 'test', 'folder', '--help')).toEqual(['  ./signalbox policy test']);
   expect(help('help', 'plugin')?.every((usage) => usage.startsWith('  ./signalbox plugin'))).toBe(true);
@@ -183,7 +186,7 @@ test('help is of the command that is asked about, and of all where there is none
 test('help is a line for each of all commands, usage for a group, and everything for one', () => {
   const help = (...argv: string[]) => {
     const command = parse(['help', ...argv]);
-    return command.name === 'help' ? command.text : '';
+    return command.name === 'help' ? helpOf(command.words) : '';
   };
   expect(
     help()
