@@ -173,15 +173,15 @@ export const showTraffic = operationsOn<TrafficServices>()({
         { form: `${TRAFFIC_GROUPINGS.join('|')}|label:NAME` },
       ),
     ),
-    model: only('Only the model with this ID, in the total, by `model` or by `key`.', 'ID'),
-    provider: only('Only the provider with this ID, in the total or by `provider`.', 'ID'),
+    model: only('Only the model with this ID, in the total and in series of models and keys.', 'ID'),
+    provider: only('Only the provider with this ID, in the total and in series of providers.', 'ID'),
     key: only(
-      'Only the key with this ID, or this wallet, in the total, by `key` or by `model`; for a key with the scope `report`, the keys of this name.',
+      'Only the key with this ID, or this wallet, in the total and in series of keys and models; for a key with the scope `report`, the keys of this name.',
       'ID',
     ),
-    team: only('Only keys that belonged to the team with this ID or name, in the total or by `team`.', 'ID'),
+    team: only('Only keys that belonged to the team with this ID or name, in the total and in series of teams.', 'ID'),
     user: only(
-      'Only keys that belonged to the user with this ID, in the total or by `user`. A key with the scope `report` is shown no users.',
+      'Only keys that belonged to the user with this ID, in the total and in series of users. A key with the scope `report` is shown no users.',
       'ID',
     ),
     label: f.optional(
@@ -192,8 +192,8 @@ export const showTraffic = operationsOn<TrafficServices>()({
         { form: 'NAME=VALUE' },
       ),
     ),
-    task: only('Only requests of this task, in the total or by `task`.', 'TASK'),
-    status: only('Only requests with this status, in the total or by `status`.', 'STATUS'),
+    task: only('Only requests of this task, in the total and in series of tasks.', 'TASK'),
+    status: only('Only requests with this status, in the total and in series of statuses.', 'STATUS'),
     compare: f.optional(
       f.word(['before'], '`before` adds the sums of the period of the same length before, to each line.'),
     ),

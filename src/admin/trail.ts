@@ -98,7 +98,7 @@ export const listEntries = operationsOn<TrailReader>()({
       ),
     ),
     key: f.optional(f.inCommand(f.text('The same as `subject`.'), { form: 'ID' })),
-    kind: f.optional(f.text('Only changes of this kind of subject, such as `key`.')),
+    kind: f.optional(f.text('Only changes of this kind of subject, such as `wallet`.')),
     actor: f.optional(
       f.inCommand(f.text('Only changes by actors of this kind, such as `server`, or with this name, ID or address.'), {
         flag: 'by',

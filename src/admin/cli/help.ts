@@ -42,5 +42,6 @@ const WIDTH = Math.max(...COMMANDS.map(([command]) => command.length)) + 2;
 const OVERVIEW = `Signalbox: a self-hosted LLM gateway and policy engine
 
 ${COMMANDS.map(([command, { summary }]) => `  ${commandName()} ${command.padEnd(WIDTH)}${summary}\n`).join('')}
-${MORE}Data is in ./.signalbox unless --data or SIGNALBOX_DATA says otherwise.
+${MORE}A command asks the server that runs on its data folder. --offline uses the database without it.
+Data is in ./.signalbox unless --data or SIGNALBOX_DATA says otherwise.
 `;

@@ -3,8 +3,9 @@ import type { KeyGrant } from '../../access/terms.ts';
 import type { Caller } from '../../core/caller.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { snakeCase } from '../../core/text.ts';
 import { listedFor } from '../../routing/model-name.ts';
-import type { KeyInfo } from '../../store/keys.ts';
+import { KEY_TERMS, type KeyInfo, type KeyTerms, NO_KEY_TERMS } from '../../store/keys.ts';
 import type { LedgerTable } from '../../store/ledger-table.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
@@ -112,12 +113,19 @@ export async function grantToKey(
   return await keys.grant(id, write, grantDetails(grant), actor);
 }
 
+/** The terms that leads and members may state of a key that they make. */
+const STATED_BY_OWNERS: ReadonlySet<string> = new Set<keyof KeyTerms>([
+  ...(['name', 'scopes', 'labels', 'models', 'limits', 'budgets', 'holders', 'expiresAt', 'team', 'user'] as const),
+]);
+
 /** The terms of a key that a lead or a member makes. */
 function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   const { team, user } = caller;
   if (Object.entries(grant.labels ?? {}).some(([name, value]) => caller.labels[name] !== value)) {
     throw beyond('labels', 'Labels decide what a key may do, so only an operator can choose them.');
   }
+  const closed = KEY_TERMS.find((name) => !STATED_BY_OWNERS.has(name) && (grant[name] ?? null) !== NO_KEY_TERMS[name]);
+  if (closed !== undefined) throw beyond(snakeCase(closed), 'Only an operator can choose it.');
   // A user without a team is of no lead.
   const isOfOther = grant.team == null ? grant.user != null && grant.user !== user : grant.team !== team;
   if (isOfOther) throw beyond('team', 'You can make keys of your own team only.');

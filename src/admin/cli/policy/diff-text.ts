@@ -21,7 +21,7 @@ import { problemsText } from './problems.ts';
 const REQUESTS_MAX = 30;
 
 const NOTE =
-  'Both policies are compared by their declared figures, with every variable set. Measurements, learned estimates, budgets and balances do not count.';
+  'Both policies are compared by their declared figures, with every variable set. Measurements, budgets and balances do not count.';
 
 /** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>

@@ -23,7 +23,7 @@ import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
   'The figures come from the policy, corrected by the lengths of questions that this data folder has seen. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
-const SERVED = 'The server decided by its own policy, measurements and learned estimates.';
+const SERVED = 'The server decided by its own policy and measurements.';
 const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
 const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
 
