@@ -1,4 +1,5 @@
 import type { Caller, KeyBudgets } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import { processTimers } from '../host/telemetry/process-timers.ts';
 import type { KeyInfo, KeyName, KeyOwner, KeyRow } from '../store/keys.ts';
@@ -41,7 +42,7 @@ export interface KeysOptions {
 /** Last uses are collected in memory, so that using a key costs no write. */
 const USES_EVERY_MS = 60_000;
 /** By more than any clock is set back. */
-const LONG_OVER_MS = 86_400_000;
+const LONG_OVER_MS = DAY_MS;
 /** Ended keys that stay in memory, the last to leave the copy, for requests in progress and callers that still send them. */
 const ENDED_MAX = 1_000;
 /** IDs that are looked up in the store at once. */

@@ -1,4 +1,5 @@
 import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { StoredKey } from '../store/keys.ts';
 import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders } from './terms.ts';
 
@@ -11,7 +12,7 @@ type Info = StoredKey['info'];
 export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000, aDayOfUser: 2_000 };
 
 /** The life of a key below another, ms: a day unless stated, a month at most. */
-export const CHILD_LIFE = { usualMs: 86_400_000, mostMs: 30 * 86_400_000 };
+export const CHILD_LIFE = { usualMs: DAY_MS, mostMs: 30 * DAY_MS };
 
 /** What a key has from the one that made it: its terms in force, and its secrets. */
 export interface Above extends Pick<StoredKey, 'hash' | 'previousHash'> {

@@ -7,7 +7,7 @@ import { snakeCase } from '../core/text.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
-/** What the maker of a key states; `NO_KEY_TERMS` has the rest. */
+/** The terms that the maker of a key states; `NO_KEY_TERMS` has the rest. */
 export type KeyGrant = Pick<KeyTerms, 'name' | 'scopes'> & Partial<KeyTerms>;
 
 /** Terms as a key has them, of those that are stated: null takes a term away. */

@@ -115,7 +115,7 @@ export const issuedKey = ({ key: secret, info }: IssuedKey, { now }: Pick<Call, 
   ...shownKey(info, now),
 });
 
-/** What bodies of new and changed keys state in the same words. */
+/** Members that bodies of new and of changed keys share. */
 const expires_in_seconds = terms.inSeconds(
   f.orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
   'expires-in',

@@ -16,7 +16,7 @@ export interface ToolServices {
 }
 const operation = operationsOn<ToolServices>();
 
-/** What every tool has. */
+/** Members that every tool has. */
 const TOOL = {
   command: false,
   bodyMax: 'policy',

@@ -10,7 +10,7 @@ import { periodOf, type UsagePeriod } from './use-cases/report/period.ts';
 import type { Sight } from './use-cases/sight.ts';
 import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from './use-cases/usage.ts';
 
-/** What reports of usage and traffic are made with. */
+/** The services that make reports of usage and traffic. */
 export interface ReportServices {
   sightOf(by: Principal): Sight;
   /** The names of teams and users that the caller may see. */

@@ -11,24 +11,8 @@ import { unlisted } from './route-table.ts';
 import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 
-/** What the document says of a parameter's text. The handler refuses other texts, with what would be right. */
-interface TextForm {
-  readonly minLength?: number;
-  readonly pattern?: string;
-}
-const NOT_EMPTY: TextForm = { minLength: 1 };
-
-const textSchema = (form: TextForm | undefined) => form && { allOf: [form] };
-
-/** A parameter of a query. */
-const queryText = (description: string, form?: TextForm) => t.Optional(t.String({ description, ...textSchema(form) }));
-
-/** The number of items of a page. The handler reads it, and refuses others. */
-const queryLimit = (
-  usual: number,
-  maximum: number,
-  description = `How many at most; ${usual} unless given. A page also ends at 1 MiB.`,
-) => t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description }));
+/** The ID of a model in a query. The document states its form; the handler refuses an empty text, with the right form. */
+const queryId = (description: string) => t.Optional(t.String({ description, allOf: [{ minLength: 1 }] }));
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {
@@ -108,9 +92,16 @@ const listDocs = (
 ) => ({
   query: t.Object(
     {
-      limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'Models of a page. Default: all. A page also ends at 1 MiB.'),
-      after_id: queryText('Only models behind this one.', NOT_EMPTY),
-      before_id: queryText('Only models in front of this one.', NOT_EMPTY),
+      limit: t.Optional(
+        t.Any({
+          type: 'integer',
+          minimum: 1,
+          maximum: LIMIT_MAX,
+          description: 'Models of a page. Default: all. A page also ends at 1 MiB.',
+        }),
+      ),
+      after_id: queryId('Only models after this one.'),
+      before_id: queryId('Only models before this one.'),
     },
     // Codex adds its version.
     { additionalProperties: true },

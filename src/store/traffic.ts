@@ -1,10 +1,11 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { TimeHistogram } from '../core/time-histogram.ts';
 
 /** The lengths of buckets. */
 export const TRAFFIC_STEPS = ['minute', 'hour', 'day'] as const;
 export type TrafficStep = (typeof TRAFFIC_STEPS)[number];
-export const STEP_MS: Readonly<Record<TrafficStep, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+export const STEP_MS: Readonly<Record<TrafficStep, number>> = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS };
 
 /** How long buckets are kept, by their length, ms. */
 const KEPT_MS: Readonly<Record<TrafficStep, number>> = {

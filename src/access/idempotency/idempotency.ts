@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
 import type { Timers } from '../../core/timers.ts';
@@ -11,7 +12,7 @@ import { type IdempotentRun, NameTaken, StoredRun, takenBy } from './run.ts';
 import { keyOf, RunWaits, type WaitLimits } from './waits.ts';
 
 /** How long answers and losses are stored, ms. */
-const RETENTION_MS = 86_400_000;
+const RETENTION_MS = DAY_MS;
 /** After so many losses without a crash the last charge stands: too large answers must not be free. */
 export const LOSSES_MAX = 3;
 /** Shown in the journal. */

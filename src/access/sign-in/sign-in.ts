@@ -322,7 +322,7 @@ export class SignIn {
   }
 }
 
-/** What asks the issuer, and explains its failures. */
+/** The part that asks the issuer, and explains its failures. */
 type Protocol = Awaited<ReturnType<typeof openProtocol>>;
 
 async function openProtocol(now: () => number) {

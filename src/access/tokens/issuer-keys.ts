@@ -1,4 +1,5 @@
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose';
+import { DAY_MS } from '../../core/clock.ts';
 import type { KeySet } from '../../core/token-issuer.ts';
 
 /** A set of keys that tokens are checked with. Another set is another object. */
@@ -13,7 +14,7 @@ const READ_EVERY_MS = 30_000;
 /** How long keys are fresh, ms. Older ones serve while they are read again. */
 const FRESH_MS = 600_000;
 /** How long keys serve while their issuer is away, ms. */
-const USABLE_MS = 86_400_000;
+const USABLE_MS = DAY_MS;
 
 const signingKeys = (set: KeySet): SigningKeys => {
   const text = JSON.stringify(set);

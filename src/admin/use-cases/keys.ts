@@ -115,7 +115,16 @@ export async function grantToKey(
 
 /** The terms that leads and members may state of a key that they make. */
 const STATED_BY_OWNERS: ReadonlySet<string> = new Set<keyof KeyTerms>([
-  ...(['name', 'scopes', 'labels', 'models', 'limits', 'budgets', 'holders', 'expiresAt', 'team', 'user'] as const),
+  'name',
+  'scopes',
+  'labels',
+  'models',
+  'limits',
+  'budgets',
+  'holders',
+  'expiresAt',
+  'team',
+  'user',
 ]);
 
 /** The terms of a key that a lead or a member makes. */

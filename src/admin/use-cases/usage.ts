@@ -3,6 +3,7 @@ import type { PeopleCopy } from '../../access/people-copy.ts';
 import { labelsOf } from '../../core/accounting/entry.ts';
 import { windowAt } from '../../core/accounting/window.ts';
 import { type Caller, roleOf } from '../../core/caller.ts';
+import { DAY_MS } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { usdCell } from '../../ledger/export/export.ts';
@@ -155,11 +156,11 @@ export async function* storedPages(
   for await (const page of entriesOf(journal, query)) yield page.flatMap((entry) => spendingOf(entry) ?? []);
 }
 
-/** What a key tells apart by itself. */
+/** The dimensions within one key. */
 const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
 
 /** The books are read in slices, each of which blocks the server for some 50 ms where they have ten million requests a month. */
-const SLICE_MS = { all: 86_400_000, owner: 5 * 86_400_000 } as const;
+const SLICE_MS = { all: DAY_MS, owner: 5 * DAY_MS } as const;
 
 /** The days or months that groups are named by, one after the other; else the whole period. All in slices of a length at most. */
 function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/clock.ts';
 import { idSpan } from '../../core/id.ts';
 import { pause, type Timers } from '../../core/timers.ts';
 import { first, type SqlReader, sql } from '../sql/statement.ts';
@@ -7,7 +8,7 @@ const PARTITION = sql('SELECT records_partition_1(?::bigint, ?::bigint[]) AS ful
 const BOUNDS = sql('SELECT unnest(records_bounds_1()) AS bound');
 
 /** Time for which there are partitions ahead, at most so many. */
-const AHEAD = idSpan(7 * 86_400_000);
+const AHEAD = idSpan(7 * DAY_MS);
 const AHEAD_MAX = 7;
 /** The width of one behind them, in those of the others, for a time in which none could be made: no lock was free for it. */
 const RESERVE = 50;

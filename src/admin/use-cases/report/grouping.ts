@@ -9,13 +9,13 @@ import {
 } from '../../../store/traffic.ts';
 import { refuse, shown } from './period.ts';
 
-/** What the books can be grouped by, several at once; `label:NAME`, too. */
+/** The dimensions of the books: a report groups by several at once, also by `label:NAME`. */
 export const GROUPINGS = [
   ...(['day', 'month', 'key', 'team', 'user', 'model', 'provider'] as const),
   ...(['selector', 'session', 'agent'] as const),
 ] as const;
 export type Grouping = (typeof GROUPINGS)[number] | LabelGrouping;
-/** What traffic can be grouped by, one at a time; `label:NAME`, too. */
+/** The dimensions of traffic: a report groups by one at a time, also by `label:NAME`. */
 export const TRAFFIC_GROUPINGS = TRAFFIC_DIMENSIONS.filter((dimension) => dimension !== 'label');
 
 export const isLabel = (text: string): text is LabelGrouping => text.startsWith(LABEL) && text.length > LABEL.length;

@@ -38,7 +38,7 @@ export function refuse(param: string, message: string): never {
   throw new SignalboxError('invalid_value', message, { param });
 }
 
-/** What a message repeats of a text. */
+/** The part of a text that a message repeats. */
 export const shown = (text: string): string => `\`${text.slice(0, 64)}\``;
 
 /** @throws SignalboxError for a zone without an IANA name: the days of an offset such as +01:07 begin amid a quarter of an hour. */

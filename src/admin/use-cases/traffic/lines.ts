@@ -48,7 +48,7 @@ interface Sums {
 }
 const noSums = (): Sums => ({ all: { ...NO_TRAFFIC }, byValue: new Map(), hasRest: false });
 
-/** What is summed; null for nothing. */
+/** The lines and the total that are summed; a total of null is not. */
 type Summed = Pick<TrafficSelection, 'lines' | 'shownAs'> & { readonly total: SeriesChoice | null };
 
 /** The sums of the total and of all lines in a period. */
