@@ -8,7 +8,7 @@ import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { pathText } from '../core/original.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
+import { affordableCap, dearestCase, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import {
@@ -144,11 +144,7 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
   const { facts } = refusal;
   const least = heldBackBy(refusal, snapshot, 'health', 'funds', 'budget_limit').map((model) =>
-    Math.max(
-      ...endpointsFor(model, facts, snapshot).map((at) =>
-        worstCase(model.endpoints[at]!.price, model, facts, usefulOutput(model, facts, task)),
-      ),
-    ),
+    dearestCase(model, endpointsFor(model, facts, snapshot), facts, usefulOutput(model, facts, task)),
   );
   const needed = toCredits(Math.min(...least));
   return new SignalboxError(

@@ -131,6 +131,8 @@ function bucketIn(buckets: Buckets, step: TrafficStep, moment: number): BucketSu
 export class TrafficSums {
   readonly #buckets: Readonly<Record<TrafficStep, Buckets>> = { minute: new Map(), hour: new Map(), day: new Map() };
   readonly #keptFrom: Readonly<Record<TrafficStep, number>>;
+  /** When the last bucket of each length begins that was left out, ms since 1970. */
+  readonly leftOut = new Map<TrafficStep, number>();
 
   /** @param keptFrom earlier buckets are left out, ms since 1970. Of longer ones earlier ones are kept. */
   constructor(keptFrom: Readonly<Record<TrafficStep, number>>) {
@@ -177,7 +179,9 @@ export class TrafficSums {
   #bucketAt(id: number): BucketSums | null {
     const moment = timeOfId(id);
     for (const step of TRAFFIC_STEPS) {
-      if (moment - (moment % STEP_MS[step]) >= this.#keptFrom[step]) return bucketIn(this.#buckets[step], step, moment);
+      const time = moment - (moment % STEP_MS[step]);
+      if (time >= this.#keptFrom[step]) return bucketIn(this.#buckets[step], step, moment);
+      this.leftOut.set(step, Math.max(time, this.leftOut.get(step) ?? 0));
     }
     return null;
   }

@@ -123,11 +123,35 @@ test(
     const keyCells = `traffic SET microcredits = microcredits + CASE series WHEN 1 THEN 1 ELSE -1 END WHERE kind = 3`;
     change(`UPDATE ${keyCells} AND series IN (1, 2)`);
     expect(new Set(await kindsOf())).toEqual(new Set(['wrong_traffic']));
-    change('DELETE FROM traffic WHERE width = 1440 AND kind = 1');
+    change('DELETE FROM traffic WHERE width = 1440 AND kind = 0');
     const { code, out } = await runHere(['ledger', 'audit', '--data', box.data]);
-    expect([code, out]).toEqual([2, expect.stringContaining('wrong_traffic: traffic by key of the day 20')]);
+    expect([code, out]).toEqual([2, expect.stringContaining('wrong_traffic: traffic by total of the day 20')]);
     expect(await runHere(['traffic', 'rebuild', '--data', box.data])).toMatchObject({ code: 0 });
     await sound();
+  },
+  PATIENCE,
+);
+
+test(
+  'a server whose clock is ahead deletes old minutes without a finding; the audit of a backup finds hours that were deleted by hand',
+  async () => {
+    const box = await start();
+    await answerOf(await chat(box));
+    await spendOf(box);
+    await box.stop();
+    const ahead = await start({ data: box.data, now: () => Date.now() + 3 * DAY_MS });
+    await ahead.stop();
+    const cellsOf = (width: number) => {
+      using db = new Database(join(box.data, 'signalbox.db'), { readonly: true });
+      return db.query('SELECT 1 FROM traffic WHERE width = ?').all(width).length;
+    };
+    expect([cellsOf(1), cellsOf(60) > 0]).toEqual([0, true]);
+    expect((await audit(box.data)).body.findings).toEqual([]);
+    const backUp = (name: string) => runHere(['ledger', 'backup', join(box.data, name), '--data', box.data]);
+    expect(await backUp('sound.db')).toMatchObject({ code: 0 });
+    using db = new Database(join(box.data, 'signalbox.db'), { readwrite: true });
+    db.run('DELETE FROM traffic WHERE width = 60');
+    expect(await backUp('wrong.db')).toMatchObject({ code: 2, out: expect.stringContaining('finding') });
   },
   PATIENCE,
 );

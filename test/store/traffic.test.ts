@@ -5,8 +5,29 @@ import { openStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { labelSeries, STEP_MS, TRAFFIC_KINDS, type TrafficKind } from '../../src/store/traffic.ts';
+import { layStore } from '../support/empty-store.ts';
+import { holdOf, settleOf } from './suites/books.ts';
 import { made, NOON, trafficSuite } from './suites/traffic.ts';
-import { tempFolder } from './support.ts';
+import { type AuditedTraffic, TRAFFIC_AUDIT_CASES } from './suites/traffic-audit.ts';
+import { tempFolder, testCases } from './support.ts';
+
+async function auditedInSqlite(): Promise<AuditedTraffic> {
+  const folder = tempFolder();
+  await layStore(folder.file);
+  const store = await openStore(folder.file, { mode: 'serve' });
+  const { traffic, journal } = store;
+  return {
+    ...{ store, traffic, journal, books: await store.openBooks(() => NOON) },
+    async run(statement) {
+      using db = new Database(folder.file, { readwrite: true });
+      db.run(statement);
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
 
 describe('in SQLite', () => {
   trafficSuite(async () => {
@@ -20,6 +41,8 @@ describe('in SQLite', () => {
     });
   });
 });
+
+describe('traffic in SQLite', () => testCases(TRAFFIC_AUDIT_CASES, auditedInSqlite));
 
 const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
 
@@ -58,8 +81,53 @@ test('a folder of before counts its past behind the new rows, the newest first, 
   }
 });
 
+/** Takes out of a folder what says which cells were kept. */
+function forgetKept(file: string): void {
+  using db = new Database(file);
+  db.run('DROP TABLE traffic_kept');
+  db.run("DELETE FROM migrations WHERE room = 'traffic' AND version = 3");
+}
+
+test('in a folder of before an audit compares what follows the first cell of each length, until traffic is counted again', async () => {
+  using folder = tempFolder();
+  const moments = [NOON - STEP_MS.day, NOON - STEP_MS.hour];
+  const open = () => openStore(folder.file, { mode: 'serve' });
+  const earlier = await open();
+  const books = await earlier.openBooks(() => NOON);
+  const charge = async (at: number) => {
+    await books.apply([holdOf(idAt(at), [], 50)]);
+    await books.append([settleOf(idAt(at), 7)]);
+    await earlier.flush();
+  };
+  for (const at of moments) await charge(at);
+  while (await earlier.traffic.count(NOON));
+  // A server of before noted nothing.
+  await earlier.traffic.prune(NOON + STEP_MS.day + STEP_MS.hour);
+  await earlier.close();
+  forgetKept(folder.file);
+  const store = await open();
+  const wrong = async () => (await store.journal.wrongCells(NOON)).map(({ step, kind }) => `${step} ${kind}`);
+  const change = (statement: string) => {
+    using db = new Database(folder.file);
+    db.run(statement);
+  };
+  try {
+    expect(await wrong()).toEqual([]);
+    change('DELETE FROM traffic WHERE kind = 0 AND width = 1');
+    expect(await wrong()).toEqual(['minute total']);
+    await store.traffic.recount();
+    while (await store.traffic.count(NOON));
+    expect(await wrong()).toEqual([]);
+    change('DELETE FROM traffic WHERE kind = 0 AND width = 1');
+    expect(await wrong()).toEqual(['minute total', 'minute total']);
+  } finally {
+    await store.close();
+  }
+});
+
 /** Takes out of a folder what came with users and labels. */
 function leaveAsBefore(file: string): void {
+  forgetKept(file);
   using db = new Database(file);
   db.run(`DELETE FROM traffic WHERE kind >= ${TRAFFIC_KINDS.indexOf('user')}`);
   for (const column of ['user_id', 'labels']) db.run(`ALTER TABLE traffic_waiting DROP COLUMN ${column}`);

@@ -75,4 +75,5 @@ export const SCHEMA: readonly SchemaVersion[] = [
   },
   { sql: async () => byBytes((await alike()).versionAlike('access', 9)), serves: 1 },
   { sql: byBytes(LINE_OWNERS), serves: 1 },
+  { sql: async () => (await alike()).versionAlike('traffic', 3), serves: 1 },
 ];

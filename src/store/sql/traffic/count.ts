@@ -5,7 +5,7 @@ import { first, type SqlTables, sql, write } from '../statement.ts';
 import { type BatchSize, isPastLeft, nextBatch } from './batch.ts';
 import type { CountingMeans } from './means.ts';
 import { additionsTo, widthOf } from './rows.ts';
-import { advance, type CountingState, countingState } from './state.ts';
+import { advance, type CountingState, countingState, KEEP_ALL, keptAfter } from './state.ts';
 
 /** Rows deleted in one transaction. */
 const CLEARED = 2_000;
@@ -25,7 +25,8 @@ export async function countTraffic(
   const batch = await nextBatch(db, means, state, sums, size);
   if (!batch) return isIndexLeft;
   const additions = await additionsTo(db, means, sums);
-  const isWritten = await advance(db, state, batch.to, [...batch.writes, ...additions]);
+  const leftOut = [...sums.leftOut].map(([step, time]) => keptAfter(widthOf(step), time / STEP_MS[step]));
+  const isWritten = await advance(db, state, batch.to, [...batch.writes, ...additions, ...leftOut]);
   return isIndexLeft || batch.isFull || isPastLeft(state) || !isWritten;
 }
 
@@ -44,6 +45,6 @@ async function clear(db: SqlTables, { oldEnd }: CountingMeans, state: CountingSt
     return true;
   }
   const past = { recordsBefore: recordsThrough + 1, journalBefore: journalThrough + 1, oldBefore: oldEnd };
-  await advance(db, state, { ...past, isClearing: 0 }, [write(WAIT_NO_MORE, idAt(recountFrom))]);
+  await advance(db, state, { ...past, isClearing: 0 }, [write(WAIT_NO_MORE, idAt(recountFrom)), write(KEEP_ALL)]);
   return true;
 }

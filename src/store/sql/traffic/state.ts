@@ -59,6 +59,21 @@ export async function advance(
 export const recountFromOf = (prunedBelow: number): number =>
   prunedBelow === 0 ? 0 : Math.ceil(timeOfId(prunedBelow) / STEP_MS.day) * STEP_MS.day;
 
+const KEEP = sql(`INSERT INTO traffic_kept (width, bucket) VALUES (?1, ?2)
+    ON CONFLICT (width) DO UPDATE SET bucket = excluded.bucket WHERE traffic_kept.bucket < excluded.bucket`);
+/** All buckets are counted again, so that none lacks cells any more. */
+export const KEEP_ALL = sql('DELETE FROM traffic_kept');
+const KEPT = sql('SELECT width, bucket FROM traffic_kept');
+
+/** Notes that buckets of a length up to this one may lack cells, because of their age. It goes with the deletion, or the count that leaves them out. */
+export const keptAfter = (width: number, bucket: number): SqlWrite => write(KEEP, width, bucket + 1);
+
+/** The first bucket of each length, by its width, from which no cell was deleted or left out; lengths of which all were kept are missing. */
+export async function firstKept(db: SqlReader): Promise<ReadonlyMap<number, number>> {
+  const rows = await db.query<{ width: number; bucket: number }>(KEPT);
+  return new Map(rows.map(({ width, bucket }) => [width, bucket]));
+}
+
 /** Behind the deletion of records below an ID: in SQLite their numbers begin again at 1 where no rows are left. */
 export const RECORDS_PRUNED = sql(
   `UPDATE traffic_counting SET version = version + 1, pruned_below = max(pruned_below, ?1),

@@ -17,7 +17,7 @@ import { BATCH_SIZE, isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
 import type { CountingMeans, FigureRow } from './means.ts';
 import { FIGURE_COLUMNS, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
-import { advance, countingState, recountFromOf } from './state.ts';
+import { advance, countingState, keptAfter, recountFromOf } from './state.ts';
 
 /** Rows deleted in one transaction. */
 const PRUNED = 2_000;
@@ -74,7 +74,9 @@ const timesOf = (
 const TIMES = sql(timesOf([...PAST, PAST_OLD]), { inPostgres: timesOf(PAST) });
 
 const FIRST = sql('SELECT min(bucket) AS bucket FROM traffic WHERE width = ?1 AND kind = ?2');
-const HAS_EARLIER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 LIMIT 1');
+const LAST_EARLIER = sql(
+  `SELECT bucket FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 ORDER BY bucket DESC LIMIT 1`,
+);
 const DELETE_EARLIER =
   sql(`DELETE FROM traffic WHERE (width, kind, bucket, series) IN (SELECT width, kind, bucket, series
     FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 ORDER BY bucket LIMIT ${PRUNED})`);
@@ -115,13 +117,20 @@ export const sqlTraffic = (db: SqlTables, means: CountingMeans, size = BATCH_SIZ
     const keptFrom = keptFromAt(now);
     for (const step of TRAFFIC_STEPS) {
       for (const kind of TRAFFIC_KINDS) {
-        const before = [widthOf(step), numberOfKind(kind), Math.ceil(keptFrom[step] / STEP_MS[step])];
-        while (await first(db, HAS_EARLIER, ...before)) await db.commit([write(DELETE_EARLIER, ...before)]);
+        await deleteBefore(db, widthOf(step), numberOfKind(kind), Math.ceil(keptFrom[step] / STEP_MS[step]));
       }
     }
     await db.commit([write(FORGET_SERIES, Math.floor(keptFrom.day / STEP_MS.day)), write(FORGET_WAITING)]);
   },
 });
+
+async function deleteBefore(db: SqlTables, width: number, kind: number, before: number): Promise<void> {
+  for (;;) {
+    const last = await first<{ bucket: number }>(db, LAST_EARLIER, width, kind, before);
+    if (!last) return;
+    await db.commit([write(DELETE_EARLIER, width, kind, before), keptAfter(width, last.bucket)]);
+  }
+}
 
 function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthMs: number): TrafficBucket {
   const figures = Object.fromEntries(TRAFFIC_FIGURES.map((name) => [name, row[name]])) as unknown as TrafficFigures;
@@ -143,7 +152,7 @@ async function progressOf(db: SqlTables) {
 }
 
 /** The number of the first bucket that is kept; null for none. */
-export const firstBucket = async (db: SqlReader, step: TrafficStep): Promise<number | null> =>
+const firstBucket = async (db: SqlReader, step: TrafficStep): Promise<number | null> =>
   (await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total')))?.bucket ?? null;
 
 /** Of the first day, its first hour and minute where they are still kept. */

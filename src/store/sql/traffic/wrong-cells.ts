@@ -3,11 +3,8 @@ import type { WrongCell } from '../../journal-reader.ts';
 import { keptFromAt, STEP_MS, TRAFFIC_KINDS, TRAFFIC_STEPS } from '../../traffic.ts';
 import { type SqlReader, sql } from '../statement.ts';
 import { numberOfKind, widthOf } from './rows.ts';
-import { countingState } from './state.ts';
-import { firstBucket } from './table.ts';
+import { countingState, firstKept } from './state.ts';
 
-/** Beyond all buckets, and yet a number of 64 bits in every unit. */
-const NO_BUCKET = 2 ** 31;
 /** Wrong cells that are reported at most. */
 const CELLS_MAX = 1_000;
 
@@ -73,7 +70,7 @@ const WRONG = sql(text.replaceAll('(a.labels)', "(iif(json_valid(a.labels), a.la
     .replace('NULL AS series', 'NULL::bigint AS series')
     .replaceAll('json_each(a.labels)', 'json_each_text(a.labels::json)'),
 });
-const HAS_TRAFFIC = sql(`SELECT 1 AS one FROM sqlite_schema WHERE type = 'table' AND name = 'traffic_waiting'`, {
+const HAS_TRAFFIC = sql(`SELECT 1 AS one FROM sqlite_schema WHERE type = 'table' AND name = 'traffic_kept'`, {
   inPostgres: 'SELECT 1 AS one',
 });
 
@@ -89,11 +86,11 @@ export async function wrongCells(db: SqlReader, now: number): Promise<readonly W
   // Earlier buckets have lost their records, and are kept as they were counted.
   const { recountFrom } = await countingState(db);
   const keptFrom = keptFromAt(now);
-  // The clock by which earlier ones were deleted may be ahead of this one.
-  const firsts = await Promise.all(TRAFFIC_STEPS.map((step) => firstBucket(db, step)));
-  const from = TRAFFIC_STEPS.map((step, at) => {
-    const kept = Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]);
-    return Math.max(kept, firsts[at] ?? NO_BUCKET) * widthOf(step);
+  // The server that deleted or left out earlier ones may have a clock ahead of this one.
+  const kept = await firstKept(db);
+  const from = TRAFFIC_STEPS.map((step) => {
+    const bucket = Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]);
+    return Math.max(bucket, kept.get(widthOf(step)) ?? 0) * widthOf(step);
   });
   const rows = await db.query<WrongRow>(WRONG, [...from, idAt(Math.min(...from) * STEP_MS.minute)]);
   return rows.map(({ width, bucket, kind, ...row }) => ({

@@ -11,7 +11,8 @@ const FIRST_RECORD =
  * the rest. `ttft` and `duration` are histograms, see `core/time-histogram.ts`.
  * `traffic_counting` says how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
  * `old_before` on. Rows from before this table are the past, and counted backwards. Each change raises `version`, on which all
- * are conditional. `traffic_waiting` has the charges whose record is not there yet.
+ * are conditional. `traffic_waiting` has the charges whose record is not there yet. `traffic_kept` has the first bucket of each length from
+ * which all cells are there: earlier ones were deleted or left out because of their age. A length without a row lacks none.
  */
 export const trafficMigrations: Migrations = {
   room: 'traffic',
@@ -73,6 +74,15 @@ export const trafficMigrations: Migrations = {
     `-- Of the account of a charge. Its user and labels are those of the time, as its team is.
     ALTER TABLE traffic_waiting ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
     ALTER TABLE traffic_waiting ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';`,
+    `CREATE TABLE traffic_kept (
+      width INTEGER PRIMARY KEY,
+      bucket INTEGER NOT NULL
+    ) STRICT;
+    -- Earlier versions did not note what they deleted: all before the first bucket, or where a length has none, all so far.
+    INSERT INTO traffic_kept (width, bucket) SELECT w.width, coalesce(
+        (SELECT min(t.bucket) FROM traffic AS t WHERE t.width = w.width AND t.kind = 0),
+        (SELECT j.time / 60000 / w.width + 1 FROM journal AS j ORDER BY j.seq DESC LIMIT 1), 0)
+      FROM (SELECT 1 AS width UNION ALL SELECT 60 UNION ALL SELECT 1440) AS w WHERE EXISTS (SELECT 1 FROM traffic);`,
   ],
   steps: { 2: countAgain },
 };

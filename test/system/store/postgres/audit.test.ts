@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { FundRef } from '../../../../src/core/accounting/fund.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
@@ -10,6 +10,8 @@ import { TRAFFIC_KINDS } from '../../../../src/store/traffic.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
+import { type AuditedTraffic, TRAFFIC_AUDIT_CASES } from '../../../store/suites/traffic-audit.ts';
+import { testCases } from '../../../store/support.ts';
 
 /** A database with books, a hold that is open, and charges of which some are in the sums. */
 let box: Awaited<ReturnType<typeof emptyLedger>>;
@@ -98,6 +100,21 @@ for (const [what, [change, back, kind]] of Object.entries(DAMAGES))
     expect(await kindsIn(right)).toEqual([]);
     await right.close();
   });
+
+async function auditedInPostgres(): Promise<AuditedTraffic> {
+  const stage = await emptyLedger();
+  const { store, run } = stage;
+  const { books, close } = await openBooksOn(stage);
+  return {
+    ...{ run, books, store, traffic: postgresTraffic(store), journal: postgresRepositories(store, null).journal },
+    async [Symbol.asyncDispose]() {
+      await close();
+      await stage[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('traffic in PostgreSQL', () => testCases(TRAFFIC_AUDIT_CASES, auditedInPostgres));
 
 test('a snapshot stays at its moment while books go on, and takes no writes', async () => {
   const snapshot = await openSnapshot();

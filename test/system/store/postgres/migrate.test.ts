@@ -201,4 +201,10 @@ test('a new database has the tables, indexes, triggers and functions of one that
   const found = await partsOf(fresh);
   expect(found.length).toBeGreaterThan(400);
   expect(found).toEqual(await partsOf(earlier));
+  // The earlier version did not note which buckets it deleted: the audit compares from the first ones on.
+  const kept = await earlier.run('SELECT width, bucket FROM traffic_kept ORDER BY width');
+  expect(kept).toHaveLength(3);
+  expect(kept).toEqual(
+    await earlier.run('SELECT width, min(bucket) AS bucket FROM traffic GROUP BY width ORDER BY width'),
+  );
 });

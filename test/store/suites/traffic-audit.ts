@@ -1,0 +1,110 @@
+import { expect } from 'bun:test';
+import { idAt } from '../../../src/core/id.ts';
+import type { LedgerBooks } from '../../../src/store/books.ts';
+import type { JournalReader } from '../../../src/store/journal-reader.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+  STEP_MS,
+  TRAFFIC_KINDS,
+  TRAFFIC_STEPS,
+  type TrafficStep,
+  type TrafficTable,
+} from '../../../src/store/traffic.ts';
+import type { Cases } from '../support.ts';
+import { applied, fundOf, holdOf, NOON, settleOf } from './books.ts';
+
+/** Books whose traffic is counted, and its cells as anyone with the database can change them. */
+export interface AuditedTraffic extends AsyncDisposable {
+  readonly books: LedgerBooks;
+  readonly traffic: TrafficTable;
+  readonly journal: Pick<JournalReader, 'wrongCells'>;
+  readonly store: Pick<Store, 'flush'>;
+  /** Runs a statement that both databases understand. */
+  run(statement: string): Promise<unknown>;
+}
+
+const widthOf = (step: TrafficStep): number => STEP_MS[step] / STEP_MS.minute;
+const total = TRAFFIC_KINDS.indexOf('total');
+const { minute, hour, day } = STEP_MS;
+
+/** Charges one request of each moment, and counts them. @param now of the server that counts */
+async function charge(
+  { books, store, traffic }: AuditedTraffic,
+  moments: readonly number[],
+  now = NOON,
+): Promise<void> {
+  const fund = fundOf(1_000);
+  for (const moment of moments) {
+    const id = idAt(moment);
+    await applied(books, holdOf(id, [fund], 50));
+    await applied(books, settleOf(id, 7));
+  }
+  await store.flush();
+  while (await traffic.count(now));
+}
+
+/** What an audit finds, by length and time, each once. */
+async function wrongIn({ journal }: AuditedTraffic, now = NOON): Promise<readonly string[]> {
+  const cells = await journal.wrongCells(now);
+  return [...new Set(cells.map(({ step, time }) => `${step} ${(time - NOON) / minute}`))];
+}
+
+/** What an audit finds once cells are deleted by hand, which then come back. */
+async function wrongWithout(audited: AuditedTraffic, cells: string, now = NOON): Promise<readonly string[]> {
+  await audited.run('CREATE TABLE saved AS SELECT * FROM traffic');
+  await audited.run(`DELETE FROM traffic WHERE ${cells}`);
+  const found = await wrongIn(audited, now);
+  await audited.run('INSERT INTO traffic SELECT * FROM saved WHERE true ON CONFLICT DO NOTHING');
+  await audited.run('DROP TABLE saved');
+  return found;
+}
+
+/** The guarantees of an audit of traffic, by their names. */
+export const TRAFFIC_AUDIT_CASES: Cases<AuditedTraffic> = {
+  'an audit finds the oldest cell of each length and dimension once it was deleted by hand': async (audited) => {
+    await charge(audited, [NOON - day, NOON - hour, NOON]);
+    expect(await wrongIn(audited)).toEqual([]);
+    for (const step of TRAFFIC_STEPS) {
+      for (const [kind, name] of TRAFFIC_KINDS.entries()) {
+        const some = `width = ${widthOf(step)} AND kind = ${kind}`;
+        const oldest = `${some} AND bucket = (SELECT min(bucket) FROM traffic WHERE ${some})`;
+        const found = [`${step} ${step === 'day' ? -2_160 : -1_440}`];
+        expect([name, await wrongWithout(audited, oldest)]).toEqual([name, found]);
+      }
+    }
+    expect(await wrongIn(audited)).toEqual([]);
+  },
+  'an audit finds that all cells of a length were deleted by hand, or all cells': async (audited) => {
+    await charge(audited, [NOON - day, NOON]);
+    expect(await wrongWithout(audited, 'width = 1')).toEqual(['minute -1440', 'minute 0']);
+    expect(await wrongWithout(audited, 'width = 60')).toEqual(['hour -1440', 'hour 0']);
+    expect(await wrongWithout(audited, 'width = 1440')).toEqual(['day -2160', 'day -720']);
+    expect(await wrongWithout(audited, 'width > 0')).toHaveLength(6);
+  },
+  'after a server with a clock ahead deleted old cells, an audit finds those alone that were deleted by hand': async (
+    audited,
+  ) => {
+    await charge(audited, [NOON - day, NOON - hour, NOON]);
+    await audited.traffic.prune(NOON + day + hour);
+    expect(await wrongIn(audited)).toEqual([]);
+    expect(await wrongWithout(audited, 'width = 1')).toEqual(['minute -60', 'minute 0']);
+    expect(await wrongWithout(audited, 'width = 60')).toEqual(['hour -1440', 'hour -60', 'hour 0']);
+  },
+  'a clock that was years ahead hides no cell that is counted after it was right again': async (audited) => {
+    await charge(audited, [NOON - day, NOON]);
+    await audited.traffic.prune(NOON + 3_650 * day);
+    const later = NOON + day;
+    await charge(audited, [later], later);
+    expect(await wrongIn(audited, later)).toEqual([]);
+    expect(await wrongWithout(audited, 'width > 0', later)).toEqual(['minute 1440', 'hour 1440', 'day 720']);
+  },
+  'cells that a clock ahead left out are no finding, until they are counted again': async (audited) => {
+    await charge(audited, [NOON - hour, NOON], NOON + 3 * day);
+    expect(await wrongIn(audited)).toEqual([]);
+    expect(await wrongWithout(audited, `width > 0 AND kind = ${total}`)).toEqual(['hour -60', 'hour 0', 'day -720']);
+    expect(await audited.traffic.recount()).toBe(0);
+    while (await audited.traffic.count(NOON));
+    expect(await wrongIn(audited)).toEqual([]);
+    expect(await wrongWithout(audited, 'width = 1')).toEqual(['minute -60', 'minute 0']);
+  },
+};
