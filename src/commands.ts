@@ -269,13 +269,12 @@ async function changing(
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(place);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, served, run] =
     await Promise.all([
       import('./store/open.ts'),
       import('./access/keys.ts'),
       import('./access/people.ts'),
       import('./payments/blocklist.ts'),
-      import('./server/trail-note.ts'),
       import('./admin/use-cases/served.ts'),
       CHANGING[name](),
     ]);
@@ -288,14 +287,16 @@ async function changing(
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const blocklist = await loadBlocklist(store, now);
   try {
-    const before = await note.lastChange(store);
-    // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    const { text, code } = resultOf(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
-    await write(text);
-    const change = await note.lastChange(store);
-    const behind = change > before ? await served.serversBehind(store, change, () => isStoreLocked(file)) : [];
+    const isServed = () => isStoreLocked(file);
+    const { result, behind } = await served.followed(store, isServed, async () => {
+      const output = await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } });
+      const { text, code } = resultOf(output);
+      // Printed before the wait: a key is shown this once, and a wait can be interrupted.
+      await write(text);
+      return { text: '', code };
+    });
     if (behind.length > 0) warn(complaint(`The change is saved. ${served.notServed(behind)}`));
-    return { text: '', code };
+    return result;
   } finally {
     keys.close();
     people.close();
