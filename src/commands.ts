@@ -47,13 +47,7 @@ const resultOf = (output: CommandOutput): CommandResult =>
 
 /** The operations of groups whose commands a running server carries out. */
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
-  keys: async () => {
-    const [{ KEY_OPERATIONS }, { KEYS_LOG }] = await Promise.all([
-      import('./admin/keys.ts'),
-      import('./admin/trail.ts'),
-    ]);
-    return [...KEY_OPERATIONS, KEYS_LOG];
-  },
+  keys: async () => (await import('./admin/keys.ts')).KEY_COMMANDS,
   alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
   decisions: async () => [(await import('./admin/decisions.ts')).listRecords],
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
@@ -65,13 +59,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   policy: async () => [(await import('./admin/policy.ts')).listPushed],
   traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
   trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
-  ledger: async () => {
-    const [{ showLedger }, { reportUsage }] = await Promise.all([
-      import('./admin/ledger.ts'),
-      import('./admin/usage.ts'),
-    ]);
-    return [showLedger, reportUsage];
-  },
+  ledger: async () => (await import('./admin/usage.ts')).LEDGER_COMMANDS,
 };
 
 const OFFLINE = '--offline';
