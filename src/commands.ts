@@ -47,13 +47,7 @@ const resultOf = (output: CommandOutput): CommandResult =>
 
 /** The operations of groups whose commands a running server carries out. */
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
-  keys: async () => {
-    const [{ KEY_OPERATIONS }, { KEYS_LOG }] = await Promise.all([
-      import('./admin/keys.ts'),
-      import('./admin/trail.ts'),
-    ]);
-    return [...KEY_OPERATIONS, KEYS_LOG];
-  },
+  keys: async () => (await import('./admin/keys.ts')).KEY_COMMANDS,
   alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
   decisions: async () => [(await import('./admin/decisions.ts')).listRecords],
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
@@ -65,13 +59,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   policy: async () => [(await import('./admin/policy.ts')).listPushed],
   traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
   trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
-  ledger: async () => {
-    const [{ showLedger }, { reportUsage }] = await Promise.all([
-      import('./admin/ledger.ts'),
-      import('./admin/usage.ts'),
-    ]);
-    return [showLedger, reportUsage];
-  },
+  ledger: async () => (await import('./admin/usage.ts')).LEDGER_COMMANDS,
 };
 
 const OFFLINE = '--offline';
@@ -269,13 +257,12 @@ async function changing(
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(place);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, served, run] =
     await Promise.all([
       import('./store/open.ts'),
       import('./access/keys.ts'),
       import('./access/people.ts'),
       import('./payments/blocklist.ts'),
-      import('./server/trail-note.ts'),
       import('./admin/use-cases/served.ts'),
       CHANGING[name](),
     ]);
@@ -288,14 +275,16 @@ async function changing(
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const blocklist = await loadBlocklist(store, now);
   try {
-    const before = await note.lastChange(store);
-    // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    const { text, code } = resultOf(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
-    await write(text);
-    const change = await note.lastChange(store);
-    const behind = change > before ? await served.serversBehind(store, change, () => isStoreLocked(file)) : [];
+    const isServed = () => isStoreLocked(file);
+    const { result, behind } = await served.followed(store, isServed, async () => {
+      const output = await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } });
+      const { text, code } = resultOf(output);
+      // Printed before the wait: a key is shown this once, and a wait can be interrupted.
+      await write(text);
+      return { text: '', code };
+    });
     if (behind.length > 0) warn(complaint(`The change is saved. ${served.notServed(behind)}`));
-    return { text: '', code };
+    return result;
   } finally {
     keys.close();
     people.close();

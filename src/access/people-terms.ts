@@ -10,18 +10,25 @@ export class PeopleError extends Error {
   readonly reason: 'conflict' | 'stale' | 'missing' | 'busy';
   /** The tag that the row has now, where another one was expected. */
   readonly tag: string | null;
+  /** The member of a request that it is about; null for none. */
+  readonly param: string | null;
 
-  private constructor(reason: PeopleError['reason'], message: string, tag: string | null = null) {
+  private constructor(
+    reason: PeopleError['reason'],
+    message: string,
+    { tag = null, param = null }: Partial<Pick<PeopleError, 'tag' | 'param'>> = {},
+  ) {
     super(message);
     this.reason = reason;
     this.tag = tag;
+    this.param = param;
   }
 
   static missing = () => new PeopleError('missing', 'Nothing has this ID, or it was removed.');
   static hindered = () =>
     new PeopleError('busy', 'Other changes or keys that are being made hinder this one. Try again.');
   static stale = (tag: string) =>
-    new PeopleError('stale', 'It has changed meanwhile, so nothing was changed. Read it again.', tag);
+    new PeopleError('stale', 'It has changed meanwhile, so nothing was changed. Read it again.', { tag });
   static declared = ({ name }: Team, isRename = false) =>
     new PeopleError(
       'conflict',
@@ -38,7 +45,7 @@ export class PeopleError extends Error {
       `The team "${name}" was made through the API (${id}). Give the team of the policy another name, or hand that one to the policy: teams change ${id} --origin policy.`,
     );
   static nameTaken = ({ name, id, origin }: Team) =>
-    new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
+    new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`, { param: 'name' });
   static tooManyNames = ({ name, formerNames = [] }: Team) =>
     new PeopleError(
       'conflict',
@@ -46,17 +53,21 @@ export class PeopleError extends Error {
     );
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
   static noTeam = (text: string) =>
-    new PeopleError('conflict', `There is no team with the ID or name "${text.slice(0, NAME_MAX)}".`);
+    new PeopleError('conflict', `There is no team with the ID or name "${text.slice(0, NAME_MAX)}".`, {
+      param: 'team',
+    });
   static manyUsers = (address: string, users: readonly User[]) =>
     new PeopleError(
       'conflict',
       `${users.length} users have the address ${address}. Give the ID of one: ${users.map(({ id }) => id).join(', ')}.`,
+      { param: 'user' },
     );
-  static noUser = () => new PeopleError('conflict', 'There is no user with this ID.');
+  static noUser = () => new PeopleError('conflict', 'There is no user with this ID or address.', { param: 'user' });
   static otherTeam = () =>
     new PeopleError(
       'conflict',
       'The user is not of this team. A key of a user is of the team of the user: leave the team out.',
+      { param: 'team' },
     );
   static inUse = (name: string, count: number, what: 'user' | 'key') =>
     new PeopleError(

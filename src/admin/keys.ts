@@ -23,8 +23,9 @@ import {
   WALLET,
 } from './key-fields.ts';
 import * as f from './kit/fields.ts';
-import { type Call, notFound, operationsOn } from './kit/operation.ts';
+import { type Call, notFound, type Operation, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
+import { KEYS_LOG, type TrailReader } from './trail.ts';
 import { changeKey, notThere, suspendKey } from './use-cases/key-change.ts';
 import { isSearch, pageOfKeys } from './use-cases/key-pages.ts';
 import {
@@ -355,7 +356,7 @@ function absent(): never {
   throw notThere();
 }
 
-/** `/admin/keys` and `signalbox keys`. */
+/** `/admin/keys`. */
 export const KEY_OPERATIONS = [
   makeKey,
   listKeys,
@@ -367,3 +368,6 @@ export const KEY_OPERATIONS = [
   resumeKey,
   endKey,
 ];
+
+/** `signalbox keys`. */
+export const KEY_COMMANDS: readonly Operation<KeyServices & TrailReader>[] = [...KEY_OPERATIONS, KEYS_LOG];

@@ -80,7 +80,7 @@ export const SUBJECT_OPERATIONS = [
     action: 'subjects.change',
     summary: 'Block a subject',
     details:
-      'Blocks a subject at once: all its tokens get 403, future ones as well. Requests in progress continue. `/admin/trail` records it.',
+      'Blocks a subject at once: all its tokens get 403, future ones as well. Requests in progress continue. Blocking it again replaces the note. `/admin/trail` records it.',
     input: f.body('Why.', { note: f.optional(terms.keptText('A note, stored with it.', 'leaked token, ticket 88')) }),
     output: Subject,
     answer: 'The subject.',

@@ -15,12 +15,23 @@ import { withoutNull } from './kit/values.ts';
 export const keptText = (description: string, ...examples: string[]) =>
   f.formed(description, { maxLength: TEXT_MAX, pattern: ONE_LINE.source }, ...examples);
 
-/** IDs of models; null for all. */
+/** Takes a value away in commands of earlier builds, where `--no-…` does today. A command that stored the word would give no hint. */
+const NONE = { noValues: ['none'] } as const;
+
+/** A member that a command takes away with `--no-…`. */
+export const removable = <Schema extends TSchema>(field: Schema) => f.inCommand(f.orNull(field), NONE);
+
+/** IDs of models; null for all. A request can name a model `all` or `none`, a command cannot. */
 export const modelIds = (description: string) =>
-  f.inCommand(f.orNull(f.list(keptText('The ID of a model.'), description, { minItems: 1 })), { none: 'all' });
+  f.inCommand(f.orNull(f.list(keptText('The ID of a model.'), description, { minItems: 1 })), {
+    ...{ none: 'all', noValues: ['all', 'none'] },
+  });
 
 const limit = (flag: string, description: string, example: number) =>
-  f.inCommand(f.orNull(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), description), { flag });
+  f.inCommand(f.orNull(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), description), {
+    ...NONE,
+    flag,
+  });
 
 export const limits = {
   requests_per_minute: limit('rpm', 'Requests a minute. Null for no limit at this level.', 60),
@@ -162,7 +173,7 @@ export function inSeconds<Schema extends TSchema>(field: Schema, flag: string, h
 const holderInput = (none: string) => ({
   models: modelIds(`IDs of the models that it may use; null for ${none}.`),
   limits: f.orNull(LimitsInput, `Rate limits of all of its keys together; null for ${none}. Absent limits stay.`),
-  budgets: f.orNull(f.list(BudgetInput, `Budgets of all of its keys together; null for ${none}.`)),
+  budgets: removable(f.list(BudgetInput, `Budgets of all of its keys together; null for ${none}.`)),
 });
 const NO_LIMIT = 'no limit at this level';
 const INHERITED = 'the terms of members';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as f from './kit/fields.ts';
-import { type OperationHost, operationsOn, TextAnswer } from './kit/operation.ts';
-import { FundStatus } from './ledger.ts';
+import { type Operation, type OperationHost, operationsOn, TextAnswer } from './kit/operation.ts';
+import { FundStatus, type LedgerServices, showLedger } from './ledger.ts';
 import { FUNDS_MAX, type FundUse } from './use-cases/ledger/fund-pages.ts';
 import { fundStatus } from './use-cases/ledger/status.ts';
 import type { Principal } from './use-cases/principal.ts';
@@ -243,3 +243,6 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
     };
   },
 });
+
+/** The operations of `signalbox ledger`. */
+export const LEDGER_COMMANDS: readonly Operation<LedgerServices & UsageServices>[] = [showLedger, reportUsage];

@@ -52,15 +52,15 @@ export const UserList = f.page('UserList', 'Users.', User, 'In the order in whic
 const UserInput = f.body(
   'A user. In a change, absent members stay and null removes.',
   f.allOptional({
-    name: f.orNull(terms.keptText('Its name, for showing.', 'Ada Lovelace')),
-    email: f.orNull(
+    name: terms.removable(terms.keptText('Its name, for showing.', 'Ada Lovelace')),
+    email: terms.removable(
       terms.keptText('Its address, for showing alone: it does not identify a person.', 'ada@example.com'),
     ),
-    issuer: f.orNull(
+    issuer: terms.removable(
       terms.keptText('The issuer that signs it in. Stated together with `sub`.', 'https://id.example.com'),
     ),
-    sub: f.orNull(terms.keptText('Its subject at that issuer.', '248289761001')),
-    team: f.orNull(f.text('The ID or the name of its team.', 'search')),
+    sub: terms.removable(terms.keptText('Its subject at that issuer.', '248289761001')),
+    team: terms.removable(f.text('The ID or the name of its team.', 'search')),
     role: f.word(USER_ROLES, 'Its role. `lead` and `member` are of its team.', 'member'),
     ...terms.userInput,
   }),

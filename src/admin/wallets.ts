@@ -126,7 +126,7 @@ export const WALLET_OPERATIONS = [
     action: 'wallets.change',
     summary: 'Block a wallet',
     details:
-      'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
+      'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue. Blocking it again replaces the note.',
     input: f.body('Why.', { note }),
     ...ANSWER,
     differs: { is_blocked: true },

@@ -9,6 +9,12 @@ export const creditsText = (amount: Microcredits): string => {
   return `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 };
 
+/** The text with a capital at its beginning. */
+export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+/** The question whether a known name was meant, in the middle of a sentence. */
+export const didYouMean = (meant: string): string => `did you mean \`${meant}\`?`;
+
 /** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];

@@ -7,6 +7,7 @@ import { dropNulls } from './nullable.ts';
 import { isObject } from './object.ts';
 import { SchemaCheck } from './schema-check.ts';
 import { mostTelling, stepsOf, TEXT_REMEDY } from './schema-errors.ts';
+import { didYouMean } from './text.ts';
 
 /**
  * Compiles a schema to a check that throws the *one* most telling error: of the variants of a union
@@ -105,7 +106,7 @@ function givenInstead({ path }: ValueError, body: unknown): string {
 
 function meant({ path }: ValueError, schema: TSchema): string {
   const known = misspelt(lastStep(path), Object.keys(schema.properties ?? {}));
-  return known === null ? '.' : `; did you mean \`${known}\`?`;
+  return known === null ? '.' : `; ${didYouMean(known)}`;
 }
 
 function explainUnion(error: ValueError, name: string): [ErrorCode, string] {

@@ -1,9 +1,10 @@
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../admin/use-cases/operator-socket.ts';
 import { errorBody } from '../core/api/error.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { orElse } from '../core/thrown.ts';
+import { messageOf, orElse } from '../core/thrown.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import type { Actor } from '../store/trail.ts';
 import { pathOf } from './route-table.ts';
 
@@ -16,26 +17,46 @@ const actors = new WeakMap<Request, Actor>();
 /** The operator who sent a request over the socket of the data folder; null for a request that came over the network. */
 export const operatorOf = (request: Request): Actor | null => actors.get(request) ?? null;
 
+/** Answers requests of the socket, and waits for servers that share the store. */
+interface OperatorDesk {
+  /** Answers a request as the server does. */
+  handle(request: Request): Promise<Response>;
+  /** Makes a change, and waits as a command does until every server that shares the store has followed it. As `followed`. */
+  follow(change: () => Promise<Response>): Promise<{ readonly result: Response; readonly behind: readonly string[] }>;
+}
+
 /**
  * Serves `/admin/…` to commands on this machine, through a Unix socket in the data folder. Only the user of the server can open it: who
  * can, could also write the database.
- * @param handle answers a request as the server does
- * @param behindOf waits until every server that shares the store has followed the latest change, and returns the names of servers that
- *   have not after the longest wait of a command
- * @returns how to stop; null where the path of the folder is too long for a socket
+ * @returns how to stop; null where the folder can have no socket, which is logged: commands then work on the database
  */
-export function openOperatorSocket(
-  home: string,
-  handle: (request: Request) => Promise<Response>,
-  behindOf: () => Promise<readonly string[]>,
-): (() => void) | null {
+export function openOperatorSocket(home: string, desk: OperatorDesk, log: Pick<Log, 'warn'>): (() => void) | null {
   const path = join(home, SOCKET_NAME);
-  if (Buffer.byteLength(path) > PATH_BYTES_MAX) return null;
+  try {
+    return openAt(path, desk);
+  } catch (cause) {
+    log.warn('commands cannot reach this server, so they work on its database', {
+      socket: path,
+      problem: messageOf(cause),
+    });
+    return null;
+  }
+}
+
+/** @throws Error for a path that can have no socket */
+function openAt(path: string, desk: OperatorDesk): () => void {
+  const length = Buffer.byteLength(path);
+  if (length > PATH_BYTES_MAX) {
+    throw new Error(`the path has ${length} bytes, but a Unix socket takes at most ${PATH_BYTES_MAX}: shorten --data`);
+  }
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
+    throw new Error('a file or folder of this name is in the way: remove it, and start the server again');
+  }
   // One server at a time has the folder, so a socket that is there belongs to a server that was killed.
   rmSync(path, { force: true });
   const before = process.umask(0o177);
   try {
-    const server = Bun.serve({ unix: path, fetch: (request) => answer(request, handle, behindOf) });
+    const server = Bun.serve({ unix: path, fetch: (request) => answer(request, desk) });
     let isOpen = true;
     return () => {
       if (isOpen) rmSync(path, { force: true });
@@ -47,11 +68,7 @@ export function openOperatorSocket(
   }
 }
 
-async function answer(
-  request: Request,
-  handle: (request: Request) => Promise<Response>,
-  behindOf: () => Promise<readonly string[]>,
-): Promise<Response> {
+async function answer(request: Request, { handle, follow }: OperatorDesk): Promise<Response> {
   const path = pathOf(request.url);
   if (!path.startsWith('/admin/') && path !== '/healthz') {
     const error = new SignalboxError('not_found', 'The socket serves the paths below /admin/ and /healthz.');
@@ -59,11 +76,10 @@ async function answer(
   }
   const { headers } = request;
   actors.set(request, { kind: 'cli', name: textIn(headers, NAME_HEADER) ?? '', from: textIn(headers, FROM_HEADER) });
-  const response = await handle(request);
-  if (request.method === 'GET' || !response.ok) return response;
-  const behind = await behindOf();
-  if (behind.length > 0) response.headers.set(BEHIND_HEADER, behind.map(encodeURIComponent).join(','));
-  return response;
+  if (request.method === 'GET') return await handle(request);
+  const { result, behind } = await follow(() => handle(request));
+  if (behind.length > 0) result.headers.set(BEHIND_HEADER, behind.map(encodeURIComponent).join(','));
+  return result;
 }
 
 /** A header that is percent-encoded; as it is where it is not. */

@@ -1,6 +1,7 @@
 import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Operation } from '../core/operation.ts';
+import { capital, didYouMean } from '../core/text.ts';
 import { nearest } from '../policy/nearest.ts';
 import { GEMINI_METHOD, type RouteTable } from './route-table.ts';
 
@@ -37,7 +38,7 @@ function helpFor(path: string, routes: RouteTable): string {
   }
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
   const other = OTHER_APIS.find(([form]) => form.test(below));
-  if (meant !== null && (!other || editDistance(right, meant, SLIP_MAX) <= SLIP_MAX)) return `Did you mean ${meant}?`;
+  if (meant !== null && (!other || editDistance(right, meant, SLIP_MAX) <= SLIP_MAX)) return capital(didYouMean(meant));
   if (other) return `Signalbox does not serve ${other[1]} yet. ${servedIn(routes)}`;
   return `${servedIn(routes)} /docs lists every path.`;
 }

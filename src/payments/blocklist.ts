@@ -1,6 +1,6 @@
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
-import type { Store, Write } from '../store/store.ts';
+import { type Store, StoreError, type Write } from '../store/store.ts';
 
 type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'> & { readonly news: News };
 
@@ -41,22 +41,38 @@ class StoredBlocklist {
     for (const wallet of blocked) this.#blocked.add(wallet);
   }
 
-  /** Commits together with `also`. Throws StoreError, and then changes nothing. */
-  async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
-    await this.#store.commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
-    this.#changes++;
+  /**
+   * Commits together with `also`. Throws StoreError, and then changes nothing.
+   * @returns false, and writes nothing, where the wallet is blocked with this note already
+   */
+  async add(wallet: string, note: string, also: readonly Write[] = []): Promise<boolean> {
+    const isChanged = await this.#commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
     this.#blocked.add(wallet);
+    return isChanged;
   }
 
-  /** As `add`. */
-  async remove(wallet: string, also: readonly Write[] = []): Promise<void> {
-    await this.#store.commit([this.#store.blocklist.delete(wallet), ...also]);
-    this.#changes++;
+  /** As `add`. @returns false, and writes nothing, where the wallet is not blocked */
+  async remove(wallet: string, also: readonly Write[] = []): Promise<boolean> {
+    const isChanged = await this.#commit([this.#store.blocklist.delete(wallet), ...also]);
     this.#blocked.delete(wallet);
+    return isChanged;
   }
 
   close(): void {
     this.#deafen();
+  }
+
+  /** @returns false where there is nothing to change */
+  async #commit(writes: readonly Write[]): Promise<boolean> {
+    let isChanged = true;
+    try {
+      await this.#store.commit(writes);
+    } catch (cause) {
+      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+      isChanged = false;
+    }
+    this.#changes++;
+    return isChanged;
   }
 }
 

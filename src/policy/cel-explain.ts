@@ -1,10 +1,11 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
+import { didYouMean } from '../core/text.ts';
 import { type ASTNode, isWhole, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { ALIASES, fieldHint } from './cel-fields.ts';
 import { listHint, objectHint } from './cel-hints.ts';
 import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
 import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
-import { didYouMean, listNames } from './nearest.ts';
+import { listNames, nearestHint } from './nearest.ts';
 
 /** An error in an expression, with its offsets. */
 export interface CelFault extends DiagnosticDetails {
@@ -80,7 +81,7 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const alias = kind === 'when' ? ALIASES.get(name) : undefined;
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
-  const meant = path ? `did you mean \`${path}\`?` : didYouMean(name, variables);
+  const meant = path ? didYouMean(path) : nearestHint(name, variables);
   const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; a label of the key is \`key.labels.${name}\`` : '';
   const isText = kind !== 'budget' && kind !== 'limit' && !isOwner(name, ast);
   const hint = meant ?? (isText ? `a text needs quotes: "${name}"${ofLabel}` : undefined);
@@ -124,7 +125,7 @@ function ofGroups(field: string, type: TypeName | null, kind: CelKind): string |
 function ofEndpoints(field: string, type: TypeName | null, kind: CelKind): string | undefined {
   if (type !== 'Model' || !Object.hasOwn(FIELDS.Endpoint, field)) return undefined;
   return kind === 'constraint'
-    ? `did you mean \`endpoint.${field}\`? A model has ${field} for each of its endpoints`
+    ? `${didYouMean(`endpoint.${field}`)} A model has ${field} for each of its endpoints`
     : `only the \`require\` of a constraint sees \`endpoint.${field}\`, for each endpoint of a model`;
 }
 
@@ -156,7 +157,7 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   }
   const expected = `one of ${listNames(known)}`;
   const message = `there is no function \`${name}\``;
-  return { code: 'cel-unknown-name', at: range, message, expected, hint: didYouMean(name, known) };
+  return { code: 'cel-unknown-name', at: range, message, expected, hint: nearestHint(name, known) };
 }
 
 /** The types of CEL in words. */

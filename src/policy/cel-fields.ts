@@ -1,6 +1,7 @@
 import { KNOWN_FIELDS } from '../core/api/chat-request.ts';
 import { RouteQuery } from '../core/api/route-query.ts';
 import { RouteConstraints } from '../core/api/routing-fields.ts';
+import { didYouMean } from '../core/text.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 
@@ -72,7 +73,7 @@ export function fieldHint(
   const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
   if (isOfTheApi) return `rules cannot read the field \`${field}\` of a request`;
   const meant = nearest(field, known);
-  if (meant) return `did you mean \`${meant}\`?`;
+  if (meant) return didYouMean(meant);
   if (type === 'BudgetRequest') return NOT_IN_BUDGETS;
   const free = type === 'Key' ? 'labels' : type === 'Request' ? 'metadata' : null;
   if (free === null) return undefined;

@@ -1,9 +1,10 @@
 import { MODEL_CAPABILITIES } from '../core/capability.ts';
 import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
+import { didYouMean } from '../core/text.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { CheckedExpression } from './cel-check.ts';
-import { byNearness, didYouMean, listNames } from './nearest.ts';
+import { byNearness, listNames, nearestHint } from './nearest.ts';
 import type { Report } from './report.ts';
 
 /** The names that expressions can refer to. */
@@ -48,8 +49,7 @@ export function checkReferences(
     const isLanguage = path === 'request.languages' || path === 'model.languages';
     const canonical = isLanguage ? canonicalLanguage(text) : text;
     if (canonical === text) continue;
-    const hint = `did you mean \`${canonical}\`?`;
-    refuse(`there is no language \`${text}\``, 'the canonical name, in lower case', hint);
+    refuse(`there is no language \`${text}\``, 'the canonical name, in lower case', didYouMean(canonical));
   }
 }
 
@@ -58,7 +58,7 @@ export function hintForTags(ast: ASTNode, tags: readonly string[]): string | und
   for (const { text, path } of comparedTexts(ast)) {
     if (path !== 'model.tags' || tags.includes(text)) continue;
     const known = listNames(byNearness(text, tags));
-    return didYouMean(text, tags) ?? `no model has the tag \`${text}\`; there are ${known}`;
+    return nearestHint(text, tags) ?? `no model has the tag \`${text}\`; there are ${known}`;
   }
   return undefined;
 }

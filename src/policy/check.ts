@@ -7,7 +7,7 @@ import { plural } from '../core/text.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { keyRemedy } from './key-remedies.ts';
-import { didYouMean, listNames, nearest } from './nearest.ts';
+import { listNames, nearest, nearestHint } from './nearest.ts';
 import type { KeyRemedy } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
@@ -115,7 +115,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
       // The remedy says more than the list of keys.
       ...(remedy === undefined && { expected }),
-      hint: remedy ?? didYouMean(last, known) ?? subject.unknownHint,
+      hint: remedy ?? nearestHint(last, known) ?? subject.unknownHint,
     });
     return;
   }
@@ -171,7 +171,7 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
 
 /** A hint for a word that is not one of those that fit. */
 const wordHint = ({ hints }: TSchema, words: readonly string[], tree: ScalarTree): string | undefined =>
-  hints?.[tree.source] ?? didYouMean(tree.source, words);
+  hints?.[tree.source] ?? nearestHint(tree.source, words);
 
 function limitOf(schema: TSchema): string | null {
   const limits: readonly (readonly [words: string, limit: unknown, unit?: string])[] = [

@@ -1,3 +1,4 @@
+import { didYouMean } from '../core/text.ts';
 import { type KeyRemedy, peerKey, type UnknownKey } from './peer-keys.ts';
 import { priceRemedy } from './price-remedies.ts';
 import { alternativesIn, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
@@ -29,8 +30,7 @@ function ruleRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
   if (names.length > 0) {
     return { hint: `write \`${meant}: ${excludes ? otherThan(names) : modelTest(names)}\``, meant };
   }
-  const hint = `did you mean \`${meant}\`?`;
-  return { hint, meant };
+  return { hint: didYouMean(meant), meant };
 }
 
 /** A name of a model, as opposed to an expression. */

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { didYouMean, listNames, nearest } from './nearest.ts';
+import { listNames, nearest, nearestHint } from './nearest.ts';
 import { LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { isEmpty, reportWrongKind, type Sections } from './section-checks.ts';
@@ -58,7 +58,7 @@ function intendedSection(
   report.add('unknown-key', place, `there is no section \`${key}\``, {
     // The remedy says more than the list of sections.
     ...(remedy === undefined && { expected: `one of ${listNames(NAMES)}` }),
-    hint: remedy?.hint ?? didYouMean(key, NAMES),
+    hint: remedy?.hint ?? nearestHint(key, NAMES),
   });
   const meant = remedy?.meant ?? nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;

@@ -1,4 +1,5 @@
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
+import { didYouMean } from '../core/text.ts';
 import type { Report } from './report.ts';
 import type { ModelText } from './schema-model.ts';
 import type { NamedItem } from './section-checks.ts';
@@ -22,7 +23,7 @@ export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: 
       const place = valueAt(tree, key, at)?.place ?? placeAt(tree, key);
       if (meant === null) return [];
       const message = `\`${path}.${key}\` has \`${name}\`, which is not a known programming language`;
-      return [{ place, message, hint: `did you mean \`${meant}\`? If the name is your own, ignore this warning` }];
+      return [{ place, message, hint: `${didYouMean(meant)} If the name is your own, ignore this warning` }];
     }),
   );
 }

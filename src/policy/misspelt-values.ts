@@ -1,5 +1,6 @@
 import { editDistance } from '../core/edit-distance.ts';
 import { ID_PREFIXES } from '../core/people.ts';
+import { didYouMean } from '../core/text.ts';
 import { accessesOf } from './cel-ast.ts';
 import type { CheckedExpression } from './cel-check.ts';
 import { USER_IN_BUDGETS } from './cel-fields.ts';
@@ -44,8 +45,7 @@ export function reviewLabel({ label, place, path }: NamedLabel, labels: KnownLab
   if (labels.has(label) || !report.mayCompare(labels.size)) return;
   const meant = [...labels.keys()].find((one) => isAlike(label, one));
   if (meant === undefined) return;
-  const hint = `did you mean \`${path}${meant}\`?`;
-  report.add('misspelt-value', place, `no key has the label \`${label}\``, { hint });
+  report.add('misspelt-value', place, `no key has the label \`${label}\``, { hint: didYouMean(`${path}${meant}`) });
 }
 
 /** Warns of texts that nothing has, and that resemble one which something has: `"EU"` where a region is `eu`. */
@@ -74,7 +74,7 @@ export function reviewValues(
     if (known.includes(text) || !report.mayCompare(known.length)) continue;
     const meant = known.find((one) => resembles(text, one));
     if (meant === undefined) continue;
-    report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: `did you mean "${meant}"?` });
+    report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: didYouMean(`"${meant}"`) });
   }
 }
 

@@ -1,4 +1,5 @@
 import { closest, editDistance } from '../core/edit-distance.ts';
+import { didYouMean } from '../core/text.ts';
 
 /** Letters of a name that is compared with others: a longer name is hardly a slip of the keyboard. */
 const NAME_LENGTH_MAX = 100;
@@ -50,9 +51,9 @@ export function byNearness(name: string, known: Iterable<string>): string[] {
 }
 
 /** A hint with the nearest known name, if one is close. */
-export function didYouMean(name: string, known: Iterable<string>): string | undefined {
+export function nearestHint(name: string, known: Iterable<string>): string | undefined {
   const meant = nearest(name, known);
-  return meant === null ? undefined : `did you mean \`${meant}\`?`;
+  return meant === null ? undefined : didYouMean(meant);
 }
 
 /** Limit of names in one list. */

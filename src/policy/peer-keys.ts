@@ -1,3 +1,4 @@
+import { didYouMean } from '../core/text.ts';
 import type { Tree } from './tree.ts';
 
 /** An unknown key of a map. */
@@ -58,12 +59,12 @@ const PEER_KEYS: readonly PeerKeys[] = [
   {
     words: words('max_input_tokens context_length max_context_length context_size'),
     meant: 'context_window',
-    hint: 'did you mean `context_window`? It counts the tokens of input and output together',
+    hint: `${didYouMean('context_window')} It counts the tokens of input and output together`,
   },
   {
     words: words('type kind api_type provider_type custom_llm_provider'),
     meant: 'adapter',
-    hint: 'did you mean `adapter`? For a service that Signalbox knows, write `preset` instead, such as `preset: openai`',
+    hint: `${didYouMean('adapter')} For a service that Signalbox knows, write \`preset\` instead, such as \`preset: openai\``,
   },
   { words: words('api_base api_url endpoint url host'), meant: 'base_url' },
 ];
@@ -73,7 +74,7 @@ export function peerKey(key: string, known: readonly string[]): KeyRemedy | unde
   const found = PEER_KEYS.find(
     ({ words, meant }) => words.includes(key) && (meant === undefined || known.includes(meant)),
   );
-  return found && { hint: found.hint ?? `did you mean \`${found.meant}\`?`, meant: found.meant };
+  return found && { hint: found.hint ?? didYouMean(`${found.meant}`), meant: found.meant };
 }
 
 /** Whether a map states a key, or a word that other tools have for it. */

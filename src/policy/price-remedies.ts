@@ -1,3 +1,4 @@
+import { didYouMean } from '../core/text.ts';
 import type { KeyRemedy, UnknownKey } from './peer-keys.ts';
 import { PriceText } from './schema-model.ts';
 import { rounded, usdIn } from './slip-hints.ts';
@@ -47,7 +48,7 @@ export function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy
   if (known.includes('cached_input')) {
     if (!found) return undefined;
     const figure = value && found.factor !== 1 ? figureOf(value, found.factor) : undefined;
-    const hint = figure === undefined ? `did you mean \`${found.rate}\`?` : `write \`${found.rate}: ${figure}\``;
+    const hint = figure === undefined ? didYouMean(found.rate) : `write \`${found.rate}: ${figure}\``;
     return { hint, meant: found.rate };
   }
   if (!known.includes('price')) return undefined;

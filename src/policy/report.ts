@@ -6,7 +6,7 @@ import {
   severityOf,
 } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
-import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
+import { byNearness, listNames, NAMES_SHOWN, nearestHint } from './nearest.ts';
 
 /** Errors and warnings that one load lists at most, of each. */
 const LISTED_MAX = 1_000;
@@ -90,7 +90,7 @@ export class Report {
       return;
     }
     const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
-    const details = { expected: `one of ${listNames(names)}`, hint: didYouMean(name, names) };
+    const details = { expected: `one of ${listNames(names)}`, hint: nearestHint(name, names) };
     this.add('unknown-reference', place, `there is no ${what} \`${name}\``, details);
   }
 

@@ -6,7 +6,7 @@ import { environmentOf } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { NamedLabel } from './misspelt-values.ts';
 import type { NamedParts } from './named-parts.ts';
-import { didYouMean } from './nearest.ts';
+import { nearestHint } from './nearest.ts';
 import type { Report } from './report.ts';
 import { namesAfterRenames } from './team-renames.ts';
 
@@ -100,7 +100,7 @@ export function createTeamChecker(
         const found = known.get(text);
         if (found) reviewFormer(text, found, placeOf(literal));
         else {
-          const hint = report.mayCompare(known.size) ? didYouMean(text, names()) : undefined;
+          const hint = report.mayCompare(known.size) ? nearestHint(text, names()) : undefined;
           report.add('no-such-team', placeOf(literal), `there is no team \`${text}\``, { hint });
         }
       }

@@ -4,6 +4,7 @@ import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { levelName } from '../core/holder.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { capital, didYouMean } from '../core/text.ts';
 
 /** The meaning of a request's `model`. */
 export interface NamedTarget {
@@ -116,7 +117,7 @@ const NAMES_SHOWN = 3;
 /** A sentence with the known name that was probably meant, or with the nearest ones, a space before it; '' for none. */
 export function nameHint(name: string, known: readonly string[]): string {
   const similar = similarName(name, known);
-  if (similar !== null) return ` Did you mean \`${similar}\`?`;
+  if (similar !== null) return ` ${capital(didYouMean(similar))}`;
   const near = nearestNames(name, known).map((one) => `\`${one}\``);
   if (near.length === 0) return '';
   return near.length === 1 ? ` The nearest name is ${near[0]}.` : ` The nearest names are ${near.join(', ')}.`;

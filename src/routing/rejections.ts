@@ -12,6 +12,7 @@ import { coversAll } from '../core/price.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { didYouMean } from '../core/text.ts';
 import type { RejectionEntry } from './certificate.ts';
 import {
   affordableCap,
@@ -178,9 +179,7 @@ const NAME_MAX = 64;
 function unknownLanguageText(name: string): string {
   const meant = nearestLanguage(name);
   const shown = `\`${name.slice(0, NAME_MAX)}\` is not a known programming language`;
-  return meant === null
-    ? `${shown}: neither GitHub’s list nor a model has it`
-    : `${shown} (did you mean \`${meant}\`?)`;
+  return meant === null ? `${shown}: neither GitHub’s list nor a model has it` : `${shown} (${didYouMean(meant)})`;
 }
 
 function capabilityText({ capabilities }: Model, needs: number): string {

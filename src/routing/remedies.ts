@@ -11,6 +11,7 @@ import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { capital } from '../core/text.ts';
 import { forcedFunction } from './forced-function.ts';
 import { canServe, endpointsFor } from './rules.ts';
 import { type NeededField, neededFields } from './unsupported.ts';
@@ -126,5 +127,5 @@ function sentenceOf(ways: readonly string[]): string {
   if (last === undefined) return '';
   const first = ways.slice(0, -1).join(', ');
   const text = first === '' ? last : `${first}${ways.length > 2 ? ',' : ''} or ${last}`;
-  return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+  return `${capital(text)}.`;
 }

@@ -5,7 +5,7 @@ import { NewestLimits } from '../access/limits/newest.ts';
 import { openPeople } from '../access/people.ts';
 import { endpointEvent } from '../admin/use-cases/events.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
-import { serversBehind } from '../admin/use-cases/served.ts';
+import { followed } from '../admin/use-cases/served.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
@@ -51,7 +51,7 @@ import { openDataStore } from './store.ts';
 import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
-import { keepTrailNote, lastFollowedChange } from './trail-note.ts';
+import { keepTrailNote } from './trail-note.ts';
 
 /** A start beside a database that is near takes a fraction of this, ms. */
 export const SLOW_START_MS = 5_000;
@@ -155,7 +155,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
-  const { address, stopListening } = await openDoors(app, store, options, { socketBytesMax, idleS: around.stalledS });
+  const doors = { socketBytesMax, idleS: around.stalledS };
+  const { address, stopListening } = await openDoors(app, resources, options, doors);
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   alerts.sender.begin();
@@ -185,14 +186,17 @@ function tellOfWait(database: string | null, log: Log, timers: Timers): Disposab
 /** Takes the port, and the socket of the data folder where this is its only process or the first one. */
 async function openDoors(
   app: ReturnType<typeof createApp>,
-  store: OpenStore,
+  { store, log }: { readonly store: OpenStore; readonly log: Log },
   options: ServeOptions,
   terms: Pick<Parameters<typeof listen>[1], 'socketBytesMax' | 'idleS'>,
 ) {
   const address = await listen(app, { ...options, ...terms });
   const isFirst = options.process === null || options.process === 1;
-  const behindOf = async () => serversBehind(store, await lastFollowedChange(store), async () => true);
-  const closeSocket = isFirst ? openOperatorSocket(options.home, (request) => app.handle(request), behindOf) : null;
+  const desk: Parameters<typeof openOperatorSocket>[1] = {
+    handle: (request) => app.handle(request),
+    follow: (change) => followed(store, async () => true, change),
+  };
+  const closeSocket = isFirst ? openOperatorSocket(options.home, desk, log) : null;
   const stopListening = () => {
     closeSocket?.();
     return app.server?.stop();

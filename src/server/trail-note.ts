@@ -78,12 +78,3 @@ export async function lastChange({ trail }: TrailReader): Promise<number> {
   const [last] = await trail.list({ keyId: null, limit: 1 });
   return last?.id ?? 0;
 }
-
-/** Kinds of subjects whose changes raise none of the news above, so that no note follows them. */
-const UNFOLLOWED: ReadonlySet<string> = new Set(['trail', 'learning', 'model', 'payment', 'policy', 'policy_files']);
-
-/** Returns the ID of the last change if servers follow it; else 0. */
-export async function lastFollowedChange({ trail }: TrailReader): Promise<number> {
-  const [last] = await trail.list({ keyId: null, limit: 1 });
-  return last && !UNFOLLOWED.has(last.subject.kind) ? last.id : 0;
-}

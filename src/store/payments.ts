@@ -110,8 +110,9 @@ export interface PaymentTable {
 /** The wallets that the operator has blocked. Every write raises the news `wallets`. State: blocked wallets. */
 export interface BlocklistTable {
   all(): Promise<string[]>;
-  /** Adds a wallet, or replaces its note. */
+  /** Adds a wallet, or replaces its note. Fails its commit with the reason `unmet` where the wallet is blocked with this note. */
   put(wallet: string, note: string, time: number): Write;
+  /** Fails its commit with the reason `unmet` where the wallet is not blocked. */
   delete(wallet: string): Write;
 }
 

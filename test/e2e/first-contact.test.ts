@@ -179,7 +179,7 @@ test('the paths that an unknown one leads to are those that exist', async () => 
     'Signalbox serves chat at /v1/chat/completions, /v1/messages, /v1/responses, and embeddings at /v1/embeddings.';
   expect(await messageAt('/v1/images/generations')).toEndWith(`does not serve images yet. ${served}`);
   expect(await messageAt('/v1/frobnicate')).toEndWith(`${served} /docs lists every path.`);
-  expect(await messageAt('/v1/decision/dec_1')).toEndWith('Did you mean /v1/decisions/dec_1?');
+  expect(await messageAt('/v1/decision/dec_1')).toEndWith('Did you mean `/v1/decisions/dec_1`?');
 });
 
 test('/health answers as /healthz, without a key and unthrottled', async () => {

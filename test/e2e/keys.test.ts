@@ -114,7 +114,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
     [['create', '--expires-in', 'soon'], /90m, 12h or 30d/],
     [
       ['change', 'k7mw2pq9x4ta', '--expires-at', '2027-02-18'],
-      /Unknown option '--expires-at'\. Did you mean --expires-in\?/,
+      /Unknown option '--expires-at'\. Did you mean `--expires-in`\?/,
     ],
     [['create', '--expires-in', '0d'], /1m to 36500d/],
     [['list', 'extra'], /keys list takes no "extra"/],

@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test';
-import { existsSync, statSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { runHere } from '../support/run-here.ts';
 import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
@@ -83,4 +83,70 @@ test('a server that does not answer within 2 s is reported, and --offline works 
   } finally {
     await silent.stop(true);
   }
+});
+
+describe('a command that changes nothing writes nothing and waits for no server:', () => {
+  const wallet = `0x${'7e'.repeat(20)}`;
+  const changes = [
+    ['keys', 'suspend', 'KEY'],
+    ['keys', 'resume', 'KEY'],
+    ['keys', 'change', 'KEY', '--name', 'renamed', '--rpm', '5', '--label', 'env=a'],
+    ['keys', 'revoke', 'KEY'],
+    ['teams', 'change', 'search', '--budget', '5/day'],
+    ['users', 'suspend', 'ada@example.com'],
+    ['users', 'resume', 'ada@example.com'],
+    ['users', 'change', 'ada@example.com', '--team', 'search', '--rpm', '5'],
+    ['wallets', 'block', wallet, '--note', 'fraud'],
+    ['wallets', 'unblock', wallet],
+  ];
+  let key = '';
+  beforeAll(async () => {
+    key = JSON.parse((await box.run('keys', 'create', '--json')).out).id;
+    expect((await box.run('teams', 'create', '--name', 'search')).code).toBe(0);
+    expect((await box.run('users', 'create', '--email', 'ada@example.com')).code).toBe(0);
+  });
+  const entries = async () => JSON.parse((await box.run('trail', 'list', '--limit', '1000', '--json')).out).data.length;
+
+  test.each(changes.map((words) => [words.join(' '), words] as const))('%s', async (_, words) => {
+    const args = words.map((word) => (word === 'KEY' ? key : word));
+    const before = await entries();
+    expect(await box.run(...args)).toMatchObject({ code: 0, err: '' });
+    expect(await entries()).toBe(before + 1);
+    for (const again of [args, [...args, '--offline']]) {
+      expect(await box.run(...again)).toMatchObject({ code: 0, err: '' });
+    }
+    expect(await entries()).toBe(before + 1);
+  });
+
+  test('a block with another note is recorded', async () => {
+    const before = await entries();
+    for (const note of ['ticket 88', 'ticket 89']) await box.run('wallets', 'block', wallet, '--note', note);
+    expect(await entries()).toBe(before + 2);
+  });
+});
+
+describe('a data folder that can have no socket is served, with one warning, and commands work on its database:', () => {
+  const tooLong = () => join(temporaryFolder(), 'x'.repeat(100));
+  const withFolder = () => {
+    const data = temporaryFolder();
+    mkdirSync(socketIn(data));
+    return data;
+  };
+
+  test.each([
+    ['its path is too long for a Unix socket', tooLong, 'at most 103'],
+    ['a folder has the name of the socket', withFolder, 'in the way'],
+  ])('%s', async (_, folder, problem) => {
+    const data = folder();
+    const server = await startSignalbox({ data });
+    try {
+      const warnings = server.lines.filter((line) => line.includes('commands cannot reach this server'));
+      expect(warnings).toEqual([expect.stringContaining(problem)]);
+      const { code, out, err } = await server.run('keys', 'create', '--json');
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect((await server.get('/v1/models', withKey(JSON.parse(out).key))).status).toBe(200);
+    } finally {
+      await server.stop();
+    }
+  });
 });

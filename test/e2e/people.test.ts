@@ -109,7 +109,7 @@ describe('a team of the API', () => {
       'invalid_value',
       'member_defaults.budgets[0].time_zone',
     ],
-    [{ name: 'search' }, 'conflict', null],
+    [{ name: 'search' }, 'conflict', 'name'],
   ])('%j is refused, with the field', async (body, code, param) => {
     const { error } = (await send('POST', '/admin/teams', body)).body;
     expect([error.code, error.param]).toEqual([code, param]);

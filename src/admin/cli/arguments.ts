@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { commandName } from '../../core/command-name.ts';
+import { capital, didYouMean } from '../../core/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { nearest } from '../../policy/nearest.ts';
@@ -57,7 +58,7 @@ const GLOBAL_FLAGS = ['data', 'help'];
 function rewordedFault(message: string, known: readonly string[]): string {
   const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
   const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
-  if (meant !== null) return `Unknown option '--${unknown}'. Did you mean --${meant}?`;
+  if (meant !== null) return `Unknown option '--${unknown}'. ${capital(didYouMean(`--${meant}`))}`;
   const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
   if (valueless !== undefined) return `${valueless} needs a value.`;
   const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];

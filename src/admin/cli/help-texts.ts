@@ -1,15 +1,14 @@
 import { ALERT_OPERATIONS } from '../alerts.ts';
 import { listRecords } from '../decisions.ts';
-import { KEY_OPERATIONS } from '../keys.ts';
+import { KEY_COMMANDS } from '../keys.ts';
 import { showLearning } from '../learning.ts';
-import { showLedger } from '../ledger.ts';
 import { LOGIN_OPERATIONS } from '../logins.ts';
 import { showCluster } from '../status.ts';
 import { SUBJECT_OPERATIONS } from '../subjects.ts';
 import { TEAM_OPERATIONS } from '../teams.ts';
 import { showTraffic } from '../traffic.ts';
-import { eraseEntries, KEYS_LOG, listEntries } from '../trail.ts';
-import { reportUsage } from '../usage.ts';
+import { eraseEntries, listEntries } from '../trail.ts';
+import { LEDGER_COMMANDS } from '../usage.ts';
 import { USER_OPERATIONS } from '../users.ts';
 import { WALLET_OPERATIONS } from '../wallets.ts';
 import { type CommandHelp, DATA } from './command-help.ts';
@@ -45,7 +44,7 @@ Exit code: 0, or 1 when there is no list.`,
   },
   ...Object.fromEntries(
     [
-      ...[...KEY_OPERATIONS, KEYS_LOG, showLedger, reportUsage],
+      ...[...KEY_COMMANDS, ...LEDGER_COMMANDS],
       ...[...SUBJECT_OPERATIONS, ...LOGIN_OPERATIONS, ...WALLET_OPERATIONS],
     ].map((operation) => [operation.name, helpOf(operation)]),
   ),

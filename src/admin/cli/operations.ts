@@ -109,16 +109,31 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
     const given = flag.form.isPositional ? words.splice(0, 1) : [values[flag.name] ?? []].flat();
     const texts = given.filter((one) => typeof one === 'string');
     const removed = isRemovable(operation, flag) ? values[`no-${flag.name}`] : undefined;
+    checkGiven(operation, flag, texts);
     if (removed === true && (texts.length > 0 || values[flag.name] === true)) {
       throw new UsageError(`--no-${flag.name} contradicts --${flag.name}. Give one of them.`);
     }
     if (removed === true) put(input, flag.path, kindOf(flag) === 'switch' ? false : null);
-    else if (Array.isArray(removed))
-      put(input, flag.path, { ...Object.fromEntries(removed.map((name) => [name, null])), ...asObject(flag, texts) });
+    else if (Array.isArray(removed)) put(input, flag.path, withRemoved(flag, asObject(flag, texts), removed));
     else if (values[flag.name] === true) put(input, flag.path, true);
     else if (texts.length > 0) put(input, flag.path, valueIn(flag, texts));
   }
   return input;
+}
+
+/** @throws UsageError for a word that is no value */
+function checkGiven(operation: Operation, flag: Flag, texts: readonly string[]): void {
+  const word = texts.find((text) => flag.form.noValues?.includes(text));
+  if (word === undefined) return;
+  const advice = isRemovable(operation, flag) ? `Give --no-${flag.name} instead` : `Leave --${flag.name} out`;
+  throw new UsageError(`--${flag.name} does not take "${word}". ${advice}.`);
+}
+
+/** The values of a map, with null for each name to remove. @throws UsageError for a name that has a value, too */
+function withRemoved({ name }: Flag, values: object, removed: readonly (string | boolean)[]): object {
+  const both = removed.find((key) => Object.hasOwn(values, String(key)));
+  if (both === undefined) return { ...Object.fromEntries(removed.map((key) => [key, null])), ...values };
+  throw new UsageError(`--no-${name} ${both} contradicts --${name} ${both}=…. Give one of them.`);
 }
 
 const asObject = (flag: Flag, texts: readonly string[]) =>

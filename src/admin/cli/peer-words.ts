@@ -1,3 +1,5 @@
+import { capital, didYouMean } from '../../core/text.ts';
+
 /** Words for which other tools have a command, and the command of Signalbox that does the same. */
 interface PeerWords {
   /** The word of the tools, and variants of it. */
@@ -107,7 +109,10 @@ export function peerCommand(start: string, word: string, named: readonly string[
     }
     const full = command.startsWith(start) ? command : start + command;
     if (named.includes(full)) {
-      return { command: full, sentences: [`Did you mean \`${full}\`? It is \`${words[0]}\` in ${tools}.`, ...notes] };
+      return {
+        command: full,
+        sentences: [`${capital(didYouMean(full))} It is \`${words[0]}\` in ${tools}.`, ...notes],
+      };
     }
   }
   return undefined;

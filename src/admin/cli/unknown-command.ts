@@ -1,4 +1,5 @@
 import { commandName } from '../../core/command-name.ts';
+import { capital, didYouMean } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { nearest } from '../../policy/nearest.ts';
 import help from './help.json' with { type: 'json' };
@@ -34,7 +35,7 @@ function ownCommand(start: string, word: string, named: readonly string[], words
   const below = word === '' || start !== '' ? undefined : named.find((command) => command.endsWith(` ${word}`));
   const near = below === undefined ? nearest(word, words) : null;
   const meant = below ?? (near === null ? null : start + near);
-  return meant === null ? [] : [`Did you mean \`${meant}\`?`];
+  return meant === null ? [] : [capital(didYouMean(meant))];
 }
 
 /** `a, b or c`. */

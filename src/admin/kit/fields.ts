@@ -45,6 +45,8 @@ export interface CommandForm {
   readonly isWithoutFlag?: boolean;
   /** What stands for its value in the usage, such as `30d`. */
   readonly form?: string;
+  /** Words that are no value: the command says which flag to give instead, or to leave this one out. */
+  readonly noValues?: readonly string[];
   /** Describes the flag, where the description of the member is about its form on the wire. */
   readonly help?: string;
   /** Reads a text as its value on the wire. @throws Error of one sentence */

@@ -35,13 +35,18 @@ export const refused = <T>(change: () => T | Promise<T>, isField?: (param: strin
  * @param isField as in `inTerms`
  * @throws SignalboxError
  */
-export async function translated<T>(work: () => T | Promise<T>, isField?: (param: string) => boolean): Promise<T> {
+export async function translated<T>(
+  work: () => T | Promise<T>,
+  isField: (param: string) => boolean = () => true,
+): Promise<T> {
   try {
     return await inTerms(work, isField);
   } catch (cause) {
     if (!(cause instanceof KeyConflict || cause instanceof PeopleError)) throw cause;
     const { reason, message, tag } = cause;
+    const param = cause instanceof PeopleError ? cause.param : null;
     throw new SignalboxError(CODES[reason], message, {
+      ...(param !== null && isField(param) && { param }),
       ...(tag !== null && { headers: { etag: `"${tag}"` } }),
       cause,
     });

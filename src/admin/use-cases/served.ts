@@ -1,4 +1,5 @@
 import { instancesBehind, type ReportSource } from '../../store/instance-reports.ts';
+import type { TrailTable } from '../../store/trail.ts';
 
 /** How long a command waits for running servers to take over its change, ms. */
 const SERVER_WAIT_MS = 5_000;
@@ -10,22 +11,38 @@ export function notServed(names: readonly string[] = []): string {
   return `${who} has not read it after ${SERVER_WAIT_MS / 1000} seconds. It does so as soon as it can.`;
 }
 
+/** A store that servers follow by its trail. */
+type FollowedStore = ReportSource & { readonly trail: Pick<TrailTable, 'list'> };
+
 /**
- * Waits until every server of a store has followed a change.
- * @param change as the trail numbers it
- * @returns the names of the servers that have not followed it after 5 seconds; none where all have, or where no server uses the store
+ * Makes a change, and waits until every server of the store has followed it. A change that writes nothing waits for nothing.
+ * @param isServed resolves with whether a server uses the store
+ * @returns the result of the change, and the names of the servers that have not followed it after 5 seconds
  */
-export async function serversBehind(
-  store: ReportSource,
-  change: number,
+export async function followed<Result>(
+  store: FollowedStore,
   isServed: () => Promise<boolean>,
-): Promise<readonly string[]> {
+  change: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly behind: readonly string[] }> {
+  const before = await lastFollowedChange(store);
+  const result = await change();
+  const last = await lastFollowedChange(store);
   let behind: readonly string[] = [];
   const isInForce = async () => {
-    behind = await instancesBehind(store, change);
+    behind = await instancesBehind(store, last);
     return behind.length === 0;
   };
-  return (await servedChange(isServed, isInForce)) ? [] : behind;
+  const isFollowed = last <= before || (await servedChange(isServed, isInForce));
+  return { result, behind: isFollowed ? [] : behind };
+}
+
+/** Kinds of subjects whose changes servers do not follow by the trail. */
+const UNFOLLOWED: ReadonlySet<string> = new Set(['trail', 'learning', 'model', 'payment', 'policy', 'policy_files']);
+
+/** The ID of the last change if servers follow it; else 0, also where the store cannot be read: the change itself then reports that. */
+async function lastFollowedChange({ trail }: FollowedStore): Promise<number> {
+  const [last] = await trail.list({ keyId: null, limit: 1 }).catch(() => []);
+  return last && !UNFOLLOWED.has(last.subject.kind) ? last.id : 0;
 }
 
 /**

@@ -51,7 +51,8 @@ export async function findSubject(
 }
 
 /**
- * Refuses all tokens of a subject, those that were checked before as well. Blocking it again replaces the note.
+ * Refuses all tokens of a subject, those that were checked before as well. Blocking it again replaces the note; with the same note it changes
+ * nothing.
  * @returns false for a subject that has shown no token
  * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
  */
@@ -59,8 +60,8 @@ export async function blockSubject(by: Principal, source: SubjectSource, id: str
   checkAction(by.caller, 'subjects.change');
   checkText('note', note);
   if (!(await source.store.subjects.find(id))) return false;
-  await source.blocklist.add(id, note, [lineOf(by, source, 'block', id, { note })]);
-  tell(by, source, 'a subject was blocked', { subject: id, note });
+  const isChanged = await source.blocklist.add(id, note, [lineOf(by, source, 'block', id, { note })]);
+  if (isChanged) tell(by, source, 'a subject was blocked', { subject: id, note });
   return true;
 }
 
@@ -68,8 +69,8 @@ export async function blockSubject(by: Principal, source: SubjectSource, id: str
 export async function unblockSubject(by: Principal, source: SubjectSource, id: string): Promise<boolean> {
   checkAction(by.caller, 'subjects.change');
   if (!(await source.store.subjects.find(id))) return false;
-  await source.blocklist.remove(id, [lineOf(by, source, 'unblock', id, {})]);
-  tell(by, source, 'a subject was unblocked', { subject: id });
+  const isChanged = await source.blocklist.remove(id, [lineOf(by, source, 'unblock', id, {})]);
+  if (isChanged) tell(by, source, 'a subject was unblocked', { subject: id });
   return true;
 }
 

@@ -118,21 +118,21 @@ export interface BlockingSource {
 }
 
 /**
- * Refuses all requests of a wallet, and its payments.
+ * Refuses all requests of a wallet, and its payments. Blocking it again with the same note changes nothing.
  * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
  */
 export async function blockWallet(by: Principal, source: BlockingSource, wallet: string, note: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
   checkText('note', note);
-  await source.blocklist.add(wallet, note, [lineOf(by, source.store, 'block', wallet, { note }, source.now())]);
-  tell(by, source, 'a wallet was blocked', { wallet, note });
+  const line = lineOf(by, source.store, 'block', wallet, { note }, source.now());
+  if (await source.blocklist.add(wallet, note, [line])) tell(by, source, 'a wallet was blocked', { wallet, note });
 }
 
-/** Admits a wallet again. Rejects with StoreError. */
+/** Admits a wallet again. Repeating it changes nothing. Rejects with StoreError. */
 export async function unblockWallet(by: Principal, source: BlockingSource, wallet: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
-  await source.blocklist.remove(wallet, [lineOf(by, source.store, 'unblock', wallet, {}, source.now())]);
-  tell(by, source, 'a wallet was unblocked', { wallet });
+  const line = lineOf(by, source.store, 'unblock', wallet, {}, source.now());
+  if (await source.blocklist.remove(wallet, [line])) tell(by, source, 'a wallet was unblocked', { wallet });
 }
 
 const lineOf = (

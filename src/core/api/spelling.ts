@@ -1,6 +1,7 @@
 import { misspelt } from '../edit-distance.ts';
 import { SignalboxError } from '../errors.ts';
 import { isObject } from '../object.ts';
+import { didYouMean } from '../text.ts';
 
 /** Unknown fields of a body that are looked at: one with more has no typing error. */
 const UNKNOWN_MAX = 32;
@@ -19,7 +20,7 @@ export function checkSpelling(body: unknown, known: readonly string[], within = 
     if (++unknown > UNKNOWN_MAX) return;
     const meant = misspelt(name, known);
     if (meant === null || body[meant] !== undefined) continue;
-    throw new SignalboxError('unknown_field', `\`${within}${name}\` is not a known field; did you mean \`${meant}\`?`, {
+    throw new SignalboxError('unknown_field', `\`${within}${name}\` is not a known field; ${didYouMean(meant)}`, {
       param: `${within}${name}`,
     });
   }

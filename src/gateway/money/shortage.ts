@@ -3,6 +3,7 @@ import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { levelName } from '../../core/holder.ts';
+import { capital } from '../../core/text.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';
 import type { FundingParts } from './funding.ts';
 
@@ -109,8 +110,6 @@ function fundText({ name, subject, window, level }: FundShortage, { levels }: Pa
 
 const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;
 const adjectiveOf = (window: FundShortage['window']): string => (window ? ADJECTIVES[window] : '');
-
-const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
 const credits = (amount: Microcredits): string =>
   `${toCredits(amount)} ${toCredits(amount) === 1 ? 'Credit' : 'Credits'}`;

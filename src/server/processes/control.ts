@@ -1,14 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { request as ask, type ClientRequest, type IncomingMessage } from 'node:http';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Static, Type } from '@sinclair/typebox';
 import { parseJson } from '../../core/object.ts';
 import { SchemaCheck } from '../../core/schema-check.ts';
-import { messageOf } from '../../core/thrown.ts';
+import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../../store/durable-file.ts';
+import { reasonOf } from '../../store/reason.ts';
 
 /** How a command on a data folder reaches the parent of the processes that serve it. */
 const Door = Type.Object({
@@ -93,10 +94,18 @@ export async function* restartAt(home: string): AsyncGenerator<string> {
 }
 
 function doorOf(home: string): Door {
-  const file = doorFile(home);
-  const found = existsSync(file) ? parseJson(readFileSync(file, 'utf8')) : null;
+  const found = parseJson(textOfDoor(home) ?? '');
   if (door.accepts(found)) return found;
   throw noServer(home);
+}
+
+function textOfDoor(home: string): string | null {
+  try {
+    return readFileSync(doorFile(home), 'utf8');
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return null;
+    throw new UsageError(`Cannot use the data folder ${resolve(home)}: ${reasonOf(cause)}.`);
+  }
 }
 
 const noServer = (home: string): UsageError =>

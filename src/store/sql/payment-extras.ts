@@ -9,9 +9,12 @@ import type {
 import { first, type SqlReader, sql, write } from './statement.ts';
 
 const SELECT_BLOCKED = sql('SELECT address FROM blocked_wallets');
-const PUT_BLOCKED = sql(`INSERT INTO blocked_wallets (address, note, time) VALUES (?, ?, ?)
-    ON CONFLICT (address) DO UPDATE SET note = excluded.note, time = excluded.time`);
-const DELETE_BLOCKED = sql('DELETE FROM blocked_wallets WHERE address = ?');
+const PUT_BLOCKED = sql(
+  `INSERT INTO blocked_wallets (address, note, time) VALUES (?, ?, ?)
+    ON CONFLICT (address) DO UPDATE SET note = excluded.note, time = excluded.time WHERE blocked_wallets.note <> excluded.note`,
+  { mustChange: true },
+);
+const DELETE_BLOCKED = sql('DELETE FROM blocked_wallets WHERE address = ?', { mustChange: true });
 
 export const sqlBlocklist = (db: SqlReader): BlocklistTable => ({
   all: async () => (await db.query<{ address: string }>(SELECT_BLOCKED)).map(({ address }) => address),

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { codeOf } from '../../core/thrown.ts';
 import type {
   OpenOptions,
   OpenStore,
@@ -20,6 +21,7 @@ import { closedBy, unbooked } from './books/spooled.ts';
 import { copyDatabase } from './copy.ts';
 import { openSqlite, type WatchedStore } from './database.ts';
 import { endpointMigrations } from './endpoints.ts';
+import { failureOf, faultText } from './fault.ts';
 import { FENCE_TABLE } from './fence.ts';
 import { isFolderLocked, lockFolder } from './folder-lock.ts';
 import { idempotencyMigrations } from './idempotency.ts';
@@ -72,7 +74,7 @@ const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.m
 export const sqliteDriver: StoreDriver = {
   open,
   read: async (url, rooms) => openReader(pathOf(url), tablesOf(rooms)),
-  exists: async (url) => existsSync(pathOf(url)),
+  exists: async (url) => isThere(pathOf(url)),
   tables: async (url) => tablesIn(pathOf(url)),
   migrate: async (url) => migrateFile(pathOf(url)),
   // A server compares it with `ledger.id` of its folder.
@@ -122,10 +124,22 @@ async function takeInSpool(path: string, notes: SpoolNotes | null, store: Watche
   return { closed, charged, isTorn };
 }
 
+/** Whether there is a database. Throws StoreError for one that this user may not read, and for a path that leads through a file. */
+function isThere(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    const advice = 'Run the command as the user of the server, or name another folder with --data';
+    throw failureOf(`Cannot use the data folder ${resolve(dirname(path))}`, error, `${faultText(error)}. ${advice}`);
+  }
+}
+
 /** Versions are counted over all rooms. Another program than the one that made them may know fewer, and can then use none. */
 function tablesIn(path: string): TablesState {
   const known = ALL_TABLES.reduce((sum, { versions }) => sum + versions.length, 0);
-  const version = existsSync(path) ? countVersions(path, ALL_TABLES) : 0;
+  const version = isThere(path) ? countVersions(path, ALL_TABLES) : 0;
   return { version, known, program: null, serves: version };
 }
 

@@ -77,7 +77,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'an unknown flag',
       ['serve', '--prot', '1'],
-      /^Unknown option '--prot'\. Did you mean --port\? See \.\/signalbox help\.$/,
+      /^Unknown option '--prot'\. Did you mean `--port`\? See \.\/signalbox help\.$/,
     ],
     ['an unknown flag like none', ['serve', '--verbose'], /^Unknown option '--verbose'\. See/],
     ['a flag at the end without its value', ['serve', '--port'], /^--port needs a value\./],

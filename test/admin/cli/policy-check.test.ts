@@ -63,8 +63,8 @@ const SLIPS: readonly (readonly [golden: string, place: string, warning: string,
   ],
   ['budget-in-usd', 'p.yaml:2:40', '0.5 Credits are 0.0005 USD', 'for 0.5 USD write `limit_credits: 500`'],
   ['budget-in-usd', 'p.yaml:3:37', '0.5 Credits are 0.0005 USD', 'requests that could cost more are refused'],
-  ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean "eu"?'],
-  ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean "private"?'],
+  ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean `"eu"`?'],
+  ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean `"private"`?'],
   ['private-host', 'p.yaml:2:48', 'probably leads to a private network', 'add `allow_private_network: true`'],
 ];
 
@@ -139,7 +139,7 @@ models:
       ' misspelt-value  no key has the label `team` with `Legal`',
     ]);
     expect(out).toContain('did you mean `key.labels.team`?');
-    expect(out).toContain('did you mean "legal"?');
+    expect(out).toContain('did you mean `"legal"`?');
   });
 
   test('says in one line that an untouched clone is right', async () => {

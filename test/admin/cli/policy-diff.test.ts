@@ -12,7 +12,6 @@ import { cleanEnvironment, PROGRAM, runToEnd, temporaryFolder } from '../../supp
 /** A repository whose first commit has `mine` choose the worst, and whose second has it choose the best. */
 let repository: string;
 let data: string;
-let temporary: string;
 
 const policy = (price: string, quality: number, more = '') => `version: 1
 plugins: [./plugins/thrifty.ts]
@@ -65,13 +64,15 @@ async function git(...args: string[]) {
   if (code !== 0) throw new Error(err);
 }
 
-/** Runs it in the repository, where temporary folders would be seen. */
-const diff = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  runToEnd(
-    [PROGRAM, 'policy', 'diff', ...args, '--data', data],
-    { TMPDIR: temporary, SIGNALBOX_POLICIES: 'policies', ...env },
-    repository,
-  );
+/** Runs it in the repository. @returns `left`: what its own folder for temporary files has at its end */
+async function diff(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const temporary = temporaryFolder();
+  const command = [PROGRAM, 'policy', 'diff', ...args, '--data', data];
+  const ended = await runToEnd(command, { TMPDIR: temporary, SIGNALBOX_POLICIES: 'policies', ...env }, repository);
+  const left = readdirSync(temporary);
+  rmSync(temporary, { recursive: true, force: true });
+  return { ...ended, left };
+}
 
 /** The same without a process, where it matters neither from where nor how it ends. Relative names are the repository’s. */
 const diffHere = (...args: string[]) => diffIn({}, ...args);
@@ -99,7 +100,6 @@ async function keepRevision(revision: string, text: string): Promise<void> {
 beforeAll(async () => {
   repository = temporaryFolder();
   data = temporaryFolder();
-  temporary = temporaryFolder();
   write('policies/p.yaml', BEFORE);
   write('policies/plugins/thrifty.ts', STRATEGY);
   write('policies/plugins/sign.ts', 'export const sign = -1;\n');
@@ -119,7 +119,7 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  for (const folder of [repository, data, temporary]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [repository, data]) rmSync(folder, { recursive: true, force: true });
 });
 
 describe('signalbox policy diff', () => {
@@ -153,7 +153,7 @@ describe('signalbox policy diff', () => {
       a: { refused: 1 },
       b: { refused: 1 },
     });
-    expect(readdirSync(temporary)).toEqual([]);
+    expect([text.left, json.left]).toEqual([[], []]);
   });
 
   deeply('`policy diff` means by a commit the folder that it is compared with, where no other is set', async () => {
@@ -305,7 +305,7 @@ describe('signalbox policy diff', () => {
     expect(outside.out).toContain(
       '../plugins/thrifty.ts is not in the repository, so its earlier version cannot be loaded',
     );
-    expect(readdirSync(temporary)).toEqual([]);
+    expect([earlier.left, outside.left]).toEqual([[], []]);
   });
 
   test('tells a thing that only goes by another name as one', async () => {
@@ -327,7 +327,7 @@ describe('signalbox policy diff', () => {
     };
     writeFileSync(join(repository, 'bytes.jsonl'), Buffer.from([...Buffer.from(`${REQUESTS[0]}\n{`), 0xff, 0x0a]));
     const message = { role: 'user', content: 7 };
-    const runs: readonly (readonly [ReturnType<typeof diff>, RegExp])[] = [
+    const runs: readonly (readonly [ReturnType<typeof diffHere>, RegExp])[] = [
       [diffHere(), /policy diff takes one or two policies: folders, revisions or commits/],
       [
         diffHere('nope'),
@@ -377,6 +377,7 @@ describe('signalbox policy diff', () => {
   test.each(orDeeply<'SIGINT' | 'SIGTERM' | 'SIGKILL'>(['SIGINT'], ['SIGTERM', 'SIGKILL']))(
     'ends by %s, even in a plugin that loops, and leaves nothing behind',
     async (signal) => {
+      const temporary = temporaryFolder();
       const env = cleanEnvironment({ TMPDIR: temporary });
       const child = Bun.spawn([PROGRAM, 'policy', 'diff', 'HEAD:loops', 'policies'], {
         cwd: repository,

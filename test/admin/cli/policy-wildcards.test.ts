@@ -55,8 +55,8 @@ describe('a policy of wildcards alone', () => {
 
   test('is told of a tag and a region that a wildcard has in other words', async () => {
     const { out } = await run('check', constraint('"Europe" in endpoint.regions || "privat" in model.tags'));
-    expect(out).toContain('did you mean "europe"?');
-    expect(out).toContain('did you mean "private"?');
+    expect(out).toContain('did you mean `"europe"`?');
+    expect(out).toContain('did you mean `"private"`?');
   });
 
   test('is no free model, though its provider uses a key', async () => {

@@ -173,8 +173,17 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
       blocklist.put('0xa', 'more', 2),
     ]);
     expect((await blocklist.all()).sort()).toEqual(['0xa', '0xb']);
-    await store.commit([blocklist.delete('0xa'), blocklist.delete('0xc')]);
+    await store.commit([blocklist.delete('0xa')]);
     expect(await blocklist.all()).toEqual(['0xb']);
+  });
+
+  test('a block that changes nothing fails its commit, and so does the end of one that is not there', async () => {
+    await using store = await open();
+    const { blocklist } = store;
+    await store.commit([blocklist.put('0xa', 'fraud', 1)]);
+    expect(await refusalOf(store.commit([blocklist.put('0xa', 'fraud', 2)]))).toBe('unmet');
+    expect(await refusalOf(store.commit([blocklist.delete('0xb')]))).toBe('unmet');
+    expect(await blocklist.all()).toEqual(['0xa']);
   });
 
   test('a pending settlement is what was put last, until it is deleted or old', async () => {

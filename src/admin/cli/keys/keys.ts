@@ -1,6 +1,6 @@
-import { KEY_OPERATIONS, type KeyServices } from '../../keys.ts';
+import { KEY_COMMANDS, type KeyServices } from '../../keys.ts';
 import type { OperationHost } from '../../kit/operation.ts';
-import { KEYS_LOG, type TrailReader } from '../../trail.ts';
+import type { TrailReader } from '../../trail.ts';
 import { storedKeyFunds, storedUsdPerCredit } from '../../use-cases/key-funds.ts';
 import { Places } from '../../use-cases/places.ts';
 import { groupOf } from '../arguments.ts';
@@ -8,10 +8,7 @@ import { commandsOf } from '../operations.ts';
 import { type KeysCommand, requireLedger } from './command.ts';
 
 /** `signalbox keys …`. Returns what to print. Throws UsageError. */
-export const runKeys = groupOf(
-  'keys',
-  commandsOf<KeyServices & TrailReader, KeysCommand>([...KEY_OPERATIONS, KEYS_LOG], servicesIn),
-);
+export const runKeys = groupOf('keys', commandsOf(KEY_COMMANDS, servicesIn));
 
 const UNBOUNDED = { own: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, ownTaken: '', allTaken: '' };
 

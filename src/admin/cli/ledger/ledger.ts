@@ -7,8 +7,8 @@ import type { StoreReader } from '../../../store/driver.ts';
 import type { StoredReservation } from '../../../store/ledger-table.ts';
 import type { OperationHost } from '../../kit/operation.ts';
 import { creditsIn } from '../../kit/texts.ts';
-import { type LedgerServices, showLedger } from '../../ledger.ts';
-import { reportUsage, type UsageServices } from '../../usage.ts';
+import type { LedgerServices } from '../../ledger.ts';
+import { LEDGER_COMMANDS, type UsageServices } from '../../usage.ts';
 import { storedUsdPerCredit } from '../../use-cases/key-funds.ts';
 import { findingsOf } from '../../use-cases/ledger/audit.ts';
 import { backUp } from '../../use-cases/ledger/backup.ts';
@@ -37,8 +37,7 @@ export interface LedgerCommand extends BooksFiles {
 
 /** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
 export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
-  ...commandsOf([showLedger], servicesIn),
-  ...commandsOf([reportUsage], servicesIn),
+  ...commandsOf(LEDGER_COMMANDS, servicesIn),
   ...{ audit, export: exportEntries, backup, refund: refundDecision },
 });
 

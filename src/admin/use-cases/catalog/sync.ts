@@ -4,7 +4,7 @@ import { commandName } from '../../../core/command-name.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { loadFacts } from '../../../policy/facts.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
-import { didYouMean, listNames } from '../../../policy/nearest.ts';
+import { listNames, nearestHint } from '../../../policy/nearest.ts';
 import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { UpstreamError } from '../../../providers/failures.ts';
@@ -49,7 +49,7 @@ async function policyHere(folder: string, name: string, judge: JudgeTools) {
   const names = parsed.policy.providers.map((one) => one.name);
   if (!names.includes(name))
     throw new UsageError(
-      `${folder} has no provider \`${name}\`: ${didYouMean(name, names) ?? `it has ${listNames(names)}.`}`,
+      `${folder} has no provider \`${name}\`: ${nearestHint(name, names) ?? `it has ${listNames(names)}.`}`,
     );
   const local = await compileCandidate(bundle, here);
   if (isRejected(local)) {

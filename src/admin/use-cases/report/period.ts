@@ -80,10 +80,15 @@ export function stretchIn(text: string, timeZone: string): Stretch | null {
 /** Reads the moment that a member states; a day begins in the zone. Null where it is absent. @throws SignalboxError */
 export function momentIn(param: 'from' | 'to', text: string | undefined, timeZone: string): number | null {
   if (text === undefined) return null;
-  const time = stretchIn(text, timeZone)?.from ?? -1;
-  if (time >= 0 && time < Date.UTC(LAST_YEAR, 0)) return time;
-  return refuse(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not ${shown(text)}.`);
+  const stretch = stretchIn(text, timeZone);
+  if (!stretch) return refuse(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not ${shown(text)}.`);
+  if (stretch.from >= 0 && stretch.from < Date.UTC(LAST_YEAR, 0)) return stretch.from;
+  return outOfRange(param, text, ['1970-01-01', `${LAST_YEAR - 1}-12-31`]);
 }
+
+/** Refuses a day or a month that is too early or too late. @throws SignalboxError */
+const outOfRange = (param: string, text: string, [first, last]: readonly [string, string]): never =>
+  refuse(param, `\`${param}\` must be from ${first} to ${last}, not ${shown(text)}.`);
 
 /**
  * Reads the period of a report of usage: the 30 days that end with today where none is stated.
@@ -104,6 +109,7 @@ function daysOf({ from, to, timeZone }: StatedPeriod & Pick<UsagePeriod, 'timeZo
   const day = (name: 'from' | 'to', text: string | undefined) => {
     const date = text === undefined ? null : dayIn(text);
     if (text === undefined || (date && isPlausible(date))) return date;
+    if (date) return outOfRange(name, text, [`${FIRST_YEAR}-01-01`, `${LAST_YEAR}-12-31`]);
     return refuse(name, `\`${name}\` must be a day such as 2026-11-20, not ${shown(text)}.`);
   };
   const [first, last] = [day('from', from), day('to', to)];
@@ -115,6 +121,7 @@ function monthOf(text: string, day: string | undefined, timeZone: string, now: n
   if (day !== undefined) refuse('month', '`month` stands in place of `from` and `to`.');
   const found = monthIn(text, timeZone, now);
   if (found && isPlausible(found.from)) return found;
+  if (found) return outOfRange('month', text, [`${FIRST_YEAR}-01`, `${LAST_YEAR}-12`]);
   return refuse('month', `\`month\` must be \`last\`, \`this\` or a month such as 2026-11, not ${shown(text)}.`);
 }
 

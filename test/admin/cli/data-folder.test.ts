@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openStore } from '../../../src/store/open.ts';
+import { runHere } from '../../support/run-here.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
+
+const PROGRAM = join(import.meta.dir, '../../../src/main.ts');
+const isRoot = process.getuid?.() === 0;
+
+const COMMANDS = [
+  ['keys', 'list'],
+  ['ledger', 'status'],
+  ['trail', 'list'],
+  ['decisions', 'list'],
+  ['db', 'status'],
+  ['restart'],
+  ['serve', '--port', '0'],
+];
+
+test('a data folder with a database that the user may not read is reported as such, not as a missing database', async () => {
+  const data = temporaryFolder();
+  await (await openStore(join(data, 'signalbox.db'), { mode: 'serve' })).close();
+  chmodSync(data, isRoot ? 0o700 : 0);
+  try {
+    for (const words of COMMANDS) {
+      // Root may read any folder, so the command runs as another user.
+      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words, '--data', data], {
+        ...(isRoot && { uid: 65_534, gid: 65_534 }),
+        env: { PATH: process.env.PATH, TMPDIR: '/tmp' },
+        encoding: 'utf8',
+      });
+      const problem = `signalbox: Cannot use the data folder ${data}: permission denied.`;
+      expect([status, stderr]).toEqual([1, expect.stringContaining(problem)]);
+      expect(stderr).not.toContain('start the server');
+    }
+  } finally {
+    chmodSync(data, 0o700);
+  }
+}, 60_000);
+
+test('a data folder that is a file is reported as such', async () => {
+  const file = join(temporaryFolder(), 'notes.txt');
+  writeFileSync(file, '');
+  for (const words of COMMANDS) {
+    const { code, err } = await runHere([...words, '--data', file]);
+    expect([code, err]).toEqual([1, expect.stringContaining(`${file}: a part of this path is a file, not a folder.`)]);
+  }
+});
+
+test('a data folder without a database is reported with what to do', async () => {
+  const { code, err } = await runHere(['keys', 'list', '--data', join(temporaryFolder(), 'none')]);
+  expect([code, err]).toEqual([1, expect.stringContaining('There is no database in')]);
+});
