@@ -139,7 +139,7 @@ function refusalOf(refusal: Exclude<Claim, { kind: 'run' }>): SignalboxError {
     case 'in-flight':
       return stillRunning('Idempotency-Key', true);
     case 'reused':
-      return keyReused('body or path');
+      return keyReused();
     default: {
       const request = idText('req_', refusal.decision);
       return new SignalboxError(
