@@ -1,3 +1,4 @@
+import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
 import { type Shares, sharesOf } from './shares.ts';
 
 /** The dialects: for people, for programs, and as `dialect` of a body that is explained. */
@@ -10,7 +11,7 @@ export const DIALECTS = {
 export type Dialect = keyof typeof DIALECTS;
 export const isDialect = (text: string): text is Dialect => Object.hasOwn(DIALECTS, text);
 
-export type RequestBody = Readonly<Record<string, unknown>>;
+export type RequestBody = Members;
 
 /** What is set beside the text of a request. Ceilings are texts as typed; '' for none. */
 export interface Terms {
@@ -172,10 +173,3 @@ export function questionOf(request: RequestBody, dialect: Dialect, hasText: bool
     ...Object.fromEntries(OF_EMBED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]))),
   };
 }
-
-export const membersOf = (value: unknown): RequestBody | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-export const numberOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;
