@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/alert-policy.ts';
+import { refuse } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import { TRIGGERS } from '../policy/schema-alerts.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
@@ -164,11 +165,11 @@ function testedWebhooks({ webhooks }: AlertPolicy, name: string | null): readonl
   if (found.length > 0) return found;
   const message =
     name === null ? 'The policy has no webhook in `alerts.webhooks`.' : `The policy has no webhook \`${name}\`.`;
-  return f.refuse('webhook', message);
+  return refuse('webhook', message);
 }
 
 const placeOf = (text: string): number =>
-  parseId('alert_', text) ?? f.refuse('after', '`after` must be the ID of an alert.');
+  parseId('alert_', text) ?? refuse('after', '`after` must be the ID of an alert.');
 
 interface PrintedList {
   readonly webhooks: readonly { readonly name: string; readonly state: string; readonly problem: string | null }[];

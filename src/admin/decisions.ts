@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Caller } from '../core/caller.ts';
 import { RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
+import { refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
@@ -68,7 +69,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
 const placeOf = (param: 'after' | 'newer_than', text: string | undefined): number | undefined =>
   text === undefined
     ? undefined
-    : (parseId('dec_', text) ?? f.refuse(param, `\`${param}\` must be the ID of a decision.`));
+    : (parseId('dec_', text) ?? refuse(param, `\`${param}\` must be the ID of a decision.`));
 
 /** The keys that a filter means. */
 async function keysIn(key: string | undefined, sight: Sight) {
@@ -81,7 +82,7 @@ async function keysIn(key: string | undefined, sight: Sight) {
 function checkNarrow(sight: Sight, filters: Readonly<Record<'user' | 'session', string | undefined>>): void {
   if (!sight.isNarrow) return;
   for (const [name, value] of Object.entries(filters))
-    if (value !== undefined) f.refuse(name, `\`${name}\` is not open to a key with the scope \`report\`.`);
+    if (value !== undefined) refuse(name, `\`${name}\` is not open to a key with the scope \`report\`.`);
 }
 
 /** `GET /admin/decisions` and `signalbox decisions list`. */
@@ -148,7 +149,7 @@ export const listRecords = operationsOn<DecisionReader>()({
     const { from, to, user, session } = filters;
     const sight = sightOf(by);
     checkNarrow(sight, { user, session });
-    if (from !== undefined && to !== undefined && from >= to) f.refuse('to', '`to` must be later than `from`.');
+    if (from !== undefined && to !== undefined && from >= to) refuse('to', '`to` must be later than `from`.');
     const query = {
       ...filters,
       ...(await keysIn(key, sight)),

@@ -1,3 +1,4 @@
+import { refuse } from '../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
 import { idText, parseId } from '../core/id.ts';
 import {
@@ -153,7 +154,7 @@ export const showPayment = operation({
 });
 
 const payerIn = (text: string): string =>
-  addressOf(text) ?? f.refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
+  addressOf(text) ?? refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
 
 const placeOf = (text: string): number =>
-  parseId('pay_', text) ?? f.refuse('before', '`before` must be the ID of a payment.');
+  parseId('pay_', text) ?? refuse('before', '`before` must be the ID of a payment.');

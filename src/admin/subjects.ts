@@ -1,3 +1,4 @@
+import { refuse } from '../core/errors.ts';
 import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
@@ -59,7 +60,7 @@ export const SUBJECT_OPERATIONS = [
     prints: { columns: ['id', 'name', 'sub', 'last_seen_at', 'is_blocked'] },
     async run({ subjects }, { by }, { limit = SUBJECT_LIMIT, before = null }) {
       if (before !== null && !isSubject(before))
-        f.refuse('before', `\`before\` must be the ID of a subject: ${SUBJECT_FORM}.`);
+        refuse('before', `\`before\` must be the ID of a subject: ${SUBJECT_FORM}.`);
       const { data, hasMore } = await listSubjects(by, subjects(), { limit, before });
       return { object: 'list' as const, data: data.map(shown), hasMore };
     },

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { isEmpty } from '../core/object.ts';
 import type { Store } from '../store/store.ts';
@@ -132,7 +132,7 @@ export const KEYS_LOG: Operation<TrailReader> = { ...listEntries, name: 'keys lo
 function subjectOf(param: string, text: string | undefined): string | null {
   if (text === undefined) return null;
   if (!isMistypedAddress(text)) return addressOf(text) ?? text;
-  return f.refuse(param, `\`${param}\` must be an ID, or the address of a wallet: ${ADDRESS_FORM}.`);
+  return refuse(param, `\`${param}\` must be an ID, or the address of a wallet: ${ADDRESS_FORM}.`);
 }
 
 /** What a check of the trail works with. */
@@ -200,7 +200,7 @@ const verifyEntries = operationsOn<TrailVerifier>()({
 
 function headOf(text: string): TrailHead {
   const [, id = '', hash = ''] = HEAD.exec(text) ?? [];
-  if (hash === '') f.refuse('against', '`against` must have the form id:hash, as a head is noted.');
+  if (hash === '') refuse('against', '`against` must have the form id:hash, as a head is noted.');
   return { id: Number(id), hash };
 }
 

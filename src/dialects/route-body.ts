@@ -1,4 +1,4 @@
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
@@ -36,7 +36,7 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
   const surface = CHATS.find(({ name }) => name === dialect);
   if (!surface) {
     const message = `\`${DIALECT}\` must be one of ${ROUTE_DIALECTS.join(', ')}.`;
-    throw new SignalboxError('invalid_value', message, { param: DIALECT });
+    refuse(DIALECT, message);
   }
   const hint = HINTS.find((name) => fields[name] != null);
   if (hint !== undefined) {

@@ -5,7 +5,7 @@ import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { WaitLimits } from '../access/idempotency/waits.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
-import { ERRORS, SignalboxError } from '../core/errors.ts';
+import { ERRORS, refuse, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { isSubject } from '../core/subject.ts';
 import { openaiChat } from '../dialects/openai-chat/surface.ts';
@@ -80,7 +80,7 @@ export function nameOf(
 export function checkName(named: string): void {
   if (IDEMPOTENCY_KEY.test(named)) return;
   const message = '`Idempotency-Key` must have 1 to 255 printable ASCII characters.';
-  throw new SignalboxError('invalid_value', message, { param: 'Idempotency-Key' });
+  refuse('Idempotency-Key', message);
 }
 
 /** Of the API key that was sent. */

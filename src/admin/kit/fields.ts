@@ -13,7 +13,7 @@ import {
 import * as parts from '../../core/api/parts.ts';
 import { iso, parseMoment } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
-import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { type ErrorCode, refuse } from '../../core/errors.ts';
 import { exactMillionths } from '../../core/exact-millionths.ts';
 
 /**
@@ -305,8 +305,3 @@ export const afterLast = (of: string) =>
 /** A text of some form, for the document; the operation refuses other texts, with what would be right. */
 export const formed = (description: string, form: StringOptions, ...examples: string[]) =>
   Type.String({ description, ...(examples.length > 0 && { examples }), allOf: [form] });
-
-/** @throws SignalboxError `invalid_value` */
-export function refuse(param: string, message: string): never {
-  throw new SignalboxError('invalid_value', message, { param });
-}

@@ -2,7 +2,7 @@ import type { Keys } from '../../access/keys.ts';
 import type { Logins } from '../../access/logins.ts';
 import type { People } from '../../access/people.ts';
 import { roleOf } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse } from '../../core/errors.ts';
 import type { Login } from '../../store/logins.ts';
 import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
@@ -36,7 +36,7 @@ export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after
   const start = after === null ? 0 : wanted.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) {
     const message = '`after` must be the ID of a login that has not ended. Read the list again.';
-    throw new SignalboxError('invalid_value', message, { param: 'after' });
+    refuse('after', message);
   }
   return pageOfList(wanted.slice(start), limit, (login) => loginOf(login, desk));
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { type Caller, roleOf } from '../../../core/caller.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { hasSecret, mask } from '../../../host/telemetry/secrets.ts';
 import { diagnosticsBody } from '../../../policy/diagnostics.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
@@ -144,7 +144,7 @@ async function plannedEdit(
   if (before.hash !== inForce.bundle.hash) throw new SignalboxError('conflict', NOT_IN_FORCE[desk.home.origin]);
   const after = edited(before);
   const edits = editsOf(before, after);
-  if (edits.length === 0) throw new SignalboxError('invalid_value', 'The edit changes nothing.', { param: 'changes' });
+  if (edits.length === 0) refuse('changes', 'The edit changes nothing.');
   await desk.home.check(edits).catch(refuseUnwritable);
   const guarded = guardedChanges(await outlineOf(before, desk.judge), await outlineOf(after, desk.judge));
   checkGuarded(by, desk, guarded);

@@ -1,8 +1,9 @@
+import { refuse } from '../../../core/errors.ts';
 import type { Store } from '../../../store/store.ts';
 import { STEP_MS, TRAFFIC_DIMENSIONS, type TrafficDimension, type TrafficTable } from '../../../store/traffic.ts';
 import type { Principal } from '../principal.ts';
 import { groupingIn, TRAFFIC_GROUPINGS, type TrafficFilters } from '../report/grouping.ts';
-import { checkZone, momentIn, refuse, type StatedPeriod } from '../report/period.ts';
+import { checkZone, momentIn, type StatedPeriod } from '../report/period.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 import type { HolderNames } from '../usage.ts';
