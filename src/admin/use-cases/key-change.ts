@@ -1,5 +1,5 @@
 import { differenceOf, type KeyPatch, patched } from '../../access/key-patch.ts';
-import type { Keys } from '../../access/keys.ts';
+import type { Keys, Tags } from '../../access/keys.ts';
 import { type Caller, permissionsOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { listedFor } from '../../routing/model-name.ts';
@@ -7,9 +7,6 @@ import type { KeyInfo } from '../../store/keys.ts';
 import type { Principal } from './principal.ts';
 import { checkGivable, checkNoOperatorKey, isWithin, OWNER_TERMS } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
-
-/** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
-type Tags = readonly string[] | null;
 
 /**
  * Changes the terms of a key.
