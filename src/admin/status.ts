@@ -19,7 +19,7 @@ const quantiles = (description: string, p50: number, p90: number) =>
     }),
   );
 
-const EndpointStatus = f.named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
+export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
   provider: f.text('Name of the provider in the policy.', 'openai'),
   model: f.text('ID of the model in the policy.', 'gpt-6-luna'),
   upstream: f.text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
