@@ -180,13 +180,17 @@ function position(place: SourceSpan): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
 
+/** How many of the diagnostics are errors. */
+export const errorsIn = (found: readonly Pick<Diagnostic, 'severity'>[]): number =>
+  found.filter(({ severity }) => severity === 'error').length;
+
 /** The diagnostics for programs, each with its line, and the counts that decide the exit code. Secrets in the lines are masked. */
 export function diagnosticsBody(found: readonly Diagnostic[], files: readonly FileText[]) {
   const lines = sourceLines(
     files,
     found.filter(({ code }) => code === 'secret'),
   );
-  const errors = found.filter(({ severity }) => severity === 'error').length;
+  const errors = errorsIn(found);
   const diagnostics = found.map((one) => ({
     ...one,
     end_column: one.column + one.length,
