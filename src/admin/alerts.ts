@@ -206,7 +206,6 @@ export const ALERT_OPERATIONS = [
       const bodyOf = f.sizedAs(Alert);
       const page = await pageOf(all, limit, (message) => bodyOf(shownMessage(message)));
       return {
-        object: 'list' as const,
         data: page.rows.map(shownMessage),
         hasMore: page.hasMore,
         rules: rules.map((rule) => shownRule(rule, recent)),
@@ -240,10 +239,7 @@ export const ALERT_OPERATIONS = [
     isFinding: ({ data }: { readonly data: readonly { readonly sent: boolean }[] }) => data.some(({ sent }) => !sent),
     async run({ alerts, alertPolicy }, _, { webhook = null }) {
       const results = await alerts.test(testedWebhooks(await alertPolicy(), webhook));
-      return {
-        object: 'list' as const,
-        data: results.map((one) => ({ ...one, sent: one.problem === null })),
-      };
+      return { data: results.map((one) => ({ ...one, sent: one.problem === null })) };
     },
   }),
 ];

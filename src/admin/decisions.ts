@@ -54,7 +54,6 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     ...entry,
     ...facts,
     id: idText('dec_', id),
-    object: 'decision.summary',
     created: time === null ? null : Math.floor(time / 1_000),
     time,
     keyId: sight.isNarrow ? null : keyId,
@@ -161,7 +160,6 @@ export const listRecords = operationsOn<DecisionReader>()({
     const bodyOf = f.sizedAs(DecisionSummary);
     const page = await listDecisions(by, records, query, sight, (entry) => bodyOf(shown(entry, sight)));
     return {
-      object: 'list' as const,
       data: page.entries.map((entry) => shown(entry, sight)),
       hasMore: page.next !== null,
       nextAfter: page.next === null ? null : idText('dec_', page.next),
@@ -215,7 +213,7 @@ export const DECISION_OPERATIONS = [
     output: KeptContent,
     answer: 'The stored text.',
     async run({ gateway, sightOf }, { by, id }) {
-      return { object: 'content' as const, ...(await readContent(by, gateway, id, sightOf(by))) };
+      return await readContent(by, gateway, id, sightOf(by));
     },
   }),
   operation({
@@ -229,7 +227,7 @@ export const DECISION_OPERATIONS = [
     answer: 'The entries.',
     async run({ gateway: { records }, store, sightOf }, { by, id }) {
       const money = await decisionMoney(by, { records, store }, id, sightOf(by));
-      return { object: 'decision.money' as const, ...money, decisionId: idText('dec_', money.id) };
+      return { ...money, decisionId: idText('dec_', money.id) };
     },
   }),
   operation({

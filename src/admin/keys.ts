@@ -138,7 +138,7 @@ export const listKeys = operation({
     const leave = isSearch(query) && !isOperator(by.caller) ? searches.enter(holderOf(by.caller)) : () => {};
     const bodyOf = f.sizedAs(ApiKey);
     const page = await pageOfKeys(by, keys, query, now, (info) => bodyOf(shownKey(info, now))).finally(leave);
-    return { object: 'list' as const, data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
+    return { data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
   },
 });
 

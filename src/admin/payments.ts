@@ -80,7 +80,6 @@ export const shownPayment = (payment: StoredPayment): f.ValueOf<typeof Payment> 
   const { id, state, amount, paid, fee, charged, decision } = payment;
   return {
     ...payment,
-    object: 'payment',
     id: idText('pay_', id),
     amount: String(amount),
     balanceAdded: state === 'settled' ? paid - fee - (charged ?? 0) : null,
@@ -116,8 +115,7 @@ export const PAYMENT_OPERATIONS = [
         limit,
         before: before === undefined ? null : placeOf(before),
       };
-      const { data, hasMore } = await listPayments(by, payments, query, shownPayment);
-      return { object: 'list' as const, data, hasMore };
+      return await listPayments(by, payments, query, shownPayment);
     },
   }),
   operation({

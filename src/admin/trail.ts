@@ -120,8 +120,7 @@ export const listEntries = operationsOn<TrailReader>()({
   async run({ store }, { by }, { subject, key, actor, limit = TRAIL_LIMIT, ...filters }) {
     const keyId = subject === undefined ? subjectOf('key', key) : subjectOf('subject', subject);
     const query = { ...filters, keyId, limit, ...(actor !== undefined && { actor: addressOf(actor) ?? actor }) };
-    const { data, hasMore } = await listTrail(by, store.trail, query);
-    return { object: 'list' as const, data, hasMore };
+    return await listTrail(by, store.trail, query);
   },
 });
 
@@ -191,7 +190,7 @@ const verifyEntries = operationsOn<TrailVerifier>()({
     const leave = verifications.enter(holderOf(by.caller));
     try {
       const report = await verifyTrail(by, store.trail, [...trailHeads(), ...known]);
-      return { object: 'trail.report' as const, isWhole: report.faults.length === 0, ...report };
+      return { isWhole: report.faults.length === 0, ...report };
     } finally {
       leave();
     }
@@ -252,7 +251,7 @@ export const eraseEntries = operationsOn<TrailEraser>()({
     }
     const words = actorName === undefined ? { subject: subject ?? '' } : { actorName };
     if (!(await eraseWords(by, store, words, now))) notFound('The trail has no such words.');
-    return { object: 'trail.erasure' as const, actorName: actorName ?? null, subject: subject ?? null };
+    return { actorName: actorName ?? null, subject: subject ?? null };
   },
 });
 

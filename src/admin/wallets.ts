@@ -67,7 +67,6 @@ export const WalletList = f.named('WalletList', 'The balances of wallets.', {
 });
 
 const shown = ({ keys, payments, ...money }: WalletMoney) => ({
-  object: 'wallet' as const,
   ...money,
   keys,
   payments: payments.map(shownPayment),
@@ -108,7 +107,7 @@ export const WALLET_OPERATIONS = [
       const following = (await listWallets(by, wallets)).filter(({ wallet: address }) => address > last);
       const data = following.slice(0, limit);
       const hasMore = data.length < following.length;
-      return { object: 'list' as const, data, hasMore, nextAfter: hasMore ? data.at(-1)!.wallet : null };
+      return { data, hasMore, nextAfter: hasMore ? data.at(-1)!.wallet : null };
     },
   }),
   operation({

@@ -69,7 +69,6 @@ export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
   const login = desk.logins.list().find((one) => one.id === id) ?? null;
   const user = login?.user == null ? null : desk.people.user(login.user);
   return {
-    object: 'me' as const,
     role,
     name: user?.name ?? desk.keys.known(caller.keyId)?.name ?? null,
     keyId: user ? null : caller.keyId,
@@ -87,7 +86,6 @@ export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
 /** A login with the names of its user and its key. */
 export const loginOf = (login: Login, { people, keys }: Pick<LoginDesk, 'keys' | 'people'>) => ({
   ...login,
-  object: 'login' as const,
   userName: (login.user === null ? null : people.user(login.user)?.name) ?? null,
   keyName: (login.key === null ? null : keys.known(login.key)?.name) ?? null,
 });

@@ -68,7 +68,6 @@ export async function trafficOf({ caller }: Principal, sources: TrafficSources, 
   const allBefore: LineSpend | null = before?.[0].all ?? null;
   const earlier = before && new Map([...told.keys()].map((value) => [value, spendBefore(selection, before, value)]));
   return {
-    object: 'traffic' as const,
     ...{ from, to, step, timeZone, by },
     countedUntil: Math.min(progress.freshFrom ?? (isWritten ? now : (progress.lastAt ?? 0)), now),
     firstAt: progress.firstAt,
