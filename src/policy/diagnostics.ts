@@ -180,6 +180,12 @@ function position(place: SourceSpan): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
 
+/** The first error in one line, without its excerpt; undefined for none. */
+export function firstError(found: readonly Diagnostic[]): string | undefined {
+  const first = found.find(({ severity }) => severity === 'error');
+  return first && `${position(first)} ${first.code}: ${first.message}`;
+}
+
 /** How many of the diagnostics are errors. */
 export const errorsIn = (found: readonly Pick<Diagnostic, 'severity'>[]): number =>
   found.filter(({ severity }) => severity === 'error').length;

@@ -14,8 +14,8 @@ export interface BlockingSource {
 }
 
 /**
- * Refuses a caller, or admits it again, and notes that in the trail and the log. Repeating it changes nothing. The use case has checked its principal. Rejects with
- * StoreError.
+ * Refuses a caller, or admits it again, and notes that in the trail and the log. Repeating it changes nothing. The use case has
+ * checked its principal. Rejects with StoreError.
  * @param note why it is refused; null admits it
  */
 export async function changeBlock(
