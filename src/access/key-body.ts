@@ -6,7 +6,7 @@ import type { StoredBalance } from '../store/ledger-table.ts';
 import { budgetBody } from './terms.ts';
 
 /** Each term with its name in bodies. */
-const BODY_NAMES = KEY_TERMS.map((term) => [term, term === 'holders' ? 'wallets' : snakeCase(term)] as const);
+export const BODY_NAMES = KEY_TERMS.map((term) => [term, term === 'holders' ? 'wallets' : snakeCase(term)] as const);
 
 /** The terms of a new key, for the trail. */
 export function termsBody(info: KeyInfo) {

@@ -2,7 +2,7 @@ import { FULL_SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { inBatches } from '../store/batches.ts';
 import { type KeyInfo, type KeyPageQuery, type KeyRow, NO_KEY_TERMS } from '../store/keys.ts';
-import { StoreError, type Write } from '../store/store.ts';
+import { isMet, type Write } from '../store/store.ts';
 import {
   type Actor,
   type KeyEvent,
@@ -42,7 +42,8 @@ export interface IssuedKey {
 
 /** Returns a key as it is from `now` on, ms since 1970. */
 type Alteration = (before: KeyInfo, now: number) => KeyInfo;
-type Tags = readonly string[] | null;
+/** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
+export type Tags = readonly string[] | null;
 
 /** Where a new key belongs. */
 interface NewKeyPlace {
@@ -371,13 +372,7 @@ class StoredKeys extends KeyCopy {
 
   /** Commits a change. Returns false where its condition is not met. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
-    let isWritten = true;
-    try {
-      await this.store.commit(writes);
-    } catch (cause) {
-      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
-      isWritten = false;
-    }
+    const isWritten = await isMet(this.store.commit(writes));
     // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
     await this.refresh().catch(() => {});
     return isWritten;

@@ -1,7 +1,7 @@
 import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { StoredKey } from '../store/keys.ts';
-import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders } from './terms.ts';
+import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders, refuse } from './terms.ts';
 
 type Info = StoredKey['info'];
 
@@ -159,7 +159,3 @@ export const tooManyBelow = () =>
     'parent',
     `A key has at most ${LINE_LIMITS.live} valid child keys, its line is at most ${LINE_LIMITS.depth} deep, and a line makes at most ${LINE_LIMITS.aDay} keys within 24 hours. All lines of one user make at most ${LINE_LIMITS.aDayOfUser} keys within 24 hours. Revoke a child key, or wait.`,
   );
-
-function refuse(param: string, message: string): never {
-  throw new KeyTermsError(param, message);
-}

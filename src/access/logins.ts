@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import type { Login, LoginRow } from '../store/logins.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
-import { type Store, StoreError, type Write } from '../store/store.ts';
+import { isMet, type Store, type Write } from '../store/store.ts';
 import type { Actor } from '../store/trail.ts';
 import { AnswerSeal } from './idempotency/crypto.ts';
 import { hashOf } from './key.ts';
@@ -171,12 +171,7 @@ class StoredLogins {
 
   /** @returns false where a condition is not met */
   async #commit(writes: readonly Write[]): Promise<boolean> {
-    try {
-      await this.#store.commit(writes);
-    } catch (cause) {
-      if (cause instanceof StoreError && cause.reason === 'unmet') return false;
-      throw cause;
-    }
+    if (!(await isMet(this.#store.commit(writes)))) return false;
     // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
     await this.refresh().catch(() => {});
     return true;

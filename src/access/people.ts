@@ -7,7 +7,7 @@ import {
   type UserRole,
 } from '../core/people.ts';
 import type { Team, User, UserMaker, VersionedRow } from '../store/people.ts';
-import { StoreError, type Write } from '../store/store.ts';
+import { isMet, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import { differing, type TeamDraft, teamTermsBody, type UserDraft, userTermsBody } from './people-body.ts';
 import { PeopleCopy, type PeopleOptions } from './people-copy.ts';
@@ -209,10 +209,7 @@ export class People extends PeopleCopy {
       await this.refresh();
       const { writes, result } = plan();
       if (writes.length === 0) return result();
-      try {
-        await this.store.commit(writes);
-      } catch (cause) {
-        if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+      if (!(await isMet(this.store.commit(writes)))) {
         if (tries < TRIES) continue;
         throw PeopleError.hindered();
       }

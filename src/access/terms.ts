@@ -213,7 +213,8 @@ export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: 
 export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
   Object.values(limits).every((limit) => limit === null) ? null : limits;
 
-function refuse(param: string, message: string): never {
+/** @throws KeyTermsError */
+export function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
 }
 

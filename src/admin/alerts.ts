@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/alert-policy.ts';
+import { refuse } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import { TRIGGERS } from '../policy/schema-alerts.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
@@ -164,11 +165,11 @@ function testedWebhooks({ webhooks }: AlertPolicy, name: string | null): readonl
   if (found.length > 0) return found;
   const message =
     name === null ? 'The policy has no webhook in `alerts.webhooks`.' : `The policy has no webhook \`${name}\`.`;
-  return f.refuse('webhook', message);
+  return refuse('webhook', message);
 }
 
 const placeOf = (text: string): number =>
-  parseId('alert_', text) ?? f.refuse('after', '`after` must be the ID of an alert.');
+  parseId('alert_', text) ?? refuse('after', '`after` must be the ID of an alert.');
 
 interface PrintedList {
   readonly webhooks: readonly { readonly name: string; readonly state: string; readonly problem: string | null }[];
@@ -205,7 +206,6 @@ export const ALERT_OPERATIONS = [
       const bodyOf = f.sizedAs(Alert);
       const page = await pageOf(all, limit, (message) => bodyOf(shownMessage(message)));
       return {
-        object: 'list' as const,
         data: page.rows.map(shownMessage),
         hasMore: page.hasMore,
         rules: rules.map((rule) => shownRule(rule, recent)),
@@ -239,10 +239,7 @@ export const ALERT_OPERATIONS = [
     isFinding: ({ data }: { readonly data: readonly { readonly sent: boolean }[] }) => data.some(({ sent }) => !sent),
     async run({ alerts, alertPolicy }, _, { webhook = null }) {
       const results = await alerts.test(testedWebhooks(await alertPolicy(), webhook));
-      return {
-        object: 'list' as const,
-        data: results.map((one) => ({ ...one, sent: one.problem === null })),
-      };
+      return { data: results.map((one) => ({ ...one, sent: one.problem === null })) };
     },
   }),
 ];

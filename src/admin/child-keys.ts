@@ -29,7 +29,7 @@ export const CHILD_KEY_OPERATIONS = [
     errors: ['insufficient_permissions'],
     async run({ keys }, { by, now }) {
       const all = await childKeys(by, keys);
-      return { object: 'list' as const, data: all.map((info) => shownKey(info, now)) };
+      return { data: all.map((info) => shownKey(info, now)) };
     },
   }),
   operation({

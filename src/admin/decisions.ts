@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Caller } from '../core/caller.ts';
 import { RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
+import { refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
@@ -53,7 +54,6 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     ...entry,
     ...facts,
     id: idText('dec_', id),
-    object: 'decision.summary',
     created: time === null ? null : Math.floor(time / 1_000),
     time,
     keyId: sight.isNarrow ? null : keyId,
@@ -68,7 +68,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
 const placeOf = (param: 'after' | 'newer_than', text: string | undefined): number | undefined =>
   text === undefined
     ? undefined
-    : (parseId('dec_', text) ?? f.refuse(param, `\`${param}\` must be the ID of a decision.`));
+    : (parseId('dec_', text) ?? refuse(param, `\`${param}\` must be the ID of a decision.`));
 
 /** The keys that a filter means. */
 async function keysIn(key: string | undefined, sight: Sight) {
@@ -81,7 +81,7 @@ async function keysIn(key: string | undefined, sight: Sight) {
 function checkNarrow(sight: Sight, filters: Readonly<Record<'user' | 'session', string | undefined>>): void {
   if (!sight.isNarrow) return;
   for (const [name, value] of Object.entries(filters))
-    if (value !== undefined) f.refuse(name, `\`${name}\` is not open to a key with the scope \`report\`.`);
+    if (value !== undefined) refuse(name, `\`${name}\` is not open to a key with the scope \`report\`.`);
 }
 
 /** `GET /admin/decisions` and `signalbox decisions list`. */
@@ -148,7 +148,7 @@ export const listRecords = operationsOn<DecisionReader>()({
     const { from, to, user, session } = filters;
     const sight = sightOf(by);
     checkNarrow(sight, { user, session });
-    if (from !== undefined && to !== undefined && from >= to) f.refuse('to', '`to` must be later than `from`.');
+    if (from !== undefined && to !== undefined && from >= to) refuse('to', '`to` must be later than `from`.');
     const query = {
       ...filters,
       ...(await keysIn(key, sight)),
@@ -160,7 +160,6 @@ export const listRecords = operationsOn<DecisionReader>()({
     const bodyOf = f.sizedAs(DecisionSummary);
     const page = await listDecisions(by, records, query, sight, (entry) => bodyOf(shown(entry, sight)));
     return {
-      object: 'list' as const,
       data: page.entries.map((entry) => shown(entry, sight)),
       hasMore: page.next !== null,
       nextAfter: page.next === null ? null : idText('dec_', page.next),
@@ -214,7 +213,7 @@ export const DECISION_OPERATIONS = [
     output: KeptContent,
     answer: 'The stored text.',
     async run({ gateway, sightOf }, { by, id }) {
-      return { object: 'content' as const, ...(await readContent(by, gateway, id, sightOf(by))) };
+      return await readContent(by, gateway, id, sightOf(by));
     },
   }),
   operation({
@@ -228,7 +227,7 @@ export const DECISION_OPERATIONS = [
     answer: 'The entries.',
     async run({ gateway: { records }, store, sightOf }, { by, id }) {
       const money = await decisionMoney(by, { records, store }, id, sightOf(by));
-      return { object: 'decision.money' as const, ...money, decisionId: idText('dec_', money.id) };
+      return { ...money, decisionId: idText('dec_', money.id) };
     },
   }),
   operation({

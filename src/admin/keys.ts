@@ -5,6 +5,7 @@ import type { People } from '../access/people.ts';
 import { PeopleError } from '../access/people-terms.ts';
 import { OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
 import { isOperator } from '../core/caller.ts';
+import { refuse } from '../core/errors.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { User } from '../store/people.ts';
 import {
@@ -103,7 +104,7 @@ function userWanted(people: People, text: string, call: ReachingCall): string {
   try {
     return userIdIn(people, text, isSeenBy(call));
   } catch (cause) {
-    if (cause instanceof PeopleError) f.refuse('user', cause.message);
+    if (cause instanceof PeopleError) refuse('user', cause.message);
     throw cause;
   }
 }
@@ -137,7 +138,7 @@ export const listKeys = operation({
     const leave = isSearch(query) && !isOperator(by.caller) ? searches.enter(holderOf(by.caller)) : () => {};
     const bodyOf = f.sizedAs(ApiKey);
     const page = await pageOfKeys(by, keys, query, now, (info) => bodyOf(shownKey(info, now))).finally(leave);
-    return { object: 'list' as const, data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
+    return { data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
   },
 });
 
@@ -214,7 +215,7 @@ export const alterKey = operation({
     { expiresInSeconds, expiresAt, budgets, team, user, ...patch },
   ) {
     if (expiresAt !== undefined && expiresInSeconds !== undefined)
-      f.refuse('expires_in_seconds', 'State `expires_at` or `expires_in_seconds`, not both.');
+      refuse('expires_in_seconds', 'State `expires_at` or `expires_in_seconds`, not both.');
     const whole = {
       ...patch,
       ...(expiresAt !== undefined && { expiresAt }),

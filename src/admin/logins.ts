@@ -67,8 +67,7 @@ export const LOGIN_OPERATIONS = [
       columns: ['id', 'user_name', 'key_name', 'created_at', 'last_used_at', 'expires_at', 'from', 'browser'],
     },
     async run({ desk }, { by }, { user = null, after = null, limit = LOGINS_LIMIT }) {
-      const { data, hasMore } = listLogins(by, desk, { user, after, limit });
-      return { object: 'list' as const, data, hasMore };
+      return listLogins(by, desk, { user, after, limit });
     },
   }),
   operation({

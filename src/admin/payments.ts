@@ -1,3 +1,4 @@
+import { refuse } from '../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
 import { idText, parseId } from '../core/id.ts';
 import {
@@ -79,7 +80,6 @@ export const shownPayment = (payment: StoredPayment): f.ValueOf<typeof Payment> 
   const { id, state, amount, paid, fee, charged, decision } = payment;
   return {
     ...payment,
-    object: 'payment',
     id: idText('pay_', id),
     amount: String(amount),
     balanceAdded: state === 'settled' ? paid - fee - (charged ?? 0) : null,
@@ -115,8 +115,7 @@ export const PAYMENT_OPERATIONS = [
         limit,
         before: before === undefined ? null : placeOf(before),
       };
-      const { data, hasMore } = await listPayments(by, payments, query, shownPayment);
-      return { object: 'list' as const, data, hasMore };
+      return await listPayments(by, payments, query, shownPayment);
     },
   }),
   operation({
@@ -153,7 +152,7 @@ export const showPayment = operation({
 });
 
 const payerIn = (text: string): string =>
-  addressOf(text) ?? f.refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
+  addressOf(text) ?? refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
 
 const placeOf = (text: string): number =>
-  parseId('pay_', text) ?? f.refuse('before', '`before` must be the ID of a payment.');
+  parseId('pay_', text) ?? refuse('before', '`before` must be the ID of a payment.');

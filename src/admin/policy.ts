@@ -8,7 +8,6 @@ import { filesOnDisk, revisionBundle, storedRevision } from './use-cases/policy/
 import {
   HISTORY_LIMIT,
   HISTORY_LIMIT_MAX,
-  listOf,
   listPushes,
   listRevisions,
   type PushReader,
@@ -84,7 +83,6 @@ const readFiles = operation({
     const disk = await filesOnDisk(desk).catch(() => null);
     const differs = disk !== null && disk.hash !== bundle.hash;
     return {
-      object: 'policy.files' as const,
       revision,
       files: bundle.files.map(shownText),
       onDisk: disk === null ? ('unreadable' as const) : differs ? ('differs' as const) : ('same' as const),
@@ -97,7 +95,7 @@ const readFiles = operation({
 
 const writtenAs = (written: WrittenPolicy) => {
   const { revision } = written.reload;
-  return { object: 'policy.write' as const, revision, ...written, tag: revision };
+  return { revision, ...written, tag: revision };
 };
 
 const EDIT = f.body('An edit of the policy’s files.', { changes: CHANGES });
@@ -200,7 +198,7 @@ export const listPushed = operationsOn<{ readonly desk: PushReader }>()({
       return data.some((one) => one.is_in_force) ? '' : UNFOLLOWED;
     },
   },
-  run: async ({ desk }, { by }, page) => listOf(await listPushes(by, desk, page)),
+  run: async ({ desk }, { by }, page) => await listPushes(by, desk, page),
 });
 
 const revisions = operation({
@@ -214,7 +212,7 @@ const revisions = operation({
   output: answers.PolicyRevisions,
   answer: 'The page.',
   errorField: 'limit',
-  run: async ({ desk }, { by }, page) => listOf(await listRevisions(by, desk, desk.store.trail, page)),
+  run: async ({ desk }, { by }, page) => await listRevisions(by, desk, desk.store.trail, page),
 });
 
 const showRevision = operation({
@@ -230,7 +228,6 @@ const showRevision = operation({
   async run({ desk }, { id }) {
     const found = await storedRevision(desk, id);
     return {
-      object: 'policy.revision' as const,
       ...found,
       isInForce: found.revision === desk.inForce().runtime.snapshot.revision,
       files: revisionBundle(found).files.map(shownText),

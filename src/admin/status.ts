@@ -19,7 +19,7 @@ const quantiles = (description: string, p50: number, p90: number) =>
     }),
   );
 
-const EndpointStatus = f.named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
+export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
   provider: f.text('Name of the provider in the policy.', 'openai'),
   model: f.text('ID of the model in the policy.', 'gpt-6-luna'),
   upstream: f.text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
@@ -133,7 +133,7 @@ export const InstanceStatus = f.named('InstanceStatus', 'This server among those
 });
 
 export const ClusterStatus = f.named('ClusterStatus', 'The servers that run at this database.', {
-  object: f.word(['cluster'], 'Always `cluster`.', 'cluster'),
+  object: f.always('cluster'),
   is_split: f.flag('Whether they run different policies, or one with different variables set.'),
   data: f.as(
     'instances',
@@ -205,9 +205,7 @@ export const showCluster = operationsOn<ClusterServices>()({
       return `The servers ${isOnePush ? 'run one push with different variables set: providers differ' : 'run different policies'}.\n`;
     },
   },
-  async run({ cluster }, { by }) {
-    return { object: 'cluster' as const, ...(await cluster(by)) };
-  },
+  run: async ({ cluster }, { by }) => await cluster(by),
 });
 
 /** The sources of a server’s status. Only the running process has them. */
@@ -242,6 +240,6 @@ export const STATUS_OPERATIONS = [
       'Returns the state, circuit breaker, speed and attempts of every endpoint of the active policy, with the speed that the policy declares. Counts begin with the start of this server; speeds are recent.',
     output: EndpointList,
     answer: 'The endpoints.',
-    run: async ({ health }, { by }) => ({ object: 'list' as const, data: endpointStatus(by, health) }),
+    run: async ({ health }, { by }) => ({ data: endpointStatus(by, health) }),
   }),
 ];

@@ -1,3 +1,4 @@
+import { refuse } from '../core/errors.ts';
 import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
@@ -9,7 +10,6 @@ import {
   SUBJECT_LIMIT,
   SUBJECT_LIMIT_MAX,
   type SubjectSource,
-  type SubjectState,
   unblockSubject,
 } from './use-cases/subjects.ts';
 
@@ -35,11 +35,9 @@ export const SubjectList = f.named('SubjectList', 'Subjects.', {
   has_more: f.flag('Whether there are older ones. To get them, repeat the request with `before`.', false),
 });
 
-const shown = (subject: SubjectState) => ({ object: 'subject' as const, ...subject });
-
 // The ID is not repeated: somebody may have put a token in its place.
 const found = async ({ by, id }: Call, source: SubjectSource) =>
-  shown((await findSubject(by, source, id)) ?? notFound('No subject with this ID has sent a token.'));
+  (await findSubject(by, source, id)) ?? notFound('No subject with this ID has sent a token.');
 
 /** `/admin/subjects` and `signalbox subjects`: the workloads that send tokens, and blocking them. */
 export const SUBJECT_OPERATIONS = [
@@ -59,9 +57,8 @@ export const SUBJECT_OPERATIONS = [
     prints: { columns: ['id', 'name', 'sub', 'last_seen_at', 'is_blocked'] },
     async run({ subjects }, { by }, { limit = SUBJECT_LIMIT, before = null }) {
       if (before !== null && !isSubject(before))
-        f.refuse('before', `\`before\` must be the ID of a subject: ${SUBJECT_FORM}.`);
-      const { data, hasMore } = await listSubjects(by, subjects(), { limit, before });
-      return { object: 'list' as const, data: data.map(shown), hasMore };
+        refuse('before', `\`before\` must be the ID of a subject: ${SUBJECT_FORM}.`);
+      return await listSubjects(by, subjects(), { limit, before });
     },
   }),
   operation({

@@ -36,7 +36,7 @@ export function pageOf<Row extends { readonly id: string }>(
 ) {
   const next = after === undefined ? rows : rows.filter(({ id }) => id > after);
   const { rows: data, hasMore } = pageOfList(next, limit, f.sizedAs(item));
-  return { object: 'list' as const, data, hasMore };
+  return { data, hasMore };
 }
 
 export const SHOWN = 'An owner, admin, auditor or finance sees all, a lead its team, a member itself.';
@@ -220,7 +220,7 @@ export const TEAM_OPERATIONS = [
       const hasUsers = people.users().some(({ team: of }) => of === id);
       if (origin !== 'policy' && count > 0 && !hasUsers) throw PeopleError.inUse(called, count, 'key');
       await people.removeTeam(id, by.actor, tags);
-      return { id, object: 'removed' as const, revokedKeys: 0 };
+      return { id, revokedKeys: 0 };
     },
   }),
 ];

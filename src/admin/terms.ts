@@ -3,6 +3,7 @@ import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
+import { refuse } from '../core/errors.ts';
 import type { HolderTerms, MemberTerms } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import * as f from './kit/fields.ts';
@@ -229,4 +230,4 @@ export const addedCredits = f.inCommand(
 
 /** A grant by a body. @param amount microcredits @throws SignalboxError for 0 */
 export const grantOf = (amount: Microcredits, note = '') =>
-  amount === 0 ? f.refuse('credits', '`credits` must not be 0.') : { amount, note };
+  amount === 0 ? refuse('credits', '`credits` must not be 0.') : { amount, note };

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { isEmpty } from '../core/object.ts';
 import type { Store } from '../store/store.ts';
@@ -120,8 +120,7 @@ export const listEntries = operationsOn<TrailReader>()({
   async run({ store }, { by }, { subject, key, actor, limit = TRAIL_LIMIT, ...filters }) {
     const keyId = subject === undefined ? subjectOf('key', key) : subjectOf('subject', subject);
     const query = { ...filters, keyId, limit, ...(actor !== undefined && { actor: addressOf(actor) ?? actor }) };
-    const { data, hasMore } = await listTrail(by, store.trail, query);
-    return { object: 'list' as const, data, hasMore };
+    return await listTrail(by, store.trail, query);
   },
 });
 
@@ -132,7 +131,7 @@ export const KEYS_LOG: Operation<TrailReader> = { ...listEntries, name: 'keys lo
 function subjectOf(param: string, text: string | undefined): string | null {
   if (text === undefined) return null;
   if (!isMistypedAddress(text)) return addressOf(text) ?? text;
-  return f.refuse(param, `\`${param}\` must be an ID, or the address of a wallet: ${ADDRESS_FORM}.`);
+  return refuse(param, `\`${param}\` must be an ID, or the address of a wallet: ${ADDRESS_FORM}.`);
 }
 
 /** What a check of the trail works with. */
@@ -191,7 +190,7 @@ const verifyEntries = operationsOn<TrailVerifier>()({
     const leave = verifications.enter(holderOf(by.caller));
     try {
       const report = await verifyTrail(by, store.trail, [...trailHeads(), ...known]);
-      return { object: 'trail.report' as const, isWhole: report.faults.length === 0, ...report };
+      return { isWhole: report.faults.length === 0, ...report };
     } finally {
       leave();
     }
@@ -200,7 +199,7 @@ const verifyEntries = operationsOn<TrailVerifier>()({
 
 function headOf(text: string): TrailHead {
   const [, id = '', hash = ''] = HEAD.exec(text) ?? [];
-  if (hash === '') f.refuse('against', '`against` must have the form id:hash, as a head is noted.');
+  if (hash === '') refuse('against', '`against` must have the form id:hash, as a head is noted.');
   return { id: Number(id), hash };
 }
 
@@ -252,7 +251,7 @@ export const eraseEntries = operationsOn<TrailEraser>()({
     }
     const words = actorName === undefined ? { subject: subject ?? '' } : { actorName };
     if (!(await eraseWords(by, store, words, now))) notFound('The trail has no such words.');
-    return { object: 'trail.erasure' as const, actorName: actorName ?? null, subject: subject ?? null };
+    return { actorName: actorName ?? null, subject: subject ?? null };
   },
 });
 

@@ -251,7 +251,7 @@ export const USER_OPERATIONS = [
       `Removed ${id}, and revoked ${revoked} ${revoked === 1 ? 'key' : 'keys'}.\n`,
     async run(desk, { by, id, tags }) {
       const { user: row, revoked } = await removeUser(by, desk, id, tags);
-      return { id: row.id, object: 'removed' as const, revokedKeys: revoked };
+      return { id: row.id, revokedKeys: revoked };
     },
   }),
 ];

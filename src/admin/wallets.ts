@@ -1,4 +1,4 @@
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/holder-address.ts';
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
@@ -67,7 +67,6 @@ export const WalletList = f.named('WalletList', 'The balances of wallets.', {
 });
 
 const shown = ({ keys, payments, ...money }: WalletMoney) => ({
-  object: 'wallet' as const,
   ...money,
   keys,
   payments: payments.map(shownPayment),
@@ -104,11 +103,11 @@ export const WALLET_OPERATIONS = [
     prints: { columns: ['wallet', 'granted_credits', 'held_credits', 'balance_credits', 'is_blocked'] },
     async run({ wallets }, { by }, { after, limit = LIMIT_MAX }) {
       const last = after === undefined ? '' : addressOf(after);
-      if (last === null) f.refuse('after', '`after` must be `next_after` of the page before.');
+      if (last === null) refuse('after', '`after` must be `next_after` of the page before.');
       const following = (await listWallets(by, wallets)).filter(({ wallet: address }) => address > last);
       const data = following.slice(0, limit);
       const hasMore = data.length < following.length;
-      return { object: 'list' as const, data, hasMore, nextAfter: hasMore ? data.at(-1)!.wallet : null };
+      return { data, hasMore, nextAfter: hasMore ? data.at(-1)!.wallet : null };
     },
   }),
   operation({

@@ -64,21 +64,18 @@ export const LACKED_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIE
 /** Bits of what every provider is taken to have. */
 export const OF_EVERY_DIALECT = capabilityBits(CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'dialect'));
 
-const PASSTHROUGH: ReadonlyMap<string, Capability> = new Map([
-  ['anthropic-messages', 'anthropic_messages'],
-  ['openai-responses', 'openai_responses'],
-]);
+const PASSTHROUGH = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'passthrough');
+
+/** A capability to take the requests of a dialect unchanged has the name of the dialect, in snake case. */
+const BIT_OF_DIALECT: ReadonlyMap<string, number> = new Map(
+  PASSTHROUGH.map((name) => [name.replaceAll('_', '-'), CAPABILITIES[name].bit]),
+);
 
 /** The bit that a request in a dialect needs to go out as it came; 0 for a dialect that is always translated. */
-export function passthroughBit(dialect: string): number {
-  const name = PASSTHROUGH.get(dialect);
-  return name === undefined ? 0 : CAPABILITIES[name].bit;
-}
+export const passthroughBit = (dialect: string): number => BIT_OF_DIALECT.get(dialect) ?? 0;
 
 /** Bits of all that a provider has only where its adapter says so. */
-export const PASSTHROUGH_BITS = capabilityBits(
-  CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'passthrough'),
-);
+export const PASSTHROUGH_BITS = capabilityBits(PASSTHROUGH);
 
 /** The bits of a list of capabilities, implied ones included. */
 export function capabilityBits(names: readonly Capability[]): number {

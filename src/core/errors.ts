@@ -217,3 +217,8 @@ export class SignalboxError extends Error {
     return this.info.original?.status ?? ERRORS[this.code].status;
   }
 }
+
+/** Refuses a value of a request. @param param the path of its field @throws SignalboxError */
+export function refuse(param: string, message: string, code: ErrorCode = 'invalid_value'): never {
+  throw new SignalboxError(code, message, { param });
+}

@@ -1,4 +1,4 @@
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
@@ -7,10 +7,13 @@ import { readRoute } from './openai-chat/read-body.ts';
 import { readRouteRequest } from './openai-chat/reader.ts';
 import { openaiChat } from './openai-chat/surface.ts';
 import { openaiResponses } from './openai-responses/surface.ts';
+import { SURFACES } from './surfaces.ts';
 
 /** Names a body's dialect where its shape would not tell. */
 const DIALECT = 'dialect';
-const DIALECTS: readonly string[] = [openaiChat, anthropicMessages, openaiResponses].map(({ name }) => name);
+const CHATS = SURFACES.filter(({ operation }) => operation === 'chat');
+/** The dialects of bodies that a model can be recommended for. */
+export const ROUTE_DIALECTS: readonly string[] = CHATS.map(({ name }) => name);
 
 /** Members that Anthropic's Messages have and OpenAI's chats have not. */
 const OF_MESSAGES = ['system', 'stop_sequences', 'thinking', 'output_config', 'context_management', 'thread'] as const;
@@ -30,10 +33,10 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
   const fields = DIALECT in body ? withoutDialect(body) : body;
   const dialect = stated ?? dialectOf(fields);
   if (dialect === openaiChat.name) return readRouteRequest(readRoute(fields));
-  const surface = [anthropicMessages, openaiResponses].find(({ name }) => name === dialect);
+  const surface = CHATS.find(({ name }) => name === dialect);
   if (!surface) {
-    const message = `\`${DIALECT}\` must be one of ${DIALECTS.join(', ')}.`;
-    throw new SignalboxError('invalid_value', message, { param: DIALECT });
+    const message = `\`${DIALECT}\` must be one of ${ROUTE_DIALECTS.join(', ')}.`;
+    refuse(DIALECT, message);
   }
   const hint = HINTS.find((name) => fields[name] != null);
   if (hint !== undefined) {

@@ -8,7 +8,7 @@ import { tokenAdvice } from '../access/tokens/refusal.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { checkAction, isAction } from '../admin/use-cases/roles.ts';
 import { type Caller, isOperator, OPERATOR, roleOf, rootOf } from '../core/caller.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../gateway/money/funding.ts';
 import type { Admission, RequestContext } from '../gateway/request/request-context.ts';
@@ -190,7 +190,7 @@ export async function readmit(request: Request, rules: AdmissionRules, peers: Pe
 
 function checkForm({ url, headers }: Request): void {
   if (!WITH_HOST.test(url)) {
-    throw new SignalboxError('invalid_value', 'The Host header is missing.', { param: 'Host' });
+    refuse('Host', 'The Host header is missing.');
   }
   // Routes parse the URL for its query.
   if (!URL.canParse(url)) {

@@ -3,6 +3,7 @@ import type { HTTPHeaders } from 'elysia';
 import type { Claim, Idempotency } from '../access/idempotency/idempotency.ts';
 import { NameTaken } from '../access/idempotency/run.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
+import { orNothingDone } from '../admin/kit/refusals.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
@@ -92,9 +93,7 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
 /** Claims the name before anything is done. A change has no decision: the ID of its request stands there, by which the trail is searched. */
 async function begin(run: OpenRun, { requestId }: RequestContext): Promise<void> {
   try {
-    await orOverloaded('The database cannot be written, so nothing was changed; try again.', () =>
-      run.begin(parseId('req_', requestId) ?? 0),
-    );
+    await orNothingDone(() => run.begin(parseId('req_', requestId) ?? 0));
   } catch (cause) {
     await run.drop();
     throw cause instanceof NameTaken ? stillRunning('Idempotency-Key', true) : cause;
@@ -139,7 +138,7 @@ function refusalOf(refusal: Exclude<Claim, { kind: 'run' }>): SignalboxError {
     case 'in-flight':
       return stillRunning('Idempotency-Key', true);
     case 'reused':
-      return keyReused('body or path');
+      return keyReused();
     default: {
       const request = idText('req_', refusal.decision);
       return new SignalboxError(

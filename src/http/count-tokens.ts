@@ -1,9 +1,10 @@
 import { Elysia } from 'elysia';
+import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import { CountRequest, PromptTokens, readCount } from '../dialects/anthropic-messages/count.ts';
 import { errorBody } from '../dialects/anthropic-messages/error.ts';
 import { MessagesError } from '../dialects/anthropic-messages/error-schema.ts';
 import { countTokens } from '../gateway/request/count-tokens.ts';
-import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 
 const EXAMPLE = { model: 'auto', system: 'Be brief.', messages: [{ role: 'user', content: 'Say hello.' }] };

@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
+import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import { always, decisionId, modelId, named, share, text, textOrNull, word } from '../core/api/parts.ts';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/request/feedback.ts';
 import { bodyIn } from './body.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
-import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 
 export const Feedback = named('Feedback', 'The result of a score.', {

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { pageOfList } from '../admin/use-cases/pages.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse } from '../core/errors.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
@@ -41,7 +41,7 @@ class ModelDirectory<Listed extends Model> {
   #indexOf(id: string, param: string): number {
     const at = this.#models.findIndex((model) => model.id === id);
     if (at >= 0) return at;
-    throw new SignalboxError('invalid_value', `\`${param}\` names no model of the list.`, { param });
+    refuse(param, `\`${param}\` names no model of the list.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { ErrorBody } from '../core/api/error-schema.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse } from '../core/errors.ts';
 import { MessagesError } from '../dialects/anthropic-messages/error-schema.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
@@ -54,10 +54,10 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
     const name = id.slice(0, 100);
     // The shortest first: of the services that have a model, its maker rather than a reseller.
     const names = [...byId.keys()].sort((a, b) => a.length - b.length);
-    throw new SignalboxError(
-      'model_not_found',
+    refuse(
+      'model',
       `The model \`${name}\` does not exist, or this key may not use it.${nameHint(name, names)}`,
-      { param: 'model' },
+      'model_not_found',
     );
   };
   return (

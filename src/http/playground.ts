@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import { senderAs } from '../admin/use-cases/playground.ts';
 import * as field from '../core/api/parts.ts';
 import { bodyIn } from './body.ts';
-import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { PLAYGROUND } from './route-table.ts';
 
@@ -14,7 +15,7 @@ const PLAYGROUND_PATHS = {
   messages: '/v1/messages',
   embeddings: '/v1/embeddings',
 } as const;
-const DIALECTS = ['chat', 'responses', 'messages', 'embeddings'] as const satisfies (keyof typeof PLAYGROUND_PATHS)[];
+const DIALECTS = Object.keys(PLAYGROUND_PATHS) as (keyof typeof PLAYGROUND_PATHS)[];
 
 const PlaygroundRequest = field.body('A request, and the key that it is sent as.', {
   key: Type.String({

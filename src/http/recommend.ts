@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import { RouteRequest } from '../core/api/route-query.ts';
 import { MessagesRequest } from '../dialects/anthropic-messages/request.ts';
 import { ResponsesRequest } from '../dialects/openai-responses/request.ts';
-import { readRouteBody } from '../dialects/route-body.ts';
+import { ROUTE_DIALECTS, readRouteBody } from '../dialects/route-body.ts';
 import { recommend } from '../gateway/request/recommend.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
-import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import { textResponse } from './response.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
@@ -20,7 +21,7 @@ error, and the chat that is sent next, unchanged, is decided alike. \`model\` is
 \`messages\`, only the fields of \`RouteQuery\` are known.
 
 A body of \`/v1/messages\` or \`/v1/responses\` is read as that, by its shape (\`system\`, \`input_schema\`, blocks such as \`tool_use\`; \`input\`) or by
-the field \`dialect\`: \`openai-chat\`, \`anthropic-messages\` or \`openai-responses\`.
+the field \`dialect\`, which is one of ${ROUTE_DIALECTS.map((name) => `\`${name}\``).join(', ')}.
 
 You can send a figure of the answer back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`: it admits its own model.`;
 

@@ -5,7 +5,7 @@ import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { WaitLimits } from '../access/idempotency/waits.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { ERRORS, refuse, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { isSubject } from '../core/subject.ts';
 import { openaiChat } from '../dialects/openai-chat/surface.ts';
@@ -80,7 +80,7 @@ export function nameOf(
 export function checkName(named: string): void {
   if (IDEMPOTENCY_KEY.test(named)) return;
   const message = '`Idempotency-Key` must have 1 to 255 printable ASCII characters.';
-  throw new SignalboxError('invalid_value', message, { param: 'Idempotency-Key' });
+  refuse('Idempotency-Key', message);
 }
 
 /** Of the API key that was sent. */
@@ -201,7 +201,7 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
     case 'in-flight':
       return stillRunning(label, canRetry);
     case 'reused':
-      return keyReused('body');
+      return keyReused();
     case 'unavailable': {
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
@@ -213,13 +213,11 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
   }
 }
 
-/** @param differs what differs from the first request of this key */
-export const keyReused = (differs: string): SignalboxError =>
-  new SignalboxError(
-    'idempotency_key_reused',
-    `This Idempotency-Key was used with a different ${differs}. Use a new one for a new request.`,
-    { param: 'Idempotency-Key' },
-  );
+/** The refusal of another request under a name that was used. */
+export function keyReused(): SignalboxError {
+  const message = `${ERRORS.idempotency_key_reused.means} Use a new key for a new request.`;
+  return new SignalboxError('idempotency_key_reused', message, { param: 'Idempotency-Key' });
+}
 
 /** The refusal of a repeat while the first request runs. */
 export const stillRunning = (label: string, canRetry: boolean): SignalboxError =>

@@ -1,5 +1,6 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
 import { NameTaken } from '../access/idempotency/run.ts';
+import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Surface } from '../dialects/surface.ts';
@@ -11,7 +12,7 @@ import type { Gateway } from '../gateway/request/gateway.ts';
 import { serveRequest } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { answer } from './answer.ts';
-import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import { claimName, type NamedRun, nameOf, type StoredResponse } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';

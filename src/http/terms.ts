@@ -1,6 +1,6 @@
 import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Caller } from '../core/caller.ts';
-import { type ErrorCode, SignalboxError } from '../core/errors.ts';
+import { refuse } from '../core/errors.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 
 /**
@@ -30,10 +30,5 @@ function actorKind({ role, keyId, user }: Caller): 'key' | 'user' | 'token' {
 export function limitOf(asked: unknown, most: number): number {
   const limit = Number(asked);
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return limit;
-  return refuseValue('limit', `\`limit\` must be a whole number from 1 to ${most}.`, 'out_of_range');
-}
-
-/** Refuses a value of a parameter. */
-export function refuseValue(param: string, message: string, code: ErrorCode = 'invalid_value'): never {
-  throw new SignalboxError(code, message, { param });
+  return refuse('limit', `\`limit\` must be a whole number from 1 to ${most}.`, 'out_of_range');
 }

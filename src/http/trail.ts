@@ -4,11 +4,11 @@ import { TRAIL_PERIOD } from '../admin/trail.ts';
 import { holderOf, Places } from '../admin/use-cases/places.ts';
 import { exportedTrail } from '../admin/use-cases/trail.ts';
 import { parseMoment } from '../core/clock.ts';
+import { refuse } from '../core/errors.ts';
 import type { TrailTable } from '../store/trail.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { exportResponse } from './export-response.ts';
 import type { RouteServices } from './route-services.ts';
-import { refuseValue } from './terms.ts';
 
 interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'server' | 'stalledS'> {
   readonly store: { readonly trail: Pick<TrailTable, 'links'> };
@@ -44,7 +44,7 @@ function momentOf(param: 'from' | 'to', text: string | undefined, none: number):
   if (text === undefined) return none;
   return (
     parseMoment(text) ??
-    refuseValue(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not \`${text.slice(0, 64)}\`.`)
+    refuse(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not \`${text.slice(0, 64)}\`.`)
   );
 }
 

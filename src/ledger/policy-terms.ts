@@ -1,7 +1,7 @@
 import type { Budget, StoredBudget } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LedgerBooks, OfferedTerms } from '../store/books.ts';
-import { StoreError } from '../store/store.ts';
+import { isUnmet } from '../store/store.ts';
 import type { CountedBudget } from './drawn-fund.ts';
 
 /** Figures that hold at all servers: those of the newest policy. */
@@ -37,7 +37,7 @@ export class PolicyTerms {
       this.#last = { text, rank };
       return all.map((budget, at): CountedBudget => ({ budget, generation: generations[at]!, rank }));
     } catch (cause) {
-      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+      if (!isUnmet(cause)) throw cause;
       const why = `Another server has begun this ledger in Credits of another worth, so usd_per_credit cannot be ${usdPerCredit}.`;
       throw new Error(why, { cause });
     }

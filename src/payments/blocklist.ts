@@ -1,6 +1,6 @@
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
-import { type Store, StoreError, type Write } from '../store/store.ts';
+import { isMet, type Store, type Write } from '../store/store.ts';
 
 type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'> & { readonly news: News };
 
@@ -64,13 +64,7 @@ class StoredBlocklist {
 
   /** @returns false where there is nothing to change */
   async #commit(writes: readonly Write[]): Promise<boolean> {
-    let isChanged = true;
-    try {
-      await this.#store.commit(writes);
-    } catch (cause) {
-      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
-      isChanged = false;
-    }
+    const isChanged = await isMet(this.#store.commit(writes));
     this.#changes++;
     return isChanged;
   }

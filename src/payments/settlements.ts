@@ -3,7 +3,7 @@ import { worthOf } from '../core/payment-policy.ts';
 import { messageOf } from '../core/thrown.ts';
 import { isSameInstance, nameOf } from '../store/instance.ts';
 import type { AuthorizationId, Payment } from '../store/payments.ts';
-import { StoreError } from '../store/store.ts';
+import { isUnmet, StoreError } from '../store/store.ts';
 import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
 import type { NetworkConnection } from './networks.ts';
 import type { PaymentParts } from './parts.ts';
@@ -139,7 +139,8 @@ export class Settlements {
     const { register } = this.#parts;
     await orNotSent(() =>
       register.begin(payment).catch(async (cause) => {
-        const other = isRefused(cause, 'refused') && (await register.table.find(payment));
+        const isRefused = cause instanceof StoreError && cause.reason === 'refused';
+        const other = isRefused && (await register.table.find(payment));
         throw other ? inFlightError(other.id) : cause;
       }),
     );
@@ -151,7 +152,7 @@ export class Settlements {
     try {
       return await register.take(seen, nameOf(instance));
     } catch (cause) {
-      throw isRefused(cause, 'unmet') ? inFlightError(seen.id) : unsettledError(seen.id, cause);
+      throw isUnmet(cause) ? inFlightError(seen.id) : unsettledError(seen.id, cause);
     }
   }
 
@@ -324,9 +325,6 @@ export class Settlements {
     }
   }
 }
-
-const isRefused = (cause: unknown, reason: StoreError['reason']): boolean =>
-  cause instanceof StoreError && cause.reason === reason;
 
 /** Returns a payment that has arrived, null for one of unknown outcome. Throws PaymentRefused for a failed one. */
 function resolutionOf(payment: Payment): { readonly state: 'known'; readonly payment: Payment } | null {

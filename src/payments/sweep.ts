@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Instance } from '../store/instance.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
-import { type Store, StoreError, type Write } from '../store/store.ts';
+import { isMet, type Store, type Write } from '../store/store.ts';
 
 interface SweepParts {
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'payments'>;
@@ -22,9 +22,10 @@ export async function sweep(parts: SweepParts): Promise<void> {
   for (const payment of await store.payments.unresolved()) {
     const { state, owner } = payment;
     if (owner && (await instance.lives(owner))) continue;
+    // A condition is not met where another instance has resolved it.
     if (state !== 'captured') {
-      if (owner) await once(() => store.commit([store.payments.take(payment, null)]));
-    } else if (await once(() => abandon(payment, parts))) abandoned.push(payment);
+      if (owner) await isMet(store.commit([store.payments.take(payment, null)]));
+    } else if (await isMet(abandon(payment, parts))) abandoned.push(payment);
   }
   const [first] = abandoned;
   if (!first) return;
@@ -39,15 +40,4 @@ async function abandon(payment: Payment, { store, now, deposit }: SweepParts): P
   const { id, payer, fee } = payment;
   const writes: readonly Write[] = [store.payments.abandon(payment, now())];
   await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
-}
-
-/** Resolves with false where another instance has resolved it. */
-async function once(write: () => Promise<void>): Promise<boolean> {
-  try {
-    await write();
-    return true;
-  } catch (cause) {
-    if (cause instanceof StoreError && cause.reason === 'unmet') return false;
-    throw cause;
-  }
 }

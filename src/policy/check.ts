@@ -8,7 +8,7 @@ import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { keyRemedy } from './key-remedies.ts';
 import { listNames, nearest, nearestHint } from './nearest.ts';
-import type { KeyRemedy } from './peer-keys.ts';
+import { insteadOf, type KeyRemedy } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
@@ -109,14 +109,9 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     return;
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = propertiesOf(error.schema);
-    const remedy = remedyFor(error, subject, report)?.hint;
-    const expected = known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all';
-    report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
-      // The remedy says more than the list of keys.
-      ...(remedy === undefined && { expected }),
-      hint: remedy ?? nearestHint(last, known) ?? subject.unknownHint,
-    });
+    const remedy = remedyFor(error, subject, report);
+    const details = insteadOf(last, propertiesOf(error.schema), remedy, subject.unknownHint);
+    report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, details);
     return;
   }
   const tree = valueAt(subject.tree, ...steps);

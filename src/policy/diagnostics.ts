@@ -180,13 +180,23 @@ function position(place: SourceSpan): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
 
+/** The first error in one line, without its excerpt; undefined for none. */
+export function firstError(found: readonly Diagnostic[]): string | undefined {
+  const first = found.find(({ severity }) => severity === 'error');
+  return first && `${position(first)} ${first.code}: ${first.message}`;
+}
+
+/** How many of the diagnostics are errors. */
+export const errorsIn = (found: readonly Pick<Diagnostic, 'severity'>[]): number =>
+  found.filter(({ severity }) => severity === 'error').length;
+
 /** The diagnostics for programs, each with its line, and the counts that decide the exit code. Secrets in the lines are masked. */
 export function diagnosticsBody(found: readonly Diagnostic[], files: readonly FileText[]) {
   const lines = sourceLines(
     files,
     found.filter(({ code }) => code === 'secret'),
   );
-  const errors = found.filter(({ severity }) => severity === 'error').length;
+  const errors = errorsIn(found);
   const diagnostics = found.map((one) => ({
     ...one,
     end_column: one.column + one.length,

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { listNames, nearest, nearestHint } from './nearest.ts';
-import { LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
+import { nearest } from './nearest.ts';
+import { insteadOf, LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { isEmpty, reportWrongKind, type Sections } from './section-checks.ts';
 import { SECTIONS, type SectionName } from './sections.ts';
@@ -55,11 +55,7 @@ function intendedSection(
   // One diagnostic is enough for a whole configuration of LiteLLM.
   if (LITELLM_SECTIONS.has(key) && key !== [...stated].find((one) => LITELLM_SECTIONS.has(one))) return null;
   const remedy = peerKey(key, NAMES);
-  report.add('unknown-key', place, `there is no section \`${key}\``, {
-    // The remedy says more than the list of sections.
-    ...(remedy === undefined && { expected: `one of ${listNames(NAMES)}` }),
-    hint: remedy?.hint ?? nearestHint(key, NAMES),
-  });
+  report.add('unknown-key', place, `there is no section \`${key}\``, insteadOf(key, NAMES, remedy));
   const meant = remedy?.meant ?? nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;
   return isMeant ? meant : null;

@@ -1,4 +1,5 @@
 import { didYouMean } from '../core/text.ts';
+import { listNames, nearestHint } from './nearest.ts';
 import type { Tree } from './tree.ts';
 
 /** An unknown key of a map. */
@@ -76,6 +77,13 @@ export function peerKey(key: string, known: readonly string[]): KeyRemedy | unde
   );
   return found && { hint: found.hint ?? didYouMean(`${found.meant}`), meant: found.meant };
 }
+
+/** What to write in place of an unknown key. @param otherwise the hint for a key without a remedy that is like no known key */
+export const insteadOf = (key: string, known: readonly string[], remedy?: KeyRemedy, otherwise?: string) => ({
+  // The remedy says more than the list of keys.
+  ...(!remedy && { expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all' }),
+  hint: remedy?.hint ?? nearestHint(key, known) ?? otherwise,
+});
 
 /** Whether a map states a key, or a word that other tools have for it. */
 export const isStated = (tree: Tree, key: string): boolean =>

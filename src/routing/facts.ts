@@ -4,7 +4,7 @@ import { CAPABILITIES } from '../core/capability.ts';
 import type { Conversation, RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
 import { inputTokens, inputTokensMax } from '../core/embedding.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -196,12 +196,10 @@ function outputMinOf({ operation, settings, routing, names }: ModelRequest): num
   if (least === undefined) return null;
   const param = 'constraints.min_output_tokens';
   if (operation === 'embed') {
-    throw new SignalboxError(
-      'unsupported_parameter',
+    refuse(
+      param,
       `\`${param}\` is for answers of text, which embeddings do not have. Leave it out.`,
-      {
-        param,
-      },
+      'unsupported_parameter',
     );
   }
   const most = settings.outputTokensMax;
@@ -329,9 +327,7 @@ function weightsOf(stated: Weights, { defaultWeights }: PolicySnapshot): NonNull
   const latency = stated.latency ?? 0;
   if (latency > 0) return { cost, quality, latency };
   if (cost === 0 && quality === 0) {
-    throw new SignalboxError('out_of_range', 'cost_weight, quality_weight and latency_weight must not all be 0.', {
-      param: 'route_strategy',
-    });
+    refuse('route_strategy', 'cost_weight, quality_weight and latency_weight must not all be 0.', 'out_of_range');
   }
   return { cost, quality };
 }

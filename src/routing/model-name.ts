@@ -1,6 +1,6 @@
 import { type Caller, isOperator } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { refuse, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { levelName } from '../core/holder.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -29,9 +29,7 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
       ? caller.levels?.find(({ models }) => !isListed(models, named))
       : undefined;
     const who = level ? `T${levelName(level).slice(1)}` : 'This API key';
-    throw new SignalboxError('insufficient_permissions', `${who} may not use the model \`${model}\`.`, {
-      param: 'model',
-    });
+    refuse('model', `${who} may not use the model \`${model}\`.`, 'insufficient_permissions');
   }
   return { model, pinned: true, alias };
 }

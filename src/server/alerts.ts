@@ -15,11 +15,11 @@ import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { forecastOf } from '../ledger/forecast.ts';
+import { firstError } from '../policy/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { Health } from '../providers/health/health.ts';
 import type { AlertMessage } from '../store/alerts.ts';
 import type { Leadership } from '../store/leaders.ts';
-import { firstError } from './events.ts';
 import type { GatewayResources } from './gateway.ts';
 import type { InstanceReporter } from './instance-report.ts';
 

@@ -5,7 +5,7 @@ import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OrphansClosed } from '../ledger/orphans.ts';
-import type { Diagnostic } from '../policy/diagnostics.ts';
+import { firstError } from '../policy/diagnostics.ts';
 import { servingProviders, servingText } from '../policy/runtime/candidate.ts';
 import { summary } from '../policy/runtime/diff.ts';
 import type { ReloadAttempt } from '../policy/runtime/status.ts';
@@ -34,12 +34,6 @@ export function logReload(log: Log, attempt: ReloadAttempt, snapshot: PolicySnap
     log.info('policy reloaded', { ...fields, changes: summary(changes), detail, providers });
   } else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
   else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
-}
-
-/** The first error in one line: log collectors do not keep the excerpts that follow it. */
-export function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
-  const first = diagnostics.find(({ severity }) => severity === 'error');
-  return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
 }
 
 export function logRecovered(log: Log, { ids, charged, held }: OrphansClosed): void {

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { PolicySplit } from '../admin/alerts/readings.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
+import { firstError } from '../policy/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { OpenStore } from '../store/driver.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type PolicyOrigin,
   revisionsIn,
 } from '../store/instance-reports.ts';
-import { firstError } from './events.ts';
 
 /** The interval at which an instance looks for the others, and writes its own report where it has changed, ms. */
 export const REPORT_EVERY_MS = 5_000;

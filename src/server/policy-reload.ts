@@ -3,6 +3,7 @@ import { policyEvent } from '../admin/use-cases/events.ts';
 import type { PolicyHome } from '../admin/use-cases/policy/home.ts';
 import { rehearse } from '../admin/use-cases/policy/rehearse.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { plural } from '../core/text.ts';
 import { type Timers, within } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { Records } from '../gateway/records/records.ts';
@@ -11,7 +12,7 @@ import { mask } from '../host/telemetry/secrets.ts';
 import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LedgerTerms } from '../ledger/ledger.ts';
-import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
+import { type Diagnostic, errorsIn, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
 import { buildCandidate, isRejected, type PolicyCandidate, type PolicyTools } from '../policy/runtime/candidate.ts';
 import { parseFiles } from '../policy/runtime/parse-files.ts';
@@ -59,9 +60,8 @@ export async function firstPolicy(
   const found = isRejected(judged) ? judged.problems : judged.warnings;
   printDiagnostics(found, bundle.files, err);
   if (isRejected(judged)) {
-    const errors = found.filter(({ severity }) => severity === 'error').length;
     const where = pushed ? `The pushed policy ${pushed.id}` : `The policy in ${tools.folder}`;
-    const why = judged.message ?? `${where} has ${errors} error${errors === 1 ? '' : 's'}`;
+    const why = judged.message ?? `${where} has ${plural(errorsIn(found), 'error')}`;
     throw new UsageError(`${why.replace(/\.$/, '')}; the server did not start.`);
   }
   return judged;

@@ -1,11 +1,11 @@
 import type { Timer, Timers } from '../core/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
+import { firstError } from '../policy/diagnostics.ts';
 import { isRejected, type PolicyCandidate, type RejectedPolicy } from '../policy/runtime/candidate.ts';
 import { pushedBundle } from '../policy/runtime/pushed.ts';
 import type { Reloader } from '../policy/runtime/reload.ts';
 import type { PolicyBundle } from '../policy/runtime/source.ts';
 import type { OpenStore } from '../store/driver.ts';
-import { firstError } from './events.ts';
 import type { InstanceReporter, PushJudgement } from './instance-report.ts';
 
 /** The interval at which a server looks without news, and tries again what it could not put in force, ms. */

@@ -74,5 +74,18 @@ export class StoreError extends Error {
   }
 }
 
+/** Whether a condition of a write was not met, so that nothing of its commit was written. */
+export const isUnmet = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unmet';
+
+/** Waits for a commit. @returns false if a condition of its writes was not met. Rejects as the commit does for other reasons */
+export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
+  commit.then(
+    () => true,
+    (cause: unknown) => {
+      if (isUnmet(cause)) return false;
+      throw cause;
+    },
+  );
+
 /** The spool of a store could not be written. The settlements that it should have taken are in memory alone. */
 export class SpoolError extends StoreError {}

@@ -109,3 +109,9 @@ test.each([
   };
   expect(read()).toBe(expected);
 });
+
+test('an answer has a member with one value, which its result need not state', () => {
+  const shape = f.shape('', { object: f.always('list'), data: f.list(f.shape('', { object: f.always('key') }), '') });
+  const answer = f.encode(shape, { data: [{}] }, { usd: () => null });
+  expect(answer).toEqual({ object: 'list', data: [{ object: 'key' }] });
+});

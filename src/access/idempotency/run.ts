@@ -2,7 +2,7 @@ import type { Microcredits } from '../../core/credits.ts';
 import type { AnswerRow, AnswerVersion } from '../../store/idempotency.ts';
 import { type InstanceName, nameOf } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { type Store, StoreError, type Write } from '../../store/store.ts';
+import { isUnmet, type Store, StoreError, type Write } from '../../store/store.ts';
 import { ANSWER_BYTES_MAX, bodyOf, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
 
@@ -13,9 +13,7 @@ export class NameTaken extends Error {
 
 /** Returns `NameTaken` for the error of a commit whose claim was refused, else the error itself. */
 export const takenBy = (cause: unknown): unknown =>
-  cause instanceof StoreError && cause.reason === 'unmet'
-    ? new NameTaken('another run has the name', { cause })
-    : cause;
+  isUnmet(cause) ? new NameTaken('another run has the name', { cause }) : cause;
 
 export interface RunContext {
   readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;

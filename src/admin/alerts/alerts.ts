@@ -6,7 +6,7 @@ import type { Log } from '../../host/telemetry/log.ts';
 import type { AlertMark, AlertMarkChange, AlertMessage, AlertTable } from '../../store/alerts.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import { type InstanceName, isSameInstance, nameOf } from '../../store/instance.ts';
-import { StoreError } from '../../store/store.ts';
+import { isUnmet } from '../../store/store.ts';
 import { AlertCounts } from './counts.ts';
 import { alertId } from './message.ts';
 import { Outbox } from './outbox.ts';
@@ -186,7 +186,7 @@ export class Alerts {
     } catch (cause) {
       // After an answer that was lost the copy may be old, too.
       this.#marks = null;
-      if (cause instanceof StoreError && cause.reason === 'unmet') return false;
+      if (isUnmet(cause)) return false;
       throw cause;
     }
     for (const { mark } of changes) marks.set(mark.id, mark);

@@ -3,7 +3,7 @@ import type { Log } from '../../host/telemetry/log.ts';
 import { type AlertDelivery, type AlertMessage, isWaiting } from '../../store/alerts.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import { isSameInstance, nameOf } from '../../store/instance.ts';
-import { StoreError } from '../../store/store.ts';
+import { isMet, isUnmet } from '../../store/store.ts';
 import type { AlertCounts } from './counts.ts';
 import { alertId } from './message.ts';
 import { type SenderHost, sendOnce } from './send.ts';
@@ -61,12 +61,7 @@ export class Outbox {
       }
       if (await instance.lives(message.owner)) continue;
       const own = { ...message, owner: nameOf(instance) };
-      try {
-        await commit([alerts.update(own, message.owner)]);
-        this.add(own);
-      } catch (cause) {
-        if (!isUnmet(cause)) throw cause;
-      }
+      if (await isMet(commit([alerts.update(own, message.owner)]))) this.add(own);
     }
   }
 
@@ -144,5 +139,3 @@ export class Outbox {
     if (!isWaiting(entry.message) && !entry.isUnwritten) this.#entries.delete(message.id);
   }
 }
-
-const isUnmet = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unmet';

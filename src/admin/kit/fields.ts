@@ -4,6 +4,7 @@ import {
   type Static,
   type StringOptions,
   type TInteger,
+  type TLiteral,
   type TObject,
   type TOptional,
   type TProperties,
@@ -13,7 +14,7 @@ import {
 import * as parts from '../../core/api/parts.ts';
 import { iso, parseMoment } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
-import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { type ErrorCode, refuse } from '../../core/errors.ts';
 import { exactMillionths } from '../../core/exact-millionths.ts';
 
 /**
@@ -210,8 +211,9 @@ export const optional = <Schema extends TSchema>(field: Schema) => Type.Optional
 
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name;
 type MemberOf<Name, Schema> = Schema extends { readonly [MEMBER]: infer Member extends string } ? Member : Camel<Name>;
+/** A member that may be absent, or that has one value always, so that nothing needs to state it. */
 type OptionalName<P extends TProperties> = {
-  [Name in keyof P]: P[Name] extends TOptional<TSchema> ? Name : never;
+  [Name in keyof P]: P[Name] extends TOptional<TSchema> | TLiteral ? Name : never;
 }[keyof P];
 
 /** An object as the program has it. */
@@ -232,9 +234,10 @@ export function shape<P extends TProperties>(description: string, members: P, op
       encode: (value, worth) => {
         const object = value as Readonly<Record<string, unknown>>;
         return Object.fromEntries(
-          named.flatMap(({ name, field, member }) =>
-            object[member] === undefined ? [] : [[name, encode(field, object[member], worth)]],
-          ),
+          named.flatMap(({ name, field, member }) => {
+            const value = object[member] === undefined ? field.const : object[member];
+            return value === undefined ? [] : [[name, encode(field, value, worth)]];
+          }),
         );
       },
       decode: (value, path) => {
@@ -305,8 +308,3 @@ export const afterLast = (of: string) =>
 /** A text of some form, for the document; the operation refuses other texts, with what would be right. */
 export const formed = (description: string, form: StringOptions, ...examples: string[]) =>
   Type.String({ description, ...(examples.length > 0 && { examples }), allOf: [form] });
-
-/** @throws SignalboxError `invalid_value` */
-export function refuse(param: string, message: string): never {
-  throw new SignalboxError('invalid_value', message, { param });
-}

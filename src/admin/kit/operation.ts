@@ -181,7 +181,7 @@ export const operationsOn =
 /** The errors that every operation of its form has. */
 export function errorsOf({ method, input, takesId, takesTags, errors = [] }: Operation): readonly ErrorCode[] {
   return [
-    ...(input && method !== 'GET' ? BODY_ERRORS : []),
+    ...(input && method !== 'GET' ? ([...BODY_ERRORS, 'unknown_field'] as const) : []),
     ...(input && method === 'GET' ? (['invalid_value', 'out_of_range'] as const) : []),
     ...(takesId ? (['not_found'] as const) : []),
     ...(takesTags ? (['precondition_failed'] as const) : []),
@@ -189,8 +189,8 @@ export function errorsOf({ method, input, takesId, takesTags, errors = [] }: Ope
   ];
 }
 
-/** Errors of every operation with a body. */
-const BODY_ERRORS: readonly ErrorCode[] = [
+/** Errors of every route that reads a body. */
+export const BODY_ERRORS: readonly ErrorCode[] = [
   'insufficient_permissions',
   'invalid_json',
   'invalid_type',
@@ -201,11 +201,12 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'request_timeout',
   'request_too_large',
   'overloaded',
-  'unknown_field',
 ];
 
-/** Errors of operations that decide a whole request, besides errors of its body. */
+/** Errors of every route that decides a whole request. */
 export const DECISION_ERRORS: readonly ErrorCode[] = [
+  ...BODY_ERRORS,
+  'unknown_field',
   'unsupported_parameter',
   'model_not_found',
   'budget_limit_too_low',

@@ -23,7 +23,7 @@ export async function inTerms<T>(
 }
 
 /** Runs a change that the disk may refuse. Rejects with SignalboxError `overloaded` where it does. */
-const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
+export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be written, so nothing was changed; try again.', change);
 
 /** Runs a change as `translated` runs work, and turns a refusal by the disk into an error of the caller, too. @throws SignalboxError */

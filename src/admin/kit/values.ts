@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { refuse } from '../../core/errors.ts';
 import { refusalCodeOf } from './fields.ts';
 
 /** Texts of a query or of a command's flags, as the values that a schema has. */
@@ -68,8 +68,4 @@ function refuseNumber(name: string, field: TSchema): never {
   const isBounded = minimum !== undefined && maximum !== undefined;
   const range = isBounded ? ` from ${minimum} to ${maximum}` : '';
   refuse(name, `${quoted(name)} must be a whole number${range}.`, isBounded ? refusalCodeOf(field) : 'invalid_value');
-}
-
-function refuse(param: string, message: string, code: ErrorCode = 'invalid_value'): never {
-  throw new SignalboxError(code, message, { param });
 }

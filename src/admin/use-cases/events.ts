@@ -4,6 +4,7 @@ import { toCredits } from '../../core/credits.ts';
 import { type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import { usdWriter } from '../../core/usd.ts';
+import { errorsIn } from '../../policy/diagnostics.ts';
 import type { ReloadAttempt } from '../../policy/runtime/status.ts';
 import type { HealthChange } from '../../providers/health/types.ts';
 import type { AlertMessage } from '../../store/alerts.ts';
@@ -82,8 +83,7 @@ export function alertEvent({ id, time, content }: Pick<AlertMessage, 'id' | 'tim
 /** @returns null for a reload that changed nothing */
 export function policyEvent({ time, result, revision, message, diagnostics }: ReloadAttempt): FeedEvent | null {
   if (result === 'unchanged') return null;
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  return { kind: 'policy', data: { time: iso(time), result, revision, message, errors } };
+  return { kind: 'policy', data: { time: iso(time), result, revision, message, errors: errorsIn(diagnostics) } };
 }
 
 /** @param time ms since 1970 */

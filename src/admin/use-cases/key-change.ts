@@ -1,15 +1,12 @@
 import { differenceOf, type KeyPatch, patched } from '../../access/key-patch.ts';
-import type { Keys } from '../../access/keys.ts';
+import type { Keys, Tags } from '../../access/keys.ts';
 import { type Caller, permissionsOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { listedFor } from '../../routing/model-name.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Principal } from './principal.ts';
-import { checkGivable, checkNoOperatorKey, isWithin } from './reach.ts';
+import { checkGivable, checkNoOperatorKey, isWithin, OWNER_TERMS } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
-
-/** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
-type Tags = readonly string[] | null;
 
 /**
  * Changes the terms of a key.
@@ -48,15 +45,6 @@ export async function suspendKey(
 }
 
 /**
- * The members that each reach may change. Rules and budgets of the policy go by labels, so that whoever sets them could take
- * what the policy gives to others.
- */
-const CHANGEABLE: Readonly<Record<Exclude<Reach, 'all'>, ReadonlySet<string>>> = {
-  team: new Set(['name', 'scopes', 'models', 'limits', 'budgets', 'expires_at']),
-  own: new Set(['name']),
-};
-
-/**
  * Refuses to give a key more than the caller may give, and to change what is not the caller's to decide.
  * @throws SignalboxError `insufficient_permissions`
  */
@@ -68,7 +56,7 @@ function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo
   );
   if (reach === 'all') return;
   const differing = Object.keys(differenceOf(before, after)?.after ?? {});
-  const closed = differing.find((name) => !CHANGEABLE[reach].has(name));
+  const closed = differing.find((name) => !OWNER_TERMS.get(name)?.includes(reach));
   if (closed !== undefined) throw refused(closed, `Your role does not let you change \`${closed}\` of this key.`);
   const own = listedFor(caller);
   const gained = after.models?.filter((model) => before.models?.includes(model) === false);

@@ -1,6 +1,6 @@
 import { type KeyState, keyStateOf } from '../../access/key-entry.ts';
 import type { Caller } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse } from '../../core/errors.ts';
 import { isEmpty } from '../../core/object.ts';
 import type { KeyInfo, KeyPageQuery } from '../../store/keys.ts';
 import type { KeyAdmin } from './keys.ts';
@@ -49,7 +49,7 @@ export async function pageOfKeys<Body>(
   // The place is found without the filters: a key may cease to match between two pages.
   const after = query.after === null ? null : await keys.get(query.after);
   if (query.after !== null && !(after && isWithin(reach, caller, after))) {
-    throw new SignalboxError('invalid_value', '`after` must be the ID of a key that you may see.', { param: 'after' });
+    refuse('after', '`after` must be the ID of a key that you may see.');
   }
   const isUnrevoked = query.state !== null && query.state !== 'revoked';
   const all = keys.read({ after, of: ownerIn(query, reach, caller), isUnrevoked });

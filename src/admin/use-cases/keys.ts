@@ -1,16 +1,16 @@
+import { BODY_NAMES } from '../../access/key-body.ts';
 import type { IssuedKey, Keys } from '../../access/keys.ts';
 import type { KeyGrant } from '../../access/terms.ts';
 import type { Caller } from '../../core/caller.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { snakeCase } from '../../core/text.ts';
 import { listedFor } from '../../routing/model-name.ts';
-import { KEY_TERMS, type KeyInfo, type KeyTerms, NO_KEY_TERMS } from '../../store/keys.ts';
+import { type KeyInfo, NO_KEY_TERMS } from '../../store/keys.ts';
 import type { LedgerTable } from '../../store/ledger-table.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
 import type { Principal } from './principal.ts';
-import { checkGivable, checkNoOperatorKey, isWithin } from './reach.ts';
+import { checkGivable, checkNoOperatorKey, isWithin, OWNER_TERMS } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
 /** The keys, as those see them who work with several. */
@@ -113,28 +113,16 @@ export async function grantToKey(
   return await keys.grant(id, write, grantDetails(grant), actor);
 }
 
-/** The terms that leads and members may state of a key that they make. */
-const STATED_BY_OWNERS: ReadonlySet<string> = new Set<keyof KeyTerms>([
-  'name',
-  'scopes',
-  'labels',
-  'models',
-  'limits',
-  'budgets',
-  'holders',
-  'expiresAt',
-  'team',
-  'user',
-]);
-
 /** The terms of a key that a lead or a member makes. */
 function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   const { team, user } = caller;
   if (Object.entries(grant.labels ?? {}).some(([name, value]) => caller.labels[name] !== value)) {
     throw beyond('labels', 'Labels decide what a key may do, so only an operator can choose them.');
   }
-  const closed = KEY_TERMS.find((name) => !STATED_BY_OWNERS.has(name) && (grant[name] ?? null) !== NO_KEY_TERMS[name]);
-  if (closed !== undefined) throw beyond(snakeCase(closed), 'Only an operator can choose it.');
+  const closed = BODY_NAMES.find(
+    ([term, member]) => !OWNER_TERMS.has(member) && (grant[term] ?? null) !== NO_KEY_TERMS[term],
+  );
+  if (closed) throw beyond(closed[1], 'Only an operator can choose it.');
   // A user without a team is of no lead.
   const isOfOther = grant.team == null ? grant.user != null && grant.user !== user : grant.team !== team;
   if (isOfOther) throw beyond('team', 'You can make keys of your own team only.');

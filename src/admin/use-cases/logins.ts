@@ -2,7 +2,7 @@ import type { Keys } from '../../access/keys.ts';
 import type { Logins } from '../../access/logins.ts';
 import type { People } from '../../access/people.ts';
 import { roleOf } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse } from '../../core/errors.ts';
 import type { Login } from '../../store/logins.ts';
 import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
@@ -36,7 +36,7 @@ export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after
   const start = after === null ? 0 : wanted.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) {
     const message = '`after` must be the ID of a login that has not ended. Read the list again.';
-    throw new SignalboxError('invalid_value', message, { param: 'after' });
+    refuse('after', message);
   }
   return pageOfList(wanted.slice(start), limit, (login) => loginOf(login, desk));
 }
@@ -69,7 +69,6 @@ export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
   const login = desk.logins.list().find((one) => one.id === id) ?? null;
   const user = login?.user == null ? null : desk.people.user(login.user);
   return {
-    object: 'me' as const,
     role,
     name: user?.name ?? desk.keys.known(caller.keyId)?.name ?? null,
     keyId: user ? null : caller.keyId,
@@ -87,7 +86,6 @@ export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
 /** A login with the names of its user and its key. */
 export const loginOf = (login: Login, { people, keys }: Pick<LoginDesk, 'keys' | 'people'>) => ({
   ...login,
-  object: 'login' as const,
   userName: (login.user === null ? null : people.user(login.user)?.name) ?? null,
   keyName: (login.key === null ? null : keys.known(login.key)?.name) ?? null,
 });

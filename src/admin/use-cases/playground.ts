@@ -1,5 +1,5 @@
 import type { Authentication } from '../../access/key-entry.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse, SignalboxError } from '../../core/errors.ts';
 import type { Principal } from './principal.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
 import { checkAction } from './roles.ts';
@@ -26,7 +26,5 @@ export function senderAs({ caller }: Principal, keys: KnownKeys, id: string): { 
   if (reason === 'suspended') {
     throw new SignalboxError('key_suspended', 'This key is suspended. Ask those who gave it to you to resume it.');
   }
-  throw new SignalboxError('invalid_value', 'This key has expired, or was revoked. Choose another one.', {
-    param: 'key',
-  });
+  refuse('key', 'This key has expired, or was revoked. Choose another one.');
 }

@@ -3,6 +3,24 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Reach } from './roles.ts';
 
+/**
+ * Members of a key that leads and members may state when they make it, each with the reaches that may change it later.
+ * Operators alone decide all others.
+ */
+export const OWNER_TERMS: ReadonlyMap<string, readonly Reach[]> = new Map<string, readonly Reach[]>([
+  ['name', ['team', 'own']],
+  ['scopes', ['team']],
+  // Rules and budgets of the policy go by labels: other labels could give the key what the policy gives to others.
+  ['labels', []],
+  ['models', ['team']],
+  ['limits', ['team']],
+  ['budgets', ['team']],
+  ['wallets', []],
+  ['expires_at', ['team']],
+  ['team', []],
+  ['user', []],
+]);
+
 /** A key, as far as it says whose it is. */
 export type OwnedKey = Pick<KeyInfo, 'id' | 'team' | 'user'>;
 

@@ -1,3 +1,5 @@
+import { snakeCase } from '../../core/text.ts';
+
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
@@ -8,6 +10,5 @@ type SnakeKeys<Members> = { [Name in keyof Members & string as SnakeCase<Name>]:
 /** Figures by the names that the API and `--json` have for them: `latencyMs` as `latency_ms`. Values stay as they are. */
 export function snakeKeys<Members extends object>(members: Members): SnakeKeys<Members>;
 export function snakeKeys(members: object): object {
-  const nameOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [nameOf(name), value]));
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [snakeCase(name), value]));
 }

@@ -1,22 +1,15 @@
 import { checkText } from '../../access/terms.ts';
-import type { Log } from '../../host/telemetry/log.ts';
-import type { Blocklist } from '../../payments/blocklist.ts';
 import { inBatches } from '../../store/batches.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { SubjectRow } from '../../store/subjects.ts';
-import { requestOf, type TrailAction, type TrailDetails } from '../../store/trail.ts';
+import { type BlockingSource, changeBlock } from './blocking.ts';
 import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
 /** What subjects of tokens are read from, and blocked with. */
-export interface SubjectSource {
+export interface SubjectSource extends BlockingSource {
   readonly store: Pick<Repositories, 'subjects' | 'blocklist' | 'trail'>;
-  /** That of wallets: both are callers whom their own credentials cannot be taken from. */
-  readonly blocklist: Pick<Blocklist, 'add' | 'remove'>;
-  readonly log: Pick<Log, 'warn'>;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /** A subject, and whether its tokens are refused. */
@@ -60,8 +53,7 @@ export async function blockSubject(by: Principal, source: SubjectSource, id: str
   checkAction(by.caller, 'subjects.change');
   checkText('note', note);
   if (!(await source.store.subjects.find(id))) return false;
-  const isChanged = await source.blocklist.add(id, note, [lineOf(by, source, 'block', id, { note })]);
-  if (isChanged) tell(by, source, 'a subject was blocked', { subject: id, note });
+  await changeBlock(source, by, 'subject', id, note);
   return true;
 }
 
@@ -69,19 +61,6 @@ export async function blockSubject(by: Principal, source: SubjectSource, id: str
 export async function unblockSubject(by: Principal, source: SubjectSource, id: string): Promise<boolean> {
   checkAction(by.caller, 'subjects.change');
   if (!(await source.store.subjects.find(id))) return false;
-  const isChanged = await source.blocklist.remove(id, [lineOf(by, source, 'unblock', id, {})]);
-  if (isChanged) tell(by, source, 'a subject was unblocked', { subject: id });
+  await changeBlock(source, by, 'subject', id, null);
   return true;
-}
-
-const lineOf = (
-  { actor }: Principal,
-  { store, now }: SubjectSource,
-  action: TrailAction,
-  id: string,
-  details: TrailDetails,
-) => store.trail.add({ time: now(), actor, action, subject: { kind: 'subject', id }, details });
-
-function tell({ caller, actor }: Principal, { log }: SubjectSource, message: string, details: Record<string, string>) {
-  log.warn(message, { ...details, key: caller.keyId, request: requestOf(actor) ?? undefined });
 }

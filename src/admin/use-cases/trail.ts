@@ -1,6 +1,6 @@
 import { iso } from '../../core/clock.ts';
 import { inBatches } from '../../store/batches.ts';
-import { type Store, StoreError } from '../../store/store.ts';
+import { isMet, type Store } from '../../store/store.ts';
 import type { ErasedWords, TrailEntry, TrailHead, TrailLink, TrailQuery, TrailTable } from '../../store/trail.ts';
 import { entryOf } from '../../store/trail-chain.ts';
 import { type Page, pageOf } from './pages.ts';
@@ -47,13 +47,7 @@ export async function eraseWords(
   now: number,
 ): Promise<boolean> {
   checkAction(by.caller, 'trail.erase');
-  try {
-    await store.commit([store.trail.erase(words, by.actor, now)]);
-    return true;
-  } catch (cause) {
-    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
-    return false;
-  }
+  return await isMet(store.commit([store.trail.erase(words, by.actor, now)]));
 }
 
 /** A line of an export: the entry as people read it, with all that its hash is made of. */

@@ -233,7 +233,6 @@ function keyName(id: string, sight: Sight): string | null {
 export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_SIGHT, nameOf: HolderNames = NO_NAMES) {
   const { from, to, timeZone, by } = query;
   return {
-    object: 'usage' as const,
     ...{ from: from.toString(), to: to.toString(), timeZone, total },
     by: [...by],
     groups: groups.map(({ names, charges, input, output, charged }) => ({

@@ -3,11 +3,10 @@ import { checkText } from '../../access/terms.ts';
 import type { FundStanding } from '../../core/accounting/fund.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
-import type { Log } from '../../host/telemetry/log.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Blocklist } from '../../payments/blocklist.ts';
 import type { PaymentTable } from '../../store/payments.ts';
-import { requestOf, type TrailAction, type TrailDetails } from '../../store/trail.ts';
+import { type BlockingSource, changeBlock } from './blocking.ts';
 import { type CreditGrant, type GrantStore, grantDetails } from './keys.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
@@ -102,19 +101,12 @@ export async function creditWallet(
 ): Promise<void> {
   checkAction(by.caller, 'wallets.change');
   checkText('note', grant.note);
-  const line = lineOf(by, store, 'grant', wallet, grantDetails(grant), now);
+  const subject = { kind: 'wallet', id: wallet } as const;
+  const details = grantDetails(grant);
+  const line = store.trail.add({ time: now, actor: by.actor, action: 'grant', subject, details });
   await store.commit([line, store.ledger.grant(wallet, grant.amount, grant.note, now)]);
   // The grant is stored, so that a failure to refresh must not make it look undone.
   await refresh().catch(() => {});
-}
-
-/** What wallets are blocked with. */
-export interface BlockingSource {
-  readonly blocklist: Pick<Blocklist, 'add' | 'remove'>;
-  readonly store: Pick<GrantStore, 'trail'>;
-  readonly log: Pick<Log, 'warn'>;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /**
@@ -124,26 +116,11 @@ export interface BlockingSource {
 export async function blockWallet(by: Principal, source: BlockingSource, wallet: string, note: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
   checkText('note', note);
-  const line = lineOf(by, source.store, 'block', wallet, { note }, source.now());
-  if (await source.blocklist.add(wallet, note, [line])) tell(by, source, 'a wallet was blocked', { wallet, note });
+  await changeBlock(source, by, 'wallet', wallet, note);
 }
 
 /** Admits a wallet again. Repeating it changes nothing. Rejects with StoreError. */
 export async function unblockWallet(by: Principal, source: BlockingSource, wallet: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
-  const line = lineOf(by, source.store, 'unblock', wallet, {}, source.now());
-  if (await source.blocklist.remove(wallet, [line])) tell(by, source, 'a wallet was unblocked', { wallet });
-}
-
-const lineOf = (
-  { actor }: Principal,
-  { trail }: Pick<GrantStore, 'trail'>,
-  action: TrailAction,
-  wallet: string,
-  details: TrailDetails,
-  time: number,
-) => trail.add({ time, actor, action, subject: { kind: 'wallet', id: wallet }, details });
-
-function tell({ caller, actor }: Principal, { log }: BlockingSource, message: string, details: TrailDetails): void {
-  log.warn(message, { ...details, key: caller.keyId, request: requestOf(actor) ?? undefined });
+  await changeBlock(source, by, 'wallet', wallet, null);
 }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { BASE, type Query, queryText } from './base.ts';
 import { type ApiFailure, type ApiResult, failureOf, statedFailure } from './failure.ts';
+import { jsonOf } from './json.ts';
 import type { ReadOf, ReadPath } from './reads.ts';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -86,14 +87,6 @@ function parsed(address: string, text: string): unknown {
   const [oldest] = lastOf.keys();
   if (lastOf.size > KEPT_MAX && oldest !== undefined) lastOf.delete(oldest);
   return value;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Forgets all answers: they belonged to somebody who has signed out. */

@@ -1,3 +1,5 @@
+import { membersOf, textOf } from './json.ts';
+
 /** Why a request brought nothing: data, never thrown. */
 export interface ApiFailure {
   /** Of docs/operate/errors.md; `unreachable` where no answer came, `unreadable` for one that is no JSON. */
@@ -41,8 +43,3 @@ export function statedFailure(body: unknown, response: Pick<Response, 'status' |
     retryAt: Number.isFinite(after) ? Date.now() + after * 1_000 : null,
   };
 }
-
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> | null =>
-  typeof value === 'object' && value !== null ? { ...value } : null;
-
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

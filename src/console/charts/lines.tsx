@@ -1,5 +1,5 @@
 import { Explained } from '../design/explained.tsx';
-import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import { clockTime, DAY_MS, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
 import { inkOf } from '../design/marks.ts';
 import type { TermName } from '../design/terms.ts';
 import { Plot } from './frame.tsx';
@@ -31,7 +31,6 @@ interface LinesProps {
   readonly height?: number;
 }
 
-const DAY_MS = 86_400_000;
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
 
 /** Lines over time: straight from bucket to bucket, with gaps where there is nothing, and lighter where a bucket still grows. */

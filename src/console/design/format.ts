@@ -94,14 +94,18 @@ export function duration(ms: number | null): WrittenFigure {
   if (ms === null || !Number.isFinite(ms)) return NONE;
   const written = { exact: `${full.format(ms)} ms`, amount: { kind: 'duration', value: ms } } as const;
   if (ms < 1_000) return { ...written, short: `${significant.format(ms)} ms` };
-  if (ms < 60_000) return { ...written, short: `${significant.format(ms / 1_000)} s` };
+  if (ms < MINUTE_MS) return { ...written, short: `${significant.format(ms / 1_000)} s` };
   return { ...written, short: span(ms) };
 }
 
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
+  ['min', MINUTE_MS],
   ['s', 1_000],
 ] as const;
 

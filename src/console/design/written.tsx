@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { exactTime, NONE, relative, usd, type WrittenFigure } from './format.ts';
+import { exactTime, HOUR_MS, MINUTE_MS, NONE, relative, usd, type WrittenFigure } from './format.ts';
 
 /** A figure with the exact one for the pointer. */
 export const Written = ({ value }: { readonly value: WrittenFigure }) => (
@@ -33,9 +33,9 @@ export const creditsText = (credits: number): string =>
 export function When({ at }: { readonly at: string }) {
   const time = Date.parse(at);
   const [now, setNow] = useState(Date.now);
-  const isNear = Math.abs(time - now) < 3_600_000;
+  const isNear = Math.abs(time - now) < HOUR_MS;
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), isNear ? 10_000 : 60_000);
+    const timer = setInterval(() => setNow(Date.now()), isNear ? 10_000 : MINUTE_MS);
     return () => clearInterval(timer);
   }, [isNear]);
   return (

@@ -1,3 +1,5 @@
+import { membersOf } from '../api/json.ts';
+
 /** A difference between two versions, in words. */
 export interface Difference {
   /** The path of the member: `limits.requests_per_minute`. */
@@ -14,11 +16,6 @@ export function differences(before: unknown, after: unknown, path = ''): readonl
   if (one === null || other === null) return [{ path, before: wordsOf(before), after: wordsOf(after) }];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].flatMap((name) => differences(one[name], other[name], path === '' ? name : `${path}.${name}`));
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  return { ...value };
 }
 
 /** A value as a person would write it: lists with commas, members as `name value`. */

@@ -1,3 +1,5 @@
+import { membersOf } from '../api/json.ts';
+
 /** A choice: what is sent, and its words. */
 export interface Option {
   readonly value: string;
@@ -40,9 +42,6 @@ const TEXT: Coder<unknown> = {
   read: (value) => (value === undefined || value === null ? '' : String(value)),
   write: (value) => (value === '' ? null : value),
 };
-
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 
 const memberAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce((of, name) => membersOf(of)?.[name], value);

@@ -1,9 +1,7 @@
 import { computed } from '@preact/signals';
+import { DAY_MS, HOUR_MS } from '../design/format.ts';
 import { recall, remember } from './memory.ts';
 import { AddressError, param, setParams } from './router.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 export const RANGES = {
   '1h': { label: 'Last hour', ms: HOUR_MS },

@@ -4,12 +4,13 @@ import type { TrafficDimension, TrafficGrouping, TrafficStep } from '../../store
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../design/format.ts';
 import { endsOf, isRangeStated, RANGES, type RangeName, range, stateRange, type TimeRange } from './range.ts';
 import type { ConsoleView } from './view.ts';
 
 export type TrafficReport = ReadOf<'/admin/traffic'>;
 
-const STEPS: Readonly<Record<TrafficStep, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const STEPS: Readonly<Record<TrafficStep, number>> = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS };
 
 const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : ms <= 8 * STEPS.day ? 'hour' : 'day');
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field, Select } from '../design/field.tsx';
+import { DAY_MS } from '../design/format.ts';
 import { chooseDays, chooseRange, RANGES, type RangeName, range } from './range.ts';
 
 interface ViewHeadProps {
@@ -48,7 +49,7 @@ function RangePicker() {
   const [draft, setDraft] = useState(days);
   const choose = (next: RangeName | 'days') => {
     if (next !== 'days') return chooseRange(next);
-    const week = { from: dayOf(Date.now() - 6 * 86_400_000), to: dayOf(Date.now()) };
+    const week = { from: dayOf(Date.now() - 6 * DAY_MS), to: dayOf(Date.now()) };
     setDraft(week);
     chooseDays(week.from, week.to);
   };

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode, type SignalboxError } from '../../core/errors.ts';
+import { ANTHROPIC_MESSAGES } from './reader.ts';
 
 export const ERROR_TYPES = [
   'invalid_request_error',
@@ -52,7 +53,7 @@ const TOO_LONG = 'prompt is too long: ';
  */
 export function errorBody(error: SignalboxError, requestId?: string): object {
   const { code, message, info } = error;
-  if (info.original?.dialect === 'anthropic-messages') return info.original.body;
+  if (info.original?.dialect === ANTHROPIC_MESSAGES) return info.original.body;
   const { code: wire = code }: { readonly code?: string } = ERRORS[code];
   return {
     ...info.beside,

@@ -8,7 +8,7 @@ import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
 
 /** The dialect of Anthropic's Messages, in `original.dialect`. */
-const ANTHROPIC_MESSAGES = 'anthropic-messages';
+export const ANTHROPIC_MESSAGES = 'anthropic-messages';
 
 const NAMES: FieldNames = {
   ...FIELD_NAMES,

@@ -10,7 +10,7 @@ import { MESSAGES_REQUESTS } from './examples.ts';
 import { requestHeaders } from './headers.ts';
 import { MessageWriter } from './message.ts';
 import { MessagesAnswer, MessagesEvent } from './message-schema.ts';
-import { MESSAGES_READER } from './reader.ts';
+import { ANTHROPIC_MESSAGES, MESSAGES_READER } from './reader.ts';
 import { MessagesRequest } from './request.ts';
 
 const checked = compileRead(MessagesRequest);
@@ -65,7 +65,7 @@ const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
 
 /** Anthropic's Messages. */
 export const anthropicMessages: Surface = {
-  name: 'anthropic-messages',
+  name: ANTHROPIC_MESSAGES,
   operation: 'chat',
   path: '/v1/messages',
   pays: true,

@@ -12,7 +12,7 @@ import { runIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
-const OPENAI_CHAT = 'openai-chat';
+export const OPENAI_CHAT = 'openai-chat';
 
 /** A chat request, or a route query, which may leave out its model and messages. */
 type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;

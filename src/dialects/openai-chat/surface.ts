@@ -12,7 +12,7 @@ import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { CHAT_REQUESTS } from './examples.ts';
 import { FOREIGN_FIELDS } from './foreign-fields.ts';
 import { readChat } from './read-body.ts';
-import { readChatRequest } from './reader.ts';
+import { OPENAI_CHAT, readChatRequest } from './reader.ts';
 
 const json: Surface['json'] = (identity) => new CompletionWriter(identity);
 
@@ -52,7 +52,7 @@ function eventsFor({ stream, stream_options: options }: Pick<ChatRequest, 'strea
 
 /** OpenAI's chat completions. */
 export const openaiChat: Surface = {
-  name: 'openai-chat',
+  name: OPENAI_CHAT,
   operation: 'chat',
   path: '/v1/chat/completions',
   pays: true,

@@ -58,9 +58,12 @@ once; it is split and joined. \`budget_limit\` is hard. Repeats with an \`Idempo
   errorField: 'input[0]',
 };
 
+/** The dialect of OpenAI's embeddings, in `original.dialect`. */
+const OPENAI_EMBEDDINGS = 'openai-embeddings';
+
 /** OpenAI's embeddings. */
 export const openaiEmbeddings: Surface = {
-  name: 'openai-embeddings',
+  name: OPENAI_EMBEDDINGS,
   operation: 'embed',
   path: '/v1/embeddings',
   pays: true,
@@ -77,9 +80,6 @@ export const openaiEmbeddings: Surface = {
 function writerIn(format: EncodingFormat): Surface['json'] {
   return (identity) => new EmbeddingsWriter(identity, format);
 }
-
-/** The dialect of OpenAI's embeddings, in `original.dialect`. */
-const OPENAI_EMBEDDINGS = 'openai-embeddings';
 
 const checked = compileRead(EmbeddingsRequest);
 

@@ -1,4 +1,4 @@
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse } from '../../core/errors.ts';
 import { beyondLimits } from '../../core/json-limits.ts';
 import { isObject, parseJson } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
@@ -36,7 +36,7 @@ export class ResponsesDialogue implements SocketDialogue {
     // Its own error tells more than one on its type.
     if (!isObject(request)) return [Buffer.from(frame)];
     if (!isFrame(request)) {
-      throw new SignalboxError('invalid_value', '`type` must be "response.create".', { param: 'type' });
+      refuse('type', '`type` must be "response.create".');
     }
     const { previous_response_id: id, input, ...rest }: Members = request;
     const own = itemsOf(input);

@@ -1,7 +1,7 @@
 import type { Timer, Timers } from '../../core/timers.ts';
 import type { Lead } from '../../store/leaders.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { type Store, StoreError } from '../../store/store.ts';
+import { isUnmet, type Store } from '../../store/store.ts';
 import { QuestionLengths } from './question-lengths.ts';
 
 const SAVE_EVERY_MS = 60_000;
@@ -47,7 +47,7 @@ export class KeptLengths extends QuestionLengths {
     } catch (cause) {
       this.markUnsaved();
       // Another instance leads by now, and stores its own.
-      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+      if (!isUnmet(cause)) throw cause;
     }
   }
 }

@@ -3,7 +3,7 @@ import { totalBy } from '../../host/telemetry/counts.ts';
 import type { Family } from '../../host/telemetry/families.ts';
 import type { OutcomeRow } from '../../store/learning.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { type Store, StoreError } from '../../store/store.ts';
+import { isUnmet, type Store } from '../../store/store.ts';
 
 /** The estimator that scores are noted for: servers of earlier versions at the same database learn from them. */
 const ESTIMATOR = 'learned';
@@ -63,8 +63,6 @@ export class Scores {
     await outcomes.prune(idAt(now - ageMs));
   }
 }
-
-const isUnmet = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unmet';
 
 /** The metric on how many scores callers give. */
 export const scoreFamilies = (scores: Pick<Scores, 'count'>): readonly Family[] => [

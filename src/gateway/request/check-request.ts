@@ -2,7 +2,7 @@ import { parseAddress } from '../../core/address.ts';
 import { isPublic, literalAddress } from '../../core/address-class.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { ContentPart } from '../../core/conversation.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse, SignalboxError } from '../../core/errors.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isEmpty } from '../../core/object.ts';
 import { pathText } from '../../core/original.ts';
@@ -67,7 +67,7 @@ function checkPart({ type, at, extras }: ContentPart, request: ModelRequest): vo
 function checkAddresses(value: unknown, at: string): void {
   if (typeof value === 'string') {
     const why = ADDRESS.test(value) ? whyNotPublic(value) : null;
-    if (why) throw new SignalboxError('invalid_value', `The address ${why}.`, { param: at });
+    if (why) refuse(at, `The address ${why}.`);
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, inner] of Object.entries(value)) checkAddresses(inner, `${at}.${name.slice(0, NAME_SHOWN)}`);
   }

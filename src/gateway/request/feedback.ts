@@ -2,7 +2,7 @@ import { type Caller, rootOf } from '../../core/caller.ts';
 import { DAY_MS } from '../../core/clock.ts';
 import { type DecisionRecord, isRunning, modelOf } from '../../core/decision-record.ts';
 import { declaredByTask, declaredFor, type TaskFacts } from '../../core/declared.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse, SignalboxError } from '../../core/errors.ts';
 import type { FeedbackRequest } from '../../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../../core/id.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
@@ -40,9 +40,7 @@ export async function giveFeedback(
 ): Promise<Feedback> {
   const label = given ?? null;
   if (label !== null && hasSecret(label)) {
-    throw new SignalboxError('invalid_value', '`label` is stored, so it must not contain an API key or a token.', {
-      param: 'label',
-    });
+    refuse('label', '`label` is stored, so it must not contain an API key or a token.');
   }
   const record = await ownRecord(records, decision, caller.keyId);
   const { snapshot } = lease();

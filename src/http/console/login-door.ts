@@ -1,7 +1,7 @@
 import type { Levels } from '../../access/levels.ts';
 import type { PresentLogin, SignIn } from '../../access/sign-in/sign-in.ts';
 import type { Caller } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse, SignalboxError } from '../../core/errors.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { cookieIn, LOGIN_COOKIE } from './cookies.ts';
 import { checkOrigin, type Site, siteOf } from './site.ts';
@@ -58,7 +58,7 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
       const site = siteOf(request, publicUrl);
       if (hasKey) {
         const message = 'The request has both an API key and the cookie of a login. Send one of them.';
-        throw new SignalboxError('invalid_value', message, { param: 'Cookie' });
+        refuse('Cookie', message);
       }
       checkOrigin(request, site);
       const present = take(request, value);

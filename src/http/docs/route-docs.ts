@@ -1,6 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, t } from 'elysia';
-import { DECISION_ERRORS as REQUEST_ERRORS } from '../../admin/kit/operation.ts';
 import { type Action, isAction, mayTake, scopesFor } from '../../admin/use-cases/roles.ts';
 import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
@@ -63,22 +62,6 @@ const KEYED: readonly ErrorCode[] = [
   // While the database is away.
   'overloaded',
 ];
-/** Errors of every route that reads a body. */
-export const BODY_ERRORS: readonly ErrorCode[] = [
-  'insufficient_permissions',
-  'invalid_json',
-  'invalid_type',
-  'invalid_value',
-  'missing_field',
-  'out_of_range',
-  'unsupported_media_type',
-  'request_timeout',
-  'request_too_large',
-  'overloaded',
-];
-
-/** Errors of every route that decides by a whole request. */
-export const DECISION_ERRORS: readonly ErrorCode[] = [...BODY_ERRORS, 'unknown_field', ...REQUEST_ERRORS];
 
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {

@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { ERROR_CODES } from '../../core/api/error-schema.ts';
+import { DecisionSummary } from '../../admin/decision-list.ts';
+import { EndpointStatus } from '../../admin/status.ts';
 import * as field from '../../core/api/parts.ts';
-import { RECORD_STATUSES } from '../../core/decision-record.ts';
-import { OPERATION_NAMES } from '../../core/operation.ts';
 import { HEALTH } from '../../core/readings.ts';
 
 /** Kinds of events, in the order of their documentation. */
@@ -11,21 +10,9 @@ const EVENT_KINDS = ['decision', 'alert', 'policy', 'endpoint', 'reset'] as cons
 const DecisionEvent = field.named('DecisionEvent', 'A decision whose request has ended.', {
   id: field.decisionId,
   time: field.moment('When its record was made.'),
-  key_id: field.textOrNull(
-    'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
-    'k7mw2pq9x4ta',
-  ),
-  key_name: field.textOrNull('The name of that key; null where it has none.', 'search'),
-  team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
-  operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
-  model: field.modelId('The model that was tried last, or the choice where none was tried.'),
-  provider: field.textOrNull('The provider that was tried last; null for none.', 'openai'),
-  task: field.text('The task type of the request.', 'coding'),
-  status: field.word(RECORD_STATUSES, 'How its execution ended; `recommended` for a route query.'),
-  error: field.orNull(field.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
-  credits_consumed: field.figureOrNull('Charged, in Credits; null for a recommendation.', 0.0123),
-  charged_usd: field.textOrNull('The same as `credits_consumed`, in USD; null for a recommendation.', '0.0000123'),
-  total_ms: field.wholeOrNull('From admission to the end, in ms; null for a recommendation.', 2_149),
+  ...Type.Pick(DecisionSummary, ['key_id', 'key_name', 'team_id', 'operation', 'model', 'provider', 'task', 'status'])
+    .properties,
+  ...Type.Pick(DecisionSummary, ['error', 'credits_consumed', 'charged_usd', 'total_ms']).properties,
 });
 
 const AlertEvent = field.named('AlertEvent', 'An alert that is sent to people.', {
@@ -50,9 +37,7 @@ const PolicyEvent = field.named('PolicyEvent', 'A policy that came into force, o
 
 const EndpointEvent = field.named('EndpointEvent', 'An endpoint whose state changed.', {
   time: field.moment('When it changed.'),
-  provider: field.text('Name of the provider in the policy.', 'openai'),
-  model: field.text('ID of the model in the policy.', 'gpt-6-luna'),
-  upstream: field.text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
+  ...Type.Pick(EndpointStatus, ['provider', 'model', 'upstream']).properties,
   from: field.word(Object.keys(HEALTH), 'Its state before.', 'healthy'),
   to: field.word(Object.keys(HEALTH), 'Its state now.', 'ejected'),
   why: field.textOrNull('The reason; null for a change to `healthy`.', '5 failures in a row'),

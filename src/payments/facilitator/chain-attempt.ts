@@ -6,7 +6,7 @@ import {
   TransactionNotFoundError,
   type TransactionReceipt,
 } from 'viem';
-import { StoreError } from '../../store/store.ts';
+import { isUnmet } from '../../store/store.ts';
 import { FacilitatorUnavailable, type PendingSettlements } from './facilitator.ts';
 import { type GasKey, NonceTaken } from './gas-key.ts';
 import { isRevert, type Nodes, noAnswerError } from './nodes.ts';
@@ -121,8 +121,7 @@ export class ChainAttempt {
         data: encodeFunctionData({ abi, functionName, args }),
         onSigned: async (hash, claim) => {
           await pending.set(key, hash, [claim]).catch((cause) => {
-            if (cause instanceof StoreError && cause.reason === 'unmet')
-              throw new NonceTaken('another instance has it');
+            if (isUnmet(cause)) throw new NonceTaken('another instance has it');
             throw new FacilitatorUnavailable('The transaction could not be recorded, so it was not sent.');
           });
           this.transaction = hash;

@@ -1,5 +1,5 @@
 import { type Caller, holderCaller } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse, SignalboxError } from '../../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isAddress } from '../../core/holder-address.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { SignedPayment } from '../read-payment.ts';
@@ -52,7 +52,7 @@ export function namedWallet({ routing }: ModelRequest, key: Caller | null): stri
   const wallet = addressOf(named);
   if (!wallet) {
     const message = `\`agent_wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`;
-    throw new SignalboxError('invalid_value', message, { param: 'agent_wallet' });
+    refuse('agent_wallet', message);
   }
   if (key) checkMayName(key, wallet);
   return wallet;
@@ -61,9 +61,7 @@ export function namedWallet({ routing }: ModelRequest, key: Caller | null): stri
 /** A wallet's own key is for that wallet, and a key with a list for those in it. Throws SignalboxError 403. */
 export function checkMayName({ keyId, holders }: Caller, wallet: string): void {
   if (isAddress(keyId) && keyId !== wallet) {
-    throw new SignalboxError('agent_wallet_mismatch', 'This API key belongs to a different wallet.', {
-      param: 'agent_wallet',
-    });
+    refuse('agent_wallet', 'This API key belongs to a different wallet.', 'agent_wallet_mismatch');
   }
   if (holders && !holders.has(wallet)) {
     const message = 'This API key is not allowed to name that wallet.';

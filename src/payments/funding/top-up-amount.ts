@@ -1,5 +1,5 @@
 import { MICROCREDITS, type Microcredits, toCredits } from '../../core/credits.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse, SignalboxError } from '../../core/errors.ts';
 import { exactMillionths } from '../../core/exact-millionths.ts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 
@@ -18,7 +18,7 @@ type Bounds = { readonly min: Microcredits; readonly max: Microcredits };
  */
 export function topUpAmount({ usd, credits }: TopUpAmount, bounds: Bounds, network: PaymentNetwork): Microcredits {
   if (usd !== undefined && credits !== undefined) {
-    throw new SignalboxError('invalid_value', 'Send either `usd` or `credits`, not both.', { param: 'credits' });
+    refuse('credits', 'Send either `usd` or `credits`, not both.');
   }
   const param = usd === undefined ? 'credits' : 'usd';
   const asked = usd ?? credits;

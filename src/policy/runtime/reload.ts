@@ -1,6 +1,7 @@
+import { plural } from '../../core/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
-import type { Diagnostic } from '../diagnostics.ts';
+import { type Diagnostic, errorsIn } from '../diagnostics.ts';
 import {
   buildCandidate,
   isRejected,
@@ -287,9 +288,8 @@ export class Reloader {
 
   #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
     const diagnostics = why instanceof Error ? [] : why.problems;
-    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    const message =
-      why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; the old policy stays in force.`;
+    const errors = plural(errorsIn(diagnostics), 'error');
+    const message = why.message ?? `The policy has ${errors}; the old policy stays in force.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
     // A touched file changes nothing, and a push that is refused is tried again.
     if (

@@ -1,5 +1,5 @@
 import type { FundStanding } from '../../../core/accounting/fund.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/object.ts';
 import { runsOutAt } from '../../../ledger/forecast.ts';
 import type { FundHolds } from '../../../ledger/open-holds.ts';
@@ -102,5 +102,5 @@ function placeIn(cursor: string): Place {
       typeof share === 'number';
     if (isTexts && isFigures) return { moment, count, rank: [runsOut, share, kind, name, subject] };
   }
-  throw new SignalboxError('invalid_value', '`after` must be the `next_after` of the page before.', { param: 'after' });
+  refuse('after', '`after` must be the `next_after` of the page before.');
 }

@@ -4,7 +4,7 @@ import { creditsText } from '../../../core/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { StoredReservation } from '../../../store/ledger-table.ts';
 import { isStoreLocked, openStore } from '../../../store/open.ts';
-import { StoreError } from '../../../store/store.ts';
+import { isUnmet } from '../../../store/store.ts';
 import { grantDetails } from '../keys.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
@@ -51,7 +51,7 @@ export async function refund(
       () => store.ledger.isAdopted(booked.reservation),
     );
   } catch (cause) {
-    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+    if (!isUnmet(cause)) throw cause;
     throw new UsageError(
       'Another refund of this decision was made at the same moment. Check the ledger, then try again.',
     );

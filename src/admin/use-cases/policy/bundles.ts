@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse } from '../../../core/errors.ts';
 import { mask } from '../../../host/telemetry/secrets.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
 import type { Outline } from '../../../policy/runtime/diff.ts';
@@ -42,7 +42,7 @@ export const namedBundle = ({ files }: PolicyBundle): PolicyBundle =>
  * @throws SignalboxError `invalid_value`
  */
 export function sentBundle({ files, changes }: SentPolicy, disk: () => PolicyBundle): PolicyBundle {
-  if (files && changes) throw refused('changes', 'State either `files` or `changes`.');
+  if (files && changes) refuse('changes', 'State either `files` or `changes`.');
   if (!files && !changes) return namedBundle(disk());
   if (changes) return changedBundle(namedBundle(disk()), changes);
   checkSent(files ?? [], 'files', () => false);
@@ -60,10 +60,10 @@ export function changedBundle(before: PolicyBundle, changes: readonly FileChange
   for (const { name, text } of changes) {
     const path = known.get(name)?.path ?? (folder === '.' ? name : join(folder, name));
     if (text !== null) known.set(name, { path, text });
-    else if (!known.delete(name)) throw refused('changes', `There is no file \`${name}\` to remove.`);
+    else if (!known.delete(name)) refuse('changes', `There is no file \`${name}\` to remove.`);
   }
-  if (known.size === 0) throw refused('changes', 'A policy needs a file.');
-  if (known.size > FILES_MAX) throw refused('changes', `A policy may have at most ${FILES_MAX} files.`);
+  if (known.size === 0) refuse('changes', 'A policy needs a file.');
+  if (known.size > FILES_MAX) refuse('changes', `A policy may have at most ${FILES_MAX} files.`);
   return bundleOf([...known.values()].sort((a, b) => (a.path < b.path ? -1 : 1)));
 }
 
@@ -73,18 +73,16 @@ function checkSent(sent: readonly FileChange[], param: string, isKnown: (name: s
   for (const { name, text } of sent) {
     if (!NEW_NAME.test(name) && !(isKnown(name) && isPolicyFile(name))) {
       const form = 'letters, digits, `.`, `_` and `-`, and `.yaml` or `.yml` at the end';
-      throw refused(param, `\`${name.slice(0, 64)}\` is no name of a policy file: it has ${form}.`);
+      refuse(param, `\`${name.slice(0, 64)}\` is no name of a policy file: it has ${form}.`);
     }
-    if (names.has(name)) throw refused(param, `\`${name}\` is there twice.`);
+    if (names.has(name)) refuse(param, `\`${name}\` is there twice.`);
     names.add(name);
     length += text?.length ?? 0;
-    if (Buffer.byteLength(text ?? '') > FILE_BYTES_MAX) throw refused(param, `\`${name}\` is larger than 1 MiB.`);
-    if (text !== null && !text.isWellFormed()) throw refused(param, `\`${name}\` has half of a character.`);
+    if (Buffer.byteLength(text ?? '') > FILE_BYTES_MAX) refuse(param, `\`${name}\` is larger than 1 MiB.`);
+    if (text !== null && !text.isWellFormed()) refuse(param, `\`${name}\` has half of a character.`);
   }
-  if (length > SENT_LENGTH_MAX) throw refused(param, `All texts together may have ${SENT_LENGTH_MAX} characters.`);
+  if (length > SENT_LENGTH_MAX) refuse(param, `All texts together may have ${SENT_LENGTH_MAX} characters.`);
 }
-
-const refused = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
 
 /** The statements of a policy, section by section, as far as its files can be read. */
 export async function outlineOf({ files }: PolicyBundle, judge: JudgeTools): Promise<Outline> {

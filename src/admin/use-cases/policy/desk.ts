@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Plugin } from '../../../contract/kinds.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/object.ts';
 import type { Revision } from '../../../core/revision.ts';
 import { messageOf } from '../../../core/thrown.ts';
@@ -121,7 +121,7 @@ export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judg
   const { revision, ...sent } = named;
   if (revision !== undefined) {
     if (sent.files || sent.changes) {
-      throw new SignalboxError('invalid_value', 'State either `revision` or files.', { param: 'revision' });
+      refuse('revision', 'State either `revision` or files.');
     }
     return revisionSource(await storedRevision(desk, revision), folder, judge);
   }

@@ -3,7 +3,7 @@ import { inBatches } from '../../../store/batches.ts';
 import type { OpenStore } from '../../../store/driver.ts';
 import type { PushEntry, PushedPolicy } from '../../../store/pushed-policies.ts';
 import type { TrailEntry, TrailTable } from '../../../store/trail.ts';
-import { type Page, pageOf } from '../pages.ts';
+import { pageOf } from '../pages.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { PolicyDesk } from './desk.ts';
@@ -94,6 +94,3 @@ export async function listRevisions(
     return row;
   });
 }
-
-/** A page as the answer of a list. */
-export const listOf = <Row, Body>({ data, hasMore }: Page<Row, Body>) => ({ object: 'list' as const, data, hasMore });

@@ -1,4 +1,5 @@
 import { UsageError } from '../../../core/usage-error.ts';
+import { firstError } from '../../../policy/diagnostics.ts';
 import { buildCandidate, isRejected, type PolicyCandidate } from '../../../policy/runtime/candidate.ts';
 import { pushedBundle } from '../../../policy/runtime/pushed.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
@@ -104,8 +105,7 @@ async function nothingToPush(head: PushedPolicy | null, { store, isServed }: Pus
 async function judged(bundle: PolicyBundle, folder: string, judge: JudgeTools): Promise<PolicyCandidate> {
   const result = await buildCandidate(bundle, { ...judge, folder, env: generous(judge.env) });
   if (!isRejected(result)) return result;
-  const [first] = result.problems.filter(({ severity }) => severity === 'error');
-  const why = first ? `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}` : result.message;
+  const why = firstError(result.problems) ?? result.message;
   throw new UsageError(`The policy is not valid, so nothing was stored: ${why}`);
 }
 

@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { hasSecret } from '../../../host/telemetry/secrets.ts';
 import { pushedBundle } from '../../../policy/runtime/pushed.ts';
 import { readBundle } from '../../../policy/runtime/source.ts';
 import type { OpenStore } from '../../../store/driver.ts';
 import { liveInstances, type ReportSource } from '../../../store/instance-reports.ts';
 import type { PushedPolicy } from '../../../store/pushed-policies.ts';
-import { StoreError } from '../../../store/store.ts';
+import { isUnmet } from '../../../store/store.ts';
 import { namedBundle } from './bundles.ts';
 import type { EditNotes, JudgedEdit, PolicyHome } from './home.ts';
 
@@ -64,7 +64,7 @@ export async function push(edit: JudgedEdit, notes: EditNotes, target: PushTarge
   const secret = edit.after.files.find(({ text = '' }) => hasSecret(text));
   if (secret) {
     const message = `\`${basename(secret.path)}\` has a text that looks like a secret, which the database would keep. Take it out, and push again.`;
-    throw new SignalboxError('invalid_value', message, { param: 'files' });
+    refuse('files', message);
   }
   const [last] = await table.list(1);
   const offer = offerOf(edit, (last?.id ?? 0) + 1, now());
@@ -90,7 +90,7 @@ function offerOf({ before, after, candidate: { runtime, surroundings } }: Judged
 }
 
 function refuseOvertaken(cause: unknown): never {
-  if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+  if (!isUnmet(cause)) throw cause;
   const message =
     'Another revision was pushed meanwhile, or its servers are still judging it, so nothing was stored. Read what is in force, and push again.';
   throw new SignalboxError('conflict', message, { cause });

@@ -1,6 +1,6 @@
 import { callerLevels, type PeopleTerms } from '../../../access/levels.ts';
 import { type Caller, OPERATOR } from '../../../core/caller.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { measuredModels, priorReadings, type Readings } from '../../../core/readings.ts';
 import type { PolicySnapshot } from '../../../core/snapshot.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
@@ -110,7 +110,7 @@ function callerIn(
 ): Caller | null {
   const named = [query.key, query.user, query.team].filter((one) => one !== undefined);
   if (named.length > 1) {
-    throw new SignalboxError('invalid_value', 'State one of `key`, `user` and `team`.', { param: 'key' });
+    refuse('key', 'State one of `key`, `user` and `team`.');
   }
   if (query.key !== undefined) return ofKey(by, query.key, desk);
   const isMember = reach !== 'all';

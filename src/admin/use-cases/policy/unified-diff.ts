@@ -1,3 +1,5 @@
+import type { FileEdit } from '../../../policy/runtime/write-edit.ts';
+
 /** Lines of the file before, and the lines of the file after that replace them. The ends are exclusive. */
 interface Replacement {
   a: number;
@@ -13,13 +15,6 @@ const COMPARISONS_MAX = 200_000;
 /** Lines that are read or written between two yields. */
 const LINES_AT_ONCE = 4_096;
 
-/** A text file before and after; null where there is none. */
-export interface TextChange {
-  readonly name: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
 /** The comparisons that are left for the files that follow. */
 interface Comparisons {
   left: number;
@@ -31,7 +26,7 @@ interface Comparisons {
  * @param shown changes the text of each file's difference, as to mask secrets
  */
 export function* unifiedDiff(
-  changes: readonly TextChange[],
+  changes: readonly FileEdit[],
   shown: (text: string) => string = (text) => text,
 ): Generator<undefined, string> {
   const comparisons = { left: COMPARISONS_MAX };
@@ -43,7 +38,7 @@ export function* unifiedDiff(
   return texts.join('');
 }
 
-function* fileDiff({ name, before, after }: TextChange, comparisons: Comparisons): Generator<undefined, string> {
+function* fileDiff({ name, before, after }: FileEdit, comparisons: Comparisons): Generator<undefined, string> {
   if (before === after) return '';
   const [a, b] = [quoted(`a/${name}`), quoted(`b/${name}`)];
   const head = [`diff --git ${a} ${b}`];

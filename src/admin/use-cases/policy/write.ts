@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import { type Caller, roleOf } from '../../../core/caller.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
+import { plural } from '../../../core/text.ts';
 import { hasSecret, mask } from '../../../host/telemetry/secrets.ts';
-import { diagnosticsBody } from '../../../policy/diagnostics.ts';
+import { diagnosticsBody, errorsIn } from '../../../policy/diagnostics.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
 import { buildCandidate, isRejected, type PolicyCandidate } from '../../../policy/runtime/candidate.ts';
 import { pushedBundle } from '../../../policy/runtime/pushed.ts';
@@ -144,7 +145,7 @@ async function plannedEdit(
   if (before.hash !== inForce.bundle.hash) throw new SignalboxError('conflict', NOT_IN_FORCE[desk.home.origin]);
   const after = edited(before);
   const edits = editsOf(before, after);
-  if (edits.length === 0) throw new SignalboxError('invalid_value', 'The edit changes nothing.', { param: 'changes' });
+  if (edits.length === 0) refuse('changes', 'The edit changes nothing.');
   await desk.home.check(edits).catch(refuseUnwritable);
   const guarded = guardedChanges(await outlineOf(before, desk.judge), await outlineOf(after, desk.judge));
   checkGuarded(by, desk, guarded);
@@ -191,9 +192,8 @@ async function judged(
 ): Promise<PolicyCandidate> {
   const result = await buildCandidate(after, { ...judge, folder }, { inForce: inForce() });
   if (!isRejected(result)) return result;
-  const errors = result.problems.filter(({ severity }) => severity === 'error').length;
-  const message =
-    result.message ?? `The edited policy has ${errors} error${errors === 1 ? '' : 's'}, so nothing was written.`;
+  const errors = plural(errorsIn(result.problems), 'error');
+  const message = result.message ?? `The edited policy has ${errors}, so nothing was written.`;
   const { diagnostics } = diagnosticsBody(result.problems, after.files);
   const details = { policy_revision: inForce().runtime.snapshot.revision, diagnostics };
   throw new SignalboxError('policy_invalid', message, { details });

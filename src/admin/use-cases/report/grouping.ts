@@ -1,4 +1,5 @@
 import { LABEL } from '../../../core/accounting/entry.ts';
+import { refuse } from '../../../core/errors.ts';
 import {
   type LabelGrouping,
   labelPrefix,
@@ -7,7 +8,7 @@ import {
   type TrafficDimension,
   type TrafficGrouping,
 } from '../../../store/traffic.ts';
-import { refuse, shown } from './period.ts';
+import { shown } from './period.ts';
 
 /** The dimensions of the books: a report groups by several at once, also by `label:NAME`. */
 export const GROUPINGS = [

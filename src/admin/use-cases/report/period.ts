@@ -1,5 +1,5 @@
 import { parseMoment } from '../../../core/clock.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { orElse } from '../../../core/thrown.ts';
 import { isTimeZone } from '../../../core/zoned-time.ts';
 
@@ -33,10 +33,6 @@ const DAYS = 30;
 const DAYS_MAX = 366;
 /** The entries of the books begin later, and no report reaches further. */
 const [FIRST_YEAR, LAST_YEAR] = [2_000, 2_200];
-
-export function refuse(param: string, message: string): never {
-  throw new SignalboxError('invalid_value', message, { param });
-}
 
 /** The part of a text that a message repeats. */
 export const shown = (text: string): string => `\`${text.slice(0, 64)}\``;

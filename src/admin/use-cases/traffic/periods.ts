@@ -1,7 +1,7 @@
 import { windowAt } from '../../../core/accounting/window.ts';
-import { SignalboxError } from '../../../core/errors.ts';
+import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { STEP_MS, TRAFFIC_STEPS, type TrafficStep } from '../../../store/traffic.ts';
-import { refuse, type Stretch } from '../report/period.ts';
+import type { Stretch } from '../report/period.ts';
 
 /** The lengths of the buckets of an answer. Months are told by sums alone. */
 export const ANSWER_STEPS = [...TRAFFIC_STEPS, 'month'] as const;

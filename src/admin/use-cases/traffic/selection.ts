@@ -1,4 +1,5 @@
 import type { Caller } from '../../../core/caller.ts';
+import { refuse } from '../../../core/errors.ts';
 import {
   keyModelSeries,
   type TrafficDimension,
@@ -7,7 +8,6 @@ import {
   type TrafficTable,
 } from '../../../store/traffic.ts';
 import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from '../report/grouping.ts';
-import { refuse } from '../report/period.ts';
 import type { Reach } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 

@@ -1,8 +1,9 @@
+import { refuse } from '../../../core/errors.ts';
 import type { Store } from '../../../store/store.ts';
 import { STEP_MS, TRAFFIC_DIMENSIONS, type TrafficDimension, type TrafficTable } from '../../../store/traffic.ts';
 import type { Principal } from '../principal.ts';
 import { groupingIn, TRAFFIC_GROUPINGS, type TrafficFilters } from '../report/grouping.ts';
-import { checkZone, momentIn, refuse, type StatedPeriod } from '../report/period.ts';
+import { checkZone, momentIn, type StatedPeriod } from '../report/period.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 import type { HolderNames } from '../usage.ts';
@@ -67,7 +68,6 @@ export async function trafficOf({ caller }: Principal, sources: TrafficSources, 
   const allBefore: LineSpend | null = before?.[0].all ?? null;
   const earlier = before && new Map([...told.keys()].map((value) => [value, spendBefore(selection, before, value)]));
   return {
-    object: 'traffic' as const,
     ...{ from, to, step, timeZone, by },
     countedUntil: Math.min(progress.freshFrom ?? (isWritten ? now : (progress.lastAt ?? 0)), now),
     firstAt: progress.firstAt,

@@ -2,10 +2,9 @@ import { useState } from 'preact/hooks';
 import type { Action, Reach } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
+import { DAY_MS } from '../../design/format.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
-
-const DAY_MS = 86_400_000;
 
 /** What spend is told apart by; a label with its name. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
@@ -120,7 +119,7 @@ export function daysOf(of: TimeRange, now: number, turns = 0): { readonly from: 
   const end = new Date((to ?? now) - (to === null ? 0 : 1));
   end.setHours(0, 0, 0, 0);
   end.setDate(end.getDate() + 1);
-  const days = Math.round((end.getTime() - first.getTime()) / 86_400_000);
+  const days = Math.round((end.getTime() - first.getTime()) / DAY_MS);
   for (const date of [first, end]) date.setDate(date.getDate() - turns * days);
   return { from: dayOf(first), to: dayOf(end) };
 }

@@ -4,7 +4,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Card } from '../../design/card.tsx';
-import { duration } from '../../design/format.ts';
+import { DAY_MS, duration } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Coded, When } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
@@ -32,7 +32,6 @@ interface AttentionSources {
 }
 
 const ITEMS_SHOWN = 6;
-const DAY_MS = 86_400_000;
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };
 
 /** What somebody has to look at, the worst first. It is one quiet line where there is nothing. */

@@ -1,3 +1,4 @@
+import { listOf } from '../../api/json.ts';
 import { type Coder, numberOf } from '../../kit/draft.ts';
 
 /** The members that an object of this form has, as texts; what is missing or null is empty. */
@@ -9,11 +10,9 @@ const textsOf = (form: object, value: unknown): Texts => {
 /** Members as they are typed: what is wrong with them is left to the server. */
 export type Texts = Readonly<Record<string, string>>;
 
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
 /** IDs of models, and patterns; none are all. */
 export const MODELS: Coder<readonly string[]> = {
-  read: (value) => listIn(value).map(String),
+  read: (value) => listOf(value).map(String),
   write: (value) => (value.length === 0 ? null : value),
 };
 
@@ -38,7 +37,7 @@ export const NEW_BUDGET: Texts = { limit_credits: '', window: 'month', time_zone
 
 /** Budgets, which are sent as a whole. */
 export const BUDGETS: Coder<readonly Texts[]> = {
-  read: (value) => listIn(value).map((budget) => textsOf(NEW_BUDGET, budget)),
+  read: (value) => listOf(value).map((budget) => textsOf(NEW_BUDGET, budget)),
   write: (value) =>
     value.length === 0
       ? null

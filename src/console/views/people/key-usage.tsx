@@ -1,13 +1,12 @@
 import { useResource } from '../../api/resource.ts';
 import { Sparkline } from '../../charts/sparkline.tsx';
-import { figure } from '../../design/format.ts';
+import { DAY_MS, figure } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import { dayZone } from '../../shell/traffic.ts';
 
 const DAYS = 14;
-const DAY_MS = 86_400_000;
 
 /** The spend of a key in the last two weeks, by day. */
 export function KeyUsage({ id }: { readonly id: string }) {

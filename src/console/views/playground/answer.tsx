@@ -1,3 +1,4 @@
+import { numberOf, textOf } from '../../api/json.ts';
 import { Button } from '../../design/button.tsx';
 import { Explained } from '../../design/explained.tsx';
 import { duration, figure, NONE } from '../../design/format.ts';
@@ -7,7 +8,6 @@ import { creditsText } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { costWriter } from '../requests/candidates.tsx';
-import { numberOf, textOf } from './body.ts';
 import { bothText } from './decision.tsx';
 import type { Run } from './run.ts';
 import type { Speech } from './wire.ts';

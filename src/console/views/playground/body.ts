@@ -1,18 +1,17 @@
+import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
 import { type Shares, sharesOf } from './shares.ts';
 
-export const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const;
-export type Dialect = (typeof DIALECTS)[number];
-export const isDialect = (text: string): text is Dialect => DIALECTS.some((dialect) => dialect === text);
+/** The dialects: for people, for programs, and as `dialect` of a body that is explained. */
+export const DIALECTS = {
+  chat: { label: 'Chat completions (OpenAI)', path: '/v1/chat/completions', name: 'openai-chat' },
+  messages: { label: 'Messages (Anthropic)', path: '/v1/messages', name: 'anthropic-messages' },
+  responses: { label: 'Responses (OpenAI)', path: '/v1/responses', name: 'openai-responses' },
+  embeddings: { label: 'Embeddings', path: '/v1/embeddings' },
+} as const;
+export type Dialect = keyof typeof DIALECTS;
+export const isDialect = (text: string): text is Dialect => Object.hasOwn(DIALECTS, text);
 
-/** The paths of the dialects, for programs. */
-export const PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-  embeddings: '/v1/embeddings',
-};
-
-export type RequestBody = Readonly<Record<string, unknown>>;
+export type RequestBody = Members;
 
 /** What is set beside the text of a request. Ceilings are texts as typed; '' for none. */
 export interface Terms {
@@ -154,7 +153,6 @@ const typedNumber = (text: string): number | string | undefined => {
 };
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-const DIALECT_NAMES = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses' } as const;
 /** Fields of embeddings that decide on the model. */
 const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
 
@@ -169,16 +167,9 @@ export function questionOf(request: RequestBody, dialect: Dialect, hasText: bool
       ...(constraints !== undefined && { constraints }),
       ...(route_strategy !== undefined && { route_strategy }),
     };
-  if (dialect !== 'embeddings') return { dialect: DIALECT_NAMES[dialect], ...request };
+  if (dialect !== 'embeddings') return { dialect: DIALECTS[dialect].name, ...request };
   return {
     operation,
     ...Object.fromEntries(OF_EMBED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]))),
   };
 }
-
-export const membersOf = (value: unknown): RequestBody | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-export const numberOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;

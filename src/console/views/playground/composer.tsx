@@ -5,12 +5,7 @@ import { DIALECTS, type Dialect, type Draft } from './body.ts';
 import type { Controls } from './controls.ts';
 import { Dials } from './dials.tsx';
 
-const DIALECT_LABELS: Readonly<Record<Dialect, string>> = {
-  chat: 'Chat completions (OpenAI)',
-  messages: 'Messages (Anthropic)',
-  responses: 'Responses (OpenAI)',
-  embeddings: 'Embeddings',
-};
+const DIALECT_NAMES = Object.keys(DIALECTS) as Dialect[];
 
 interface ComposerProps {
   readonly text: string;
@@ -39,7 +34,7 @@ export function Composer({ text, onText, draft, controls, onControls, failure }:
           label="Dialect"
           value={controls.dialect}
           onValue={(dialect) => onControls({ dialect })}
-          options={DIALECTS.map((dialect) => ({ value: dialect, label: DIALECT_LABELS[dialect] }))}
+          options={DIALECT_NAMES.map((dialect) => ({ value: dialect, label: DIALECTS[dialect].label }))}
           hint={draft.kind === 'body' ? 'Recognised by the body below.' : undefined}
         />
         <Field

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { open, read } from '../../api/client.ts';
 import { type ApiFailure, failureOf } from '../../api/failure.ts';
+import { membersOf } from '../../api/json.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import type { Dialect, RequestBody } from './body.ts';
-import { membersOf } from './body.ts';
 import { type AnswerParts, EventCutter, joined, NO_PARTS, partsOfAnswer, partsOfEvent } from './wire.ts';
 
 type DecisionDetail = ReadOf<`/admin/decisions/${string}`>;

@@ -1,4 +1,4 @@
-import { type Dialect, PATHS, type RequestBody } from './body.ts';
+import { DIALECTS, type Dialect, type RequestBody } from './body.ts';
 
 /** A word of a shell's command, whatever is in it. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
@@ -6,7 +6,7 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''"
 /** A command that sends a body. @param origin of the gateway, with the path of a proxy */
 export const curlOf = (origin: string, dialect: Dialect, body: RequestBody): string =>
   [
-    `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + PATHS[dialect])}`,
+    `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + DIALECTS[dialect].path)}`,
     '-H "authorization: Bearer $SIGNALBOX_KEY"',
     "-H 'content-type: application/json'",
     `--data-raw ${quoted(JSON.stringify(body, null, 2))}`,

@@ -1,4 +1,5 @@
-import { type Dialect, listOf, membersOf, numberOf, type RequestBody, textOf } from './body.ts';
+import { jsonOf, listOf, membersOf, numberOf, textOf } from '../../api/json.ts';
+import type { Dialect, RequestBody } from './body.ts';
 
 /** Cuts a stream of server-sent events into the data of each. */
 export class EventCutter {
@@ -64,12 +65,7 @@ const EVENTS = { chat: (event: RequestBody) => chatParts(event, 'delta'), messag
 
 /** The parts of one event. @param data of the event; the last word of a stream and what is no JSON add nothing */
 export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
-  let event: RequestBody | null;
-  try {
-    event = membersOf(JSON.parse(data));
-  } catch {
-    return NO_PARTS;
-  }
+  const event = membersOf(jsonOf(data));
   if (!event) return NO_PARTS;
   const parts = dialect === 'chat' || dialect === 'messages' ? EVENTS[dialect] : responsesParts;
   return { ...NO_PARTS, platform: membersOf(event.platform), error: errorIn(event), ...parts(event) };

@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type TextChange, unifiedDiff } from '../../../../src/admin/use-cases/policy/unified-diff.ts';
+import { unifiedDiff } from '../../../../src/admin/use-cases/policy/unified-diff.ts';
+import type { FileEdit } from '../../../../src/policy/runtime/write-edit.ts';
 import { atOnce } from '../../../../src/policy/steps.ts';
 import { temporaryFolder } from '../../../support/signalbox.ts';
 
@@ -11,7 +12,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 let folders = 0;
 
 /** What `git apply` makes of the files before. */
-function applied(changes: readonly TextChange[], patch: string): (string | null)[] {
+function applied(changes: readonly FileEdit[], patch: string): (string | null)[] {
   const folder = join(home, `${folders++}`);
   mkdirSync(folder);
   for (const { name, before } of changes) if (before !== null) writeFileSync(join(folder, name), before);

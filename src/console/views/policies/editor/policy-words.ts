@@ -1,3 +1,4 @@
+import { listOf } from '../../../api/json.ts';
 import type { YamlPlace } from './yaml-place.ts';
 
 /** A word that fits at a place of a policy. */
@@ -15,7 +16,6 @@ type Values = YamlPlace['maps'][number];
 
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const NOTHING: Values = new Map();
