@@ -54,7 +54,9 @@ const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceO
     balanceOf: (holder) =>
       reading(async ({ ledger }, shown) => {
         const balance = await ledger.balance(holder);
-        return balance && shown(holder, balance);
+        // The store has a balance of 0 for every wallet, also for one that it does not know.
+        const isKnown = balance !== null && (balance.granted !== 0 || (await ledger.balances()).has(holder));
+        return isKnown ? shown(holder, balance) : null;
       }),
     // A running server reads what was granted by itself.
     refresh: async () => {},
