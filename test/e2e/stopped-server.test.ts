@@ -157,8 +157,10 @@ describe('a wallet', () => {
     // There is nothing for the server to follow.
     expect(await alike('wallets', 'unblock', unknown)).toMatchObject({ code: 0, err: '' });
     expect(await read(`/admin/trail?subject=${unknown}`)).toMatchObject({ data: [] });
-    // Granted to while the server is stopped, it is known before the server books it.
+    // A grant counts before the server books it.
     expect((await box.run('wallets', 'credit', unknown, '5', '--offline')).out).toMatch(/^granted credits +5$/m);
+    const { data } = JSON.parse((await box.run('wallets', 'list', '--offline', '--json')).out) as { data: object[] };
+    expect(data).toMatchObject([{ wallet: unknown, granted_credits: 5 }, row]);
   });
 });
 

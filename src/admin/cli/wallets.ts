@@ -55,8 +55,7 @@ const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceO
       reading(async ({ ledger }, shown) => {
         const balance = await ledger.balance(holder);
         // The store has a balance of 0 for every wallet, also for one that it does not know.
-        const isKnown = balance !== null && (balance.granted !== 0 || (await ledger.balances()).has(holder));
-        return isKnown ? shown(holder, balance) : null;
+        return balance && (await ledger.balances()).has(holder) ? shown(holder, balance) : null;
       }),
     // A running server reads what was granted by itself.
     refresh: async () => {},
