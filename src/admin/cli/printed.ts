@@ -70,7 +70,7 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
   const field = path.reduce((outer, name) => withoutNull(outer).properties[name], item);
   const values = rows.map((row) => path.reduce<unknown>((outer, name) => objectOf(outer)[name], row));
   if (!commandOf(field).isSpread) {
-    // What the other columns are compared with needs no name.
+    // `whole` has the main figures of a row, so that its columns need no prefix.
     const [, ...inner] = path;
     const head = (path[0] === 'whole' ? inner : path).map(titleOf).join(' ').toUpperCase();
     return [{ head, texts: values.map((value) => valueText(field, value)) }];
