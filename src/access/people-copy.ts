@@ -114,9 +114,7 @@ export class PeopleCopy {
 
   /** Whether a user may not be served: it is suspended or removed. A key of no user is nobody's. */
   isOut(id: string | null): boolean {
-    if (id === null) return false;
-    const user = this.user(id);
-    return user === null || user.suspendedAt !== null || user.removedAt !== null;
+    return id !== null && isOut(this.user(id));
   }
 
   /** The age of the copy, ms. */
@@ -188,6 +186,10 @@ export class PeopleCopy {
     return isChanged;
   }
 }
+
+/** Whether a user may not be served, as `PeopleCopy.isOut` says it; null for an unknown one. */
+export const isOut = (user: User | null): boolean =>
+  user === null || user.suspendedAt !== null || user.removedAt !== null;
 
 /** The levels above a key of a team and a user, null for none, the nearest first. */
 export const levelsAbove = (

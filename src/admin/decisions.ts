@@ -11,20 +11,18 @@ import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
+import type { ReportServices } from './usage.ts';
 import { readContent } from './use-cases/content.ts';
 import { decisionBody } from './use-cases/decision-body.ts';
 import { decisionMoney, type MoneySources } from './use-cases/decision-money.ts';
 import { listDecisions } from './use-cases/decisions.ts';
 import { explainDecision } from './use-cases/explain-decision.ts';
-import type { Principal } from './use-cases/principal.ts';
 import { repeatDecision } from './use-cases/repeat-decision.ts';
-import type { Sight } from './use-cases/sight.ts';
+import { checkShown, type Sight } from './use-cases/sight.ts';
 
 /** The services that lists of decisions use. */
-export interface DecisionReader {
+export interface DecisionReader extends Pick<ReportServices, 'sightOf' | 'ownersOf'> {
   readonly records: Pick<RecordLog, 'list'>;
-  sightOf(by: Principal): Sight;
-  teamIdOf(text: string): string;
 }
 
 /** The services that operations on one decision use. */
@@ -77,13 +75,6 @@ async function keysIn(key: string | undefined, sight: Sight) {
   return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
 }
 
-/** A filter would confirm a guess. */
-function checkNarrow(sight: Sight, filters: Readonly<Record<'user' | 'session', string | undefined>>): void {
-  if (!sight.isNarrow) return;
-  for (const [name, value] of Object.entries(filters))
-    if (value !== undefined) refuse(name, `\`${name}\` is not open to a key with the scope \`report\`.`);
-}
-
 /** `GET /admin/decisions` and `signalbox decisions list`. */
 export const listRecords = operationsOn<DecisionReader>()({
   name: 'decisions list',
@@ -104,7 +95,7 @@ export const listRecords = operationsOn<DecisionReader>()({
       ),
       team: f.inCommand(f.text('The ID or name of the team that the key belonged to.'), ID),
       user: f.inCommand(
-        f.text('The ID of the user that the key belonged to. Not for a key with the scope `report`.'),
+        f.text('The ID or address of the user that the key belonged to. Not for a key with the scope `report`.'),
         ID,
       ),
       model: f.inCommand(f.text('The last model tried, or the choice if none was tried.'), ID),
@@ -144,15 +135,15 @@ export const listRecords = operationsOn<DecisionReader>()({
       ...['error'],
     ],
   },
-  async run({ records, sightOf, teamIdOf }, { by }, { limit = LIMIT, key, team, after, newerThan, ...filters }) {
-    const { from, to, user, session } = filters;
+  async run({ records, sightOf, ownersOf }, { by }, { limit = LIMIT, key, team, user, after, newerThan, ...filters }) {
+    const { from, to, session } = filters;
     const sight = sightOf(by);
-    checkNarrow(sight, { user, session });
+    checkShown(sight, { user, session });
     if (from !== undefined && to !== undefined && from >= to) refuse('to', '`to` must be later than `from`.');
     const query = {
       ...filters,
       ...(await keysIn(key, sight)),
-      team: team === undefined ? undefined : teamIdOf(team),
+      ...ownersOf(by, { team, user }),
       after: placeOf('after', after),
       newerThan: placeOf('newer_than', newerThan),
       limit,

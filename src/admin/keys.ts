@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import type { KeyFunds } from '../access/key-body.ts';
 import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
-import { PeopleError } from '../access/people-terms.ts';
 import { OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
 import { isOperator } from '../core/caller.ts';
 import { refuse } from '../core/errors.ts';
@@ -38,7 +37,7 @@ import {
   revokeKey,
   rotateKey,
 } from './use-cases/keys.ts';
-import { isReached, membershipOf, membershipPatch, type Reaching, userIdIn } from './use-cases/people.ts';
+import { isReached, membershipOf, membershipPatch, ownersIn, type Reaching, userIdIn } from './use-cases/people.ts';
 import { holderOf, type Places } from './use-cases/places.ts';
 
 /** The services that operations on keys use. */
@@ -99,16 +98,6 @@ const memberIn = (
   ...(user !== undefined && { user: user && userIdIn(people, user, isSeenBy(call)) }),
 });
 
-/** The ID of the user that a filter names; a text that names none finds no keys. @throws SignalboxError for an address that several have */
-function userWanted(people: People, text: string, call: ReachingCall): string {
-  try {
-    return userIdIn(people, text, isSeenBy(call));
-  } catch (cause) {
-    if (cause instanceof PeopleError) refuse('user', cause.message);
-    throw cause;
-  }
-}
-
 export const listKeys = operation({
   name: 'keys list',
   http: 'GET /admin/keys',
@@ -126,14 +115,10 @@ export const listKeys = operation({
       ...['team', 'user', 'parent', 'wallet'],
     ],
   },
-  async run({ keys, people, searches }, { by, now, reach }, input) {
+  async run({ keys, people, searches }, { by, now }, input) {
     const { state = null, search = null, hasModels = null, labels = {}, after = null, limit = null, ...stated } = input;
     const { team, user, ...others } = stated;
-    const members = {
-      ...others,
-      ...(team !== undefined && { team: people.teamNamed(team)?.id ?? team }),
-      ...(user !== undefined && { user: userWanted(people, user, { by, reach }) }),
-    };
+    const members = { ...others, ...ownersIn(people, by, { team, user }) };
     const query = { state, search, hasModels, labels, after, limit, members };
     const leave = isSearch(query) && !isOperator(by.caller) ? searches.enter(holderOf(by.caller)) : () => {};
     const bodyOf = f.sizedAs(ApiKey);

@@ -88,13 +88,14 @@ export const showLedger = operation({
   details:
     'Returns all charges, the amounts reserved by running requests, and every budget window and balance, with what is left, when it runs out at the rate so far, how many requests hold it and since when, and when it renews: the first to run out first, then the fullest. Budgets of teams, users and keys are listed before they are used, too.',
   input: f.body('Which funds.', {
-    name: f.optional(f.text('Only funds of this name.')),
+    name: f.optional(f.text('Only funds of this name; an error if there are none.')),
     limit: f.pageSize({ most: FUNDS_MAX, unlessGiven: FUNDS_MAX }),
     after: f.optional(f.formed('`next_after` of the page before.', { minLength: 1 })),
   }),
   output: LedgerStatus,
   answer: 'The status.',
   errorField: 'after',
+  errors: ['not_found'],
   prints: {
     columns: [
       ...['kind', 'name', 'subject', 'subject_name', 'limit_credits', 'spent_credits', 'held_credits'],

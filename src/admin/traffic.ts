@@ -181,7 +181,7 @@ export const showTraffic = operationsOn<TrafficServices>()({
     ),
     team: only('Only keys that belonged to the team with this ID or name, in the total and in series of teams.', 'ID'),
     user: only(
-      'Only keys that belonged to the user with this ID, in the total and in series of users. A key with the scope `report` is shown no users.',
+      'Only keys that belonged to the user with this ID or address, in the total and in series of users. Not for a key with the scope `report`.',
       'ID',
     ),
     label: f.optional(
@@ -220,6 +220,7 @@ export const showTraffic = operationsOn<TrafficServices>()({
         (one) => `whole.${one}`,
       ),
       ...['ttft_ms.p50', 'ttft_ms.p95', 'duration_ms.p95', 'tokens_per_second'].map((one) => `whole.${one}`),
+      ...['before.requests', 'before.credits'],
     ],
     rows: ({ series, other, total }: Report) => [
       ...series,
@@ -232,10 +233,10 @@ export const showTraffic = operationsOn<TrafficServices>()({
       return `From ${f.minuteText(from)} to ${f.minuteText(to)}, counted until ${f.minuteText(counted_until)}.${past}\n`;
     },
   },
-  run: ({ store, sightOf, namesFor, teamIdOf }, { by, now }, { team, ...query }) =>
+  run: ({ store, sightOf, namesFor, ownersOf }, { by, now }, { team, user, ...query }) =>
     trafficOf(
       by,
       { store, now, sight: sightOf(by), nameOf: namesFor(by) },
-      { ...query, ...(team !== undefined && { team: teamIdOf(team) }) },
+      { ...query, ...ownersOf(by, { team, user }) },
     ),
 });

@@ -4,10 +4,11 @@ import { type Operation, type OperationHost, operationsOn, TextAnswer } from './
 import { FundStatus, type LedgerServices, showLedger } from './ledger.ts';
 import { FUNDS_MAX, type FundUse } from './use-cases/ledger/fund-pages.ts';
 import { fundStatus } from './use-cases/ledger/status.ts';
+import type { OwnerIds, Owners } from './use-cases/people.ts';
 import type { Principal } from './use-cases/principal.ts';
 import { GROUPINGS, type Grouping, groupingsIn } from './use-cases/report/grouping.ts';
 import { periodOf, type UsagePeriod } from './use-cases/report/period.ts';
-import type { Sight } from './use-cases/sight.ts';
+import { checkShown, type Sight } from './use-cases/sight.ts';
 import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from './use-cases/usage.ts';
 
 /** The services that make reports of usage and traffic. */
@@ -15,7 +16,8 @@ export interface ReportServices {
   sightOf(by: Principal): Sight;
   /** The names of teams and users that the caller may see. */
   namesFor(by: Principal): HolderNames;
-  teamIdOf(text: string): string;
+  /** The IDs of the team and the user that a filter names. @throws SignalboxError */
+  ownersOf(by: Principal, owners: Owners): OwnerIds;
 }
 
 export interface UsageServices extends ReportServices, OperationHost {
@@ -124,7 +126,7 @@ export const reportUsage = operation({
     team: f.optional(f.text('Only charges of keys that belonged to the team with this ID or name.')),
     user: f.optional(
       f.text(
-        'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
+        'Only charges of keys that belonged to the user with this ID or address. Not for a key with the scope `report`.',
       ),
     ),
     model: f.optional(f.text('Only charges of the model with this ID.')),
@@ -145,22 +147,23 @@ export const reportUsage = operation({
   errorField: 'by',
   prints: {
     columns: ['group', 'charges', 'input_tokens', 'output_tokens', 'credits', 'usd'],
-    sum: ({ from, to, total_credits, total_usd }: Record<'from' | 'to' | 'total_credits' | 'total_usd', string>) =>
-      `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\n`,
+    sum: ({ from, to, total_credits, total_usd, counted_until }: Readonly<Record<string, string>>) =>
+      `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\nCounted until ${f.minuteText(counted_until!)}.\n`,
   },
   async run(
-    { report, sightOf, namesFor, teamIdOf, usdPerCredit },
+    { report, sightOf, namesFor, ownersOf, usdPerCredit },
     { by: caller, now },
-    { by = 'day,model', team, labels = {}, format, ...rest },
+    { by = 'day,model', team, user, labels = {}, format, ...rest },
   ) {
-    const { key: keyId = null, user = null, model = null, ...stated } = rest;
+    const { key: keyId = null, model = null, ...stated } = rest;
+    const sight = sightOf(caller);
+    checkShown(sight, { user });
     const query = {
       ...periodOf(stated, now),
-      ...{ keyId, user, model, labels },
+      ...{ keyId, team: null, user: null, model, labels },
+      ...ownersOf(caller, { team, user }),
       by: groupingsIn(by),
-      team: team === undefined ? null : teamIdOf(team),
     };
-    const sight = sightOf(caller);
     const found = await report(caller, query, sight);
     const names = namesFor(caller);
     if (format !== 'csv') return { ...usageAnswer(found, sight, names), countedUntil: now };

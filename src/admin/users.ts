@@ -10,10 +10,10 @@ import {
   checkGrant,
   checkKeysOf,
   checkPerson,
-  foundTeam,
   foundUser,
   isReached,
   membershipOf,
+  ownersIn,
   type Reaching,
   removeUser,
 } from './use-cases/people.ts';
@@ -142,15 +142,14 @@ export const USER_OPERATIONS = [
     output: UserList,
     answer: 'The page.',
     errorField: 'limit',
-    errors: ['not_found'],
     prints: { columns: ['id', 'name', 'email', 'team_name', 'role', 'state'] },
     async run(desk, call, { team, role, state, search, ...page }) {
       const { people } = desk;
-      const of = team === undefined ? null : foundTeam(people, team).id;
+      const { team: of } = ownersIn(people, call.by, { team });
       const part = search?.toLowerCase() ?? '';
       const isWanted = (row: UserRow) =>
         isReached(reachingOf(call), row) &&
-        (of === null || row.team === of) &&
+        (of === undefined || row.team === of) &&
         (role ?? row.role) === row.role &&
         (state === undefined || (state === 'suspended') === (row.suspendedAt !== null)) &&
         [row.name, row.email ?? ''].some((text) => text.toLowerCase().includes(part));

@@ -59,7 +59,7 @@ const is_blocked = f.flag('Whether the wallet is blocked.');
 
 export const Wallet = f.named('Wallet', 'A wallet with its balance, keys and payments.', wallet);
 export const WalletStatus = f.named('WalletStatus', 'A wallet, as the operator sees it.', { ...wallet, is_blocked });
-export const WalletList = f.named('WalletList', 'The balances of wallets.', {
+export const WalletList = f.named('WalletList', 'Wallets that have a balance or are blocked.', {
   object: f.always('list'),
   data: f.list(f.shape('A wallet.', { wallet: walletAddress, ...balance, is_blocked }), 'By address.'),
   has_more: f.flag('Whether more follow.', false),
@@ -92,7 +92,8 @@ export const WALLET_OPERATIONS = [
     http: 'GET /admin/wallets',
     action: 'wallets.read',
     summary: 'List the wallets',
-    details: 'Lists the wallets of agents that have a balance, by address, with what is left of it.',
+    details:
+      'Lists the wallets of agents that have a balance or are blocked, by address, with what is left of the balance.',
     input: f.body('Which wallets.', {
       after: f.optional(f.formed('`next_after` of the page before.', { pattern: ADDRESS_PATTERN })),
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT_MAX, end: '' }),

@@ -134,15 +134,24 @@ function unprovenPlace(
     : rules.gate.enterBody(policy.gateway, placeOf(request, rules, peers), bytes, 'unproven');
 }
 
+/** The error for a method that a path does not take. A word in the place of an ID is read as an ID, which the text says. */
+function wrongMethod(path: string, method: string, { path: pattern, allow }: RouteEntry): SignalboxError {
+  const form = pattern.replaceAll(/:(\w+)/g, '{$1}');
+  const reading = form === pattern ? '' : `is read as ${form}, which `;
+  const message = `${printable(path)} ${reading}takes ${allow}, not ${method}.`;
+  return new SignalboxError('method_not_allowed', message, { headers: { allow } });
+}
+
 /** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. Returns as `admit` does. */
 function enter(
   request: Request,
   rules: AdmissionRules,
   peers: Peers | null,
   context: RequestContext,
-  { isOpen, path, methods, allow }: RouteEntry,
+  entry: RouteEntry,
   found: Caller | 'ended' | null,
 ): Promise<void> | null {
+  const { isOpen, path, methods } = entry;
   const { headers } = request;
   const { method } = context;
   const policy = rules.policy();
@@ -151,11 +160,7 @@ function enter(
   const isKeyless = !isOpen && caller === null;
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', placeOf(request, rules, peers), rules);
-  if (!rule) {
-    throw new SignalboxError('method_not_allowed', `${printable(pathOf(request.url))} takes ${allow}, not ${method}.`, {
-      headers: { allow },
-    });
-  }
+  if (!rule) throw wrongMethod(pathOf(request.url), method, entry);
   const { access } = rule;
   if (caller) checkAccess(caller, access);
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);

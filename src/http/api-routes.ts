@@ -17,6 +17,7 @@ import { TRAIL_OPERATIONS } from '../admin/trail.ts';
 import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import { servedKeyFunds } from '../admin/use-cases/key-funds.ts';
 import { overviewOf, usesOf } from '../admin/use-cases/ledger/status.ts';
+import { type Owners, ownersIn } from '../admin/use-cases/people.ts';
 import { Places } from '../admin/use-cases/places.ts';
 import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Sight } from '../admin/use-cases/sight.ts';
@@ -54,6 +55,11 @@ const KEY_SEARCHES = {
   allTaken: '16 searches for keys are running, which is the limit of the server. Try again later.',
 } as const;
 
+const ownersOf =
+  ({ people }: Pick<AppOptions, 'people'>) =>
+  (by: Principal, stated: Owners) =>
+    ownersIn(people.people, by, stated);
+
 const keyServices = (services: RouteServices, { keys, people, store }: AppOptions) => ({
   ...services,
   ...{ keys, store },
@@ -72,6 +78,7 @@ function ledgerServices(services: RouteServices, { people }: AppOptions) {
   return {
     ...services,
     namesFor: names,
+    ownersOf: ownersOf({ people }),
     usdPerCredit: () => lease().snapshot.usdPerCredit,
     overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, services.sightOf(by), names(by)),
     report: (by: Principal, query: UsageQuery, sight: Sight) => servedUsage(by, ledger, sight, query),
@@ -97,8 +104,9 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
-const decisionServices = (services: RouteServices, { store, levels = NO_LEVELS }: AppOptions) => ({
+const decisionServices = (services: RouteServices, { people, store, levels = NO_LEVELS }: AppOptions) => ({
   ...services,
+  ownersOf: ownersOf({ people }),
   ...{ store, records: services.gateway.records },
   levelsOf: (caller: Caller) => levels.of(caller),
 });

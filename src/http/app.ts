@@ -141,7 +141,6 @@ function servicesOf(
     addressOf,
     readmit: (request, context) => readmit(request, rules(), edge.server(), context),
     callerOf: (request) => contextOf(request).knownCaller,
-    teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: ({ caller }) => sightOf(caller, sources),
     principalOf: (request) => {
       const operator = operatorOf(request);

@@ -68,8 +68,6 @@ export interface RouteServices {
   addressOf(request: Request): string | null;
   /** Its caller, and as whom the trail names it. */
   principalOf(request: Request): Principal;
-  /** The ID of the team that has this name now; any other text as it is, and no team need have it as its ID. */
-  teamIdOf(text: string): string;
   /** How much a caller is shown of keys and runs. */
   sightOf(by: Principal): Sight;
   /**

@@ -1,4 +1,4 @@
-import { type AuditReport, auditBody } from '../admin/use-cases/ledger/audit.ts';
+import { type AuditReport, auditReport } from '../admin/use-cases/ledger/audit.ts';
 import { type BooksFiles, openSpools, readLedger } from '../admin/use-cases/ledger/reading.ts';
 import { messageOf } from '../core/thrown.ts';
 import { auditLedger } from '../ledger/audit/run.ts';
@@ -25,10 +25,9 @@ self.onmessage = async ({ data }) => {
 async function reportOn(files: BooksFiles): Promise<AuditReport> {
   const stateOf = openSpools(files);
   const found = await readLedger(files.file, async (reader) => {
-    const { settlements, fault } = await stateOf(reader);
+    const spool = await stateOf(reader);
     const audit = await auditLedger(reader.journal, { idle: false });
-    const body = auditBody(audit, Date.now(), ROWS_MAX);
-    return { ...body, unpriced: audit.unpriced, settlements_in_spool: settlements, spool_fault: fault };
+    return auditReport(audit, spool, Date.now(), ROWS_MAX);
   });
   if (!found) throw new Error('the database has no ledger of this version');
   return found.value;

@@ -64,7 +64,7 @@ export interface LedgerTable {
    * @returns null for a key without a grant. A wallet has a balance in any case.
    */
   balance(holder: string): Promise<StoredBalance | null>;
-  /** @returns all balances at the end of the journal, by their holders. */
+  /** @returns all balances, requested grants included, by their holders. */
   balances(): Promise<ReadonlyMap<string, StoredBalance>>;
   /** @returns microcredits that were ever granted to a key, or paid in by a wallet less fees, requested grants included. */
   granted(holder: string): Promise<Microcredits>;

@@ -6,7 +6,7 @@ export interface PushedPolicy {
   readonly id: number;
   /** The number of the revision that it replaces; 0 for none. */
   readonly base: number;
-  /** Its name at the server that judged it first; until then at its maker. The name depends on which variables are set, too. */
+  /** Its name at the server that judged it first; until then the name with the variables of a running server, or else of its maker. */
   readonly revision: string;
   /** Its files, as JSON. */
   readonly source: string;

@@ -40,7 +40,9 @@ test(
     expect((await shown()).body).toEqual(body);
     const { result } = body;
     const { body: printed } = await audit(box.data);
-    expect(result).toMatchObject({ ...printed, is_sound: true, settlements_in_spool: 0, spool_fault: null });
+    const { began_at, ended_at } = result!;
+    expect<object | null>(result).toEqual({ ...printed, began_at, ended_at });
+    expect(result).toMatchObject({ is_sound: true, settlements_in_spool: 0, spool_fault: null });
     expect(Date.parse(String(result?.ended_at))).toBeGreaterThanOrEqual(Date.parse(String(result?.began_at)));
     expect(result?.reservations).toBe(6);
 

@@ -61,6 +61,7 @@ export async function runOperation(
   const id = operation.takesId ? idIn(operation, words.splice(0, 1)) : '';
   try {
     const input = inputIn(operation, flags, values, words);
+    const isJson = wantsJson(input, values.json === true);
     if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
     if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
       throw new UsageError(`State what to change. See ${commandName()} help ${operation.name}.`);
@@ -70,7 +71,7 @@ export async function runOperation(
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
-    const text = values.json === true ? jsonText(body) : printed(operation, body, id);
+    const text = isJson ? jsonText(body) : printed(operation, body, id);
     return operation.isFinding?.(body as never) ? { text, code: 2 } : text;
   } catch (cause) {
     throw cause instanceof SignalboxError ? refusalOf(cause, flags) : cause;
@@ -134,6 +135,14 @@ function withRemoved({ name }: Flag, values: object, removed: readonly (string |
   const both = removed.find((key) => Object.hasOwn(values, String(key)));
   if (both === undefined) return { ...Object.fromEntries(removed.map((key) => [key, null])), ...values };
   throw new UsageError(`--no-${name} ${both} contradicts --${name} ${both}=…. Give one of them.`);
+}
+
+/** Whether to print the answer as JSON: `--format json` means what `--json` means. @throws UsageError where they contradict each other */
+function wantsJson({ format }: { readonly format?: unknown }, json: boolean): boolean {
+  if (json && format !== undefined && format !== 'json') {
+    throw new UsageError(`--json contradicts --format ${format}. Give one of them.`);
+  }
+  return json || format === 'json';
 }
 
 const asObject = (flag: Flag, texts: readonly string[]) =>

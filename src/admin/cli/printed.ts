@@ -67,14 +67,12 @@ interface Column {
 
 /** The column of a member; of a map that is spread, one for each of its names. */
 function columnsOf(path: readonly string[], item: TSchema, rows: readonly Members[]): readonly Column[] {
-  const field = path.reduce((outer, name) => outer.properties[name], item);
+  const field = path.reduce((outer, name) => withoutNull(outer).properties[name], item);
   const values = rows.map((row) => path.reduce<unknown>((outer, name) => objectOf(outer)[name], row));
   if (!commandOf(field).isSpread) {
-    const head = path
-      .slice(path.length > 1 ? 1 : 0)
-      .map(titleOf)
-      .join(' ')
-      .toUpperCase();
+    // `whole` has the main figures of a row, so that its columns need no prefix.
+    const [, ...inner] = path;
+    const head = (path[0] === 'whole' ? inner : path).map(titleOf).join(' ').toUpperCase();
     return [{ head, texts: values.map((value) => valueText(field, value)) }];
   }
   const maps = values.map(objectOf);

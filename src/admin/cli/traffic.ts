@@ -2,6 +2,7 @@ import type { People } from '../../access/people.ts';
 import { iso } from '../../core/clock.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import { showTraffic, type TrafficServices } from '../traffic.ts';
+import { ownersIn } from '../use-cases/people.ts';
 import { type SightSources, sightOf } from '../use-cases/sight.ts';
 import { rebuildTraffic } from '../use-cases/traffic/traffic.ts';
 import { namesFor } from '../use-cases/usage.ts';
@@ -13,7 +14,7 @@ import { operator } from './user.ts';
 interface TrafficCommand {
   readonly store: OpenStore;
   readonly keys: SightSources['keys'];
-  readonly people: Pick<People, 'team' | 'teamNamed' | 'user'>;
+  readonly people: Pick<People, 'team' | 'teamNamed' | 'user' | 'users'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -25,7 +26,7 @@ export const runTraffic = groupOf<TrafficCommand, CommandOutput>('traffic', {
     // An operator is shown no less where there is no policy.
     sightOf: ({ caller }) => sightOf(caller, { keys, policy: () => ({ budgets: [], reportedRuns: null }) }),
     namesFor: ({ caller }) => namesFor(caller, people),
-    teamIdOf: (text) => people.teamNamed(text)?.id ?? text,
+    ownersOf: (by, owners) => ownersIn(people, by, owners),
     // A ledger that never had a policy has no charges.
     usdPerCredit: async () => (await store.journal.usdPerCredit()) ?? '0',
   })),

@@ -54,7 +54,8 @@ const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceO
     balanceOf: (holder) =>
       reading(async ({ ledger }, shown) => {
         const balance = await ledger.balance(holder);
-        return balance && shown(holder, balance);
+        // The store has a balance of 0 for every wallet, also for one that it does not know.
+        return balance && (await ledger.balances()).has(holder) ? shown(holder, balance) : null;
       }),
     // A running server reads what was granted by itself.
     refresh: async () => {},

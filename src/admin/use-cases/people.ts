@@ -3,13 +3,13 @@ import type { People, Tags } from '../../access/people.ts';
 import type { UserDraft } from '../../access/people-body.ts';
 import { PeopleError } from '../../access/people-terms.ts';
 import { type Caller, roleOf } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
+import { refuse as refuseValue, SignalboxError } from '../../core/errors.ts';
 import type { UserRole } from '../../core/people.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Membership, Team, User } from '../../store/people.ts';
 import type { Principal } from './principal.ts';
 import { checkNoOperatorKey } from './reach.ts';
-import { checkAction, type Reach } from './roles.ts';
+import { checkAction, type Reach, reachOf } from './roles.ts';
 
 /** What the use cases of people work with. */
 export interface PeopleDesk {
@@ -90,6 +90,35 @@ export function userIdIn(
     .filter((one) => one.email?.toLowerCase() === text.toLowerCase() && isSeen(one));
   if (others.length > 0) throw PeopleError.manyUsers(text, [user!, ...others]);
   return user?.id ?? text;
+}
+
+/** A team and a user as a filter names them; absent or null for any. */
+export type Owners = { readonly [Name in 'team' | 'user']?: string | null | undefined };
+
+/** Their IDs; absent for any. */
+export type OwnerIds = { readonly [Name in 'team' | 'user']?: string };
+
+/**
+ * The IDs of the owners that a filter names: a team by its ID or name, a user by its ID or address. Another text stays as it is and matches
+ * what was recorded under it, because a team or user that was deleted still has keys, charges and decisions.
+ * @throws SignalboxError `invalid_value` for an address that several users have
+ */
+export function ownersIn(
+  people: Pick<People, 'teamNamed' | 'user' | 'users'>,
+  { caller }: Principal,
+  { team, user }: Owners,
+): OwnerIds {
+  const reach = reachOf(roleOf(caller), 'people.read');
+  const isSeen = (one: User) => reach !== null && isReached({ caller, reach }, one);
+  try {
+    return {
+      ...(team != null && { team: people.teamNamed(team)?.id ?? team }),
+      ...(user != null && { user: userIdIn(people, user, isSeen) }),
+    };
+  } catch (cause) {
+    if (cause instanceof PeopleError) refuseValue('user', cause.message);
+    throw cause;
+  }
 }
 
 /** The team of an ID or a name, removed ones apart. */

@@ -1,6 +1,7 @@
 import type { FundTitle } from '../../core/accounting/fund.ts';
 import type { Budget } from '../../core/budget.ts';
 import { type Caller, type HolderKind, roleOf } from '../../core/caller.ts';
+import { refuse } from '../../core/errors.ts';
 import { NO_GROUPS } from '../../core/holder.ts';
 import { addressOf } from '../../core/holder-address.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
@@ -31,6 +32,17 @@ export interface Sight {
   titleOf(title: Title): Title;
   /** The IDs of the keys whose figures and decisions lie within a reach, as they belong to somebody now; null for all. Rejects with StoreError. */
   idsWithin(reach: Reach): Promise<ReadonlySet<string> | null>;
+}
+
+/**
+ * Refuses parameters that select by what a key with the scope `report` is not shown. The answer would confirm a guess.
+ * @param stated the parameters that select by a person or by a run; undefined for those that do not
+ * @throws SignalboxError `invalid_value`
+ */
+export function checkShown({ isNarrow }: Sight, stated: Readonly<Record<string, string | undefined>>): void {
+  const [param, value] = Object.entries(stated).find(([, one]) => one !== undefined) ?? [];
+  if (!isNarrow || param === undefined) return;
+  refuse(param, `\`${param === 'by' ? `by=${value}` : param}\` is not open to a key with the scope \`report\`.`);
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -55,13 +55,14 @@ export const servedBalances = (
 const PAYMENTS_SHOWN = 20;
 const NOTHING: WalletBalance = { granted: 0, held: 0, free: 0 };
 
-/** Returns every wallet with a balance, by its address. Rejects with StoreError. */
+/** Returns every wallet that has a balance or is blocked, by its address. Rejects with StoreError. */
 export async function listWallets(by: Principal, { blocklist: { blocked }, balances }: WalletSource) {
   checkAction(by.caller, 'wallets.read');
-  return [...(await balances())]
-    .filter(([holder]) => isAddress(holder))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([wallet, balance]) => ({ wallet, ...balance, isBlocked: blocked.has(wallet) }));
+  const known = await balances();
+  return [...new Set([...known.keys(), ...blocked])]
+    .filter(isAddress)
+    .sort()
+    .map((wallet) => ({ wallet, ...(known.get(wallet) ?? NOTHING), isBlocked: blocked.has(wallet) }));
 }
 
 /** Returns the figures of a wallet, whether anything is known of it or not. Rejects with StoreError. */

@@ -145,7 +145,7 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
     expect(counts).toEqual({ cases: 4, hold: 1, failed: 2, not_run: 1 });
     expect(cases[0]).toMatchObject({
       name: 'Europe is the "second" provider\'s',
-      file: place,
+      file: 'policy.yaml',
       line: lineOf('Europe is the'),
       column: 11,
       status: 'holds',
@@ -163,7 +163,7 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
     const untouched = {
       kind: 'constraint',
       name: 'legal-is-cheap',
-      file: place,
+      file: 'policy.yaml',
       line: lineOf('name: legal-is'),
       column: 13,
     };

@@ -171,7 +171,10 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
   servedUsage: [[...MONEY, ...MEMBERS], (by) => servedUsage(by, stub, FULL_SIGHT, stub)],
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
-  storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
+  storedPayer: [
+    [...AUDITED, 'finance', ...MEMBERS],
+    (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', { now: 0, timeMs: 0 }),
+  ],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   trafficOf: [[...MONEY, ...MEMBERS], (by) => trafficOf(by, stub, stub)],

@@ -85,6 +85,7 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     expect(await ledger.balance('key')).toBeNull();
     await store.commit([ledger.grant('key', 70, 'a gift', NOON)]);
     expect(await ledger.balance('key')).toEqual({ granted: 70, spent: 0 });
+    expect(await ledger.balances()).toEqual(new Map([['key', { granted: 70, spent: 0 }]]));
     expect(books.balanceOf('key')).toBeNull();
     await books.refresh();
     await store.flush();
@@ -99,6 +100,11 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     await applied(books, depositOf('pay_1', 50, 3));
     await store.flush();
     expect(await ledger.balance(WALLET)).toEqual({ granted: 47, spent: 0 });
+    await store.commit([ledger.grant(WALLET, 5, '', NOON)]);
+    expect(await ledger.balances()).toEqual(new Map([[WALLET, { granted: 52, spent: 0 }]]));
+    await books.refresh();
+    await store.flush();
+    expect(await ledger.balances()).toEqual(new Map([[WALLET, { granted: 52, spent: 0 }]]));
   },
   'of two refunds that were asked for at one reading, the second is refused': async (test) => {
     const { ledger, books, store } = test;

@@ -2,6 +2,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import { readStore } from '../../../store/open.ts';
 import { type DecisionReader, listRecords } from '../../decisions.ts';
+import { ownersIn } from '../../use-cases/people.ts';
 import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
 import { groupOf } from '../arguments.ts';
 import { StoredPeople } from '../ledger/holders.ts';
@@ -33,7 +34,7 @@ const run = groupOf(
   commandsOf<DecisionReader, DecisionsCommand>([listRecords], ({ reader: { records, journal, keys }, people }) => ({
     records: records.log,
     sightOf: () => sightOf(keys),
-    teamIdOf: (text) => people.idsOf({ team: text, user: null }).team ?? text,
+    ownersOf: (by, owners) => ownersIn(people, by, owners),
     usdPerCredit: () => journal.usdPerCredit(),
   })),
 );

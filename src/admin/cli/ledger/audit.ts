@@ -2,8 +2,8 @@ import { isAddress } from '../../../core/holder-address.ts';
 import { timeOfId } from '../../../core/id.ts';
 import { creditsText } from '../../../core/text.ts';
 import type { Audit, AuditFinding, OpenAtEnd } from '../../../ledger/audit/audit.ts';
-import { auditBody, decisionOf, findingsOf, heldOf } from '../../use-cases/ledger/audit.ts';
-import { count, jsonText } from '../text.ts';
+import { decisionOf, findingsOf, heldOf } from '../../use-cases/ledger/audit.ts';
+import { count } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;
@@ -59,6 +59,3 @@ function findingLine({ kind, seq, reservation, message }: AuditFinding): string 
   const places = [seq === null ? null : `row ${seq}`, decisionOf(reservation)].filter((place) => place !== null);
   return `${[...places, kind].join('  ')}: ${message}`;
 }
-
-/** The report for a program: every figure, and every finding that was kept. */
-export const auditJson = (audit: Audit, now: number): string => jsonText(auditBody(audit, now));

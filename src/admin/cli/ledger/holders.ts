@@ -1,16 +1,7 @@
-import { commandName } from '../../../core/command-name.ts';
-import { UsageError } from '../../../core/usage-error.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import type { Team, User } from '../../../store/people.ts';
 import { StoreError } from '../../../store/store.ts';
-import { userIdIn } from '../../use-cases/people.ts';
 import type { HolderNames } from '../../use-cases/usage.ts';
-
-/** Whose charges a report is about; null for anybody's. */
-interface Owners {
-  readonly team: string | null;
-  readonly user: string | null;
-}
 
 /** The teams and users of a store, for commands that read its books. */
 export class StoredPeople {
@@ -37,25 +28,11 @@ export class StoredPeople {
   /** The names as they are now. */
   readonly nameOf: HolderNames = (kind, id) => (kind === 'team' ? this.#teams : this.#users).get(id)?.name || null;
 
-  /** The IDs of a team that is given by its ID or name, and of a user that is given by its ID or address. Throws UsageError. */
-  idsOf({ team, user }: Owners): Owners {
-    return { team: team === null ? null : this.#teamId(team), user: user === null ? null : this.#userId(user) };
-  }
+  readonly user = (id: string): User | null => this.#users.get(id) ?? null;
 
-  #teamId(text: string): string {
-    // Removed ones have spent, too, and have no name that counts.
-    const named = [...this.#teams.values()].find(({ name, removedAt }) => removedAt === null && name === text);
-    const found = this.#teams.get(text) ?? named;
-    if (!found) throw new UsageError(`There is no team with the ID or name "${text}".`);
-    return found.id;
-  }
+  /** Those that exist, as with `teamNamed`: a deleted one has no address or name that counts. */
+  readonly users = (): readonly User[] => [...this.#users.values()].filter(({ removedAt }) => removedAt === null);
 
-  #userId(text: string): string {
-    const present = [...this.#users.values()].filter(({ removedAt }) => removedAt === null);
-    const id = userIdIn({ user: (one) => this.#users.get(one) ?? null, users: () => present }, text);
-    if (this.#users.has(id)) return id;
-    throw new UsageError(
-      `There is no user with the ID or address "${text}". Run ${commandName()} users list to see them.`,
-    );
-  }
+  readonly teamNamed = (text: string): Team | null =>
+    [...this.#teams.values()].find(({ name, removedAt }) => removedAt === null && name === text) ?? null;
 }

@@ -10,19 +10,21 @@ import { creditsIn } from '../../kit/texts.ts';
 import type { LedgerServices } from '../../ledger.ts';
 import { LEDGER_COMMANDS, type UsageServices } from '../../usage.ts';
 import { storedUsdPerCredit } from '../../use-cases/key-funds.ts';
-import { findingsOf } from '../../use-cases/ledger/audit.ts';
+import { auditReport, findingsOf, resultBody } from '../../use-cases/ledger/audit.ts';
 import { backUp } from '../../use-cases/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../use-cases/ledger/reading.ts';
 import { refund, refundable } from '../../use-cases/ledger/refund.ts';
 import { storedOverview } from '../../use-cases/ledger/status.ts';
+import { ownersIn } from '../../use-cases/people.ts';
 import { notServed } from '../../use-cases/served.ts';
 import { FULL_SIGHT } from '../../use-cases/sight.ts';
 import { type HolderNames, storedUsage } from '../../use-cases/usage.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
 import { operator } from '../user.ts';
-import { auditJson, auditText, holderText, verdict } from './audit.ts';
+import { auditText, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
 import { StoredPeople } from './holders.ts';
 
@@ -66,10 +68,12 @@ function warnOf({ paths, settlements, charged, fault }: SpoolState, { warn }: Le
 
 async function audit(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
   const { json, idle } = parseFlags(args, { json: SWITCH, idle: SWITCH });
-  return reading(command, async ({ journal }, { fault }) => {
-    const result = await auditLedger(journal, { idle, now: command.now() });
-    const text = json ? auditJson(result, command.now()) : auditText(result, command.now());
-    return { text, code: findingsOf(result) > 0 || fault !== null ? 2 : 0 };
+  return reading(command, async ({ journal }, spool) => {
+    const begun = command.now();
+    const audit = await auditLedger(journal, { idle, now: begun });
+    const ended = command.now();
+    const result = resultBody({ begun, ended, report: auditReport(audit, spool, ended) });
+    return { text: json ? jsonText(result) : auditText(audit, ended), code: result.is_sound ? 0 : 2 };
   });
 }
 
@@ -77,7 +81,7 @@ async function exportEntries(args: readonly string[], command: LedgerCommand): P
   const query = parseExport(args, command.now());
   await reading(command, async (reader) => {
     const people = await StoredPeople.of(reader);
-    const filter = { ...query.filter, ...people.idsOf(query.filter) };
+    const filter = { ...query.filter, ...ownersIn(people, operator(), query.filter) };
     await writeExport({ ...query, filter }, reader.journal, people.nameOf, command.write);
   });
   return '';
@@ -96,9 +100,10 @@ function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & Op
     usdPerCredit: () => storedUsdPerCredit(command.file),
     sightOf: () => FULL_SIGHT,
     namesFor: () => nameOf,
-    teamIdOf: (text) => text,
+    // `report` reads the people that the names are of.
+    ownersOf: (_, { team, user }) => ({ ...(team != null && { team }), ...(user != null && { user }) }),
     report: (by, query) =>
-      readingNames((reader, people) => storedUsage(by, reader.journal, { ...query, ...people.idsOf(query) })),
+      readingNames((reader, people) => storedUsage(by, reader.journal, { ...query, ...ownersIn(people, by, query) })),
     overview: (by) =>
       readingNames(async (reader) => {
         const { funds, ...sums } = await storedOverview(by, reader, command.now());

@@ -6,6 +6,7 @@ import { STALE_AFTER_DAYS } from '../../../policy/figures.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { LATEST_VERSION } from '../../../policy/versions.ts';
 import { countText } from '../../../policy/wildcards.ts';
+import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { checkPolicy, type PolicyCheck, unreadFiles } from '../../use-cases/policy/check.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
@@ -19,7 +20,9 @@ import { leftOutText, REASONS_MAX } from './setting-text.ts';
 export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { all: SWITCH, json: SWITCH, strict: SWITCH });
   const folder = folderIn(positionals, 'check', options);
-  const bundle = await readPolicy(folder);
+  const files = await readPolicy(folder);
+  // A file has the name that the API's answer has; a person gets a path that an editor opens.
+  const bundle = values.json ? namedBundle(files) : files;
   const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder) });
   const isWrong = check.errors > 0 || (values.strict && check.warnings + check.not_read.length > 0);
   const form = { folder, all: values.all || values.strict, colour: options.terminal };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { callerLevels } from '../../../access/levels.ts';
 import { levelsAbove } from '../../../access/people-copy.ts';
 import { parseJson } from '../../../core/object.ts';
@@ -53,10 +54,13 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     return explanationResult(answer, { json, terminal, note: SERVED });
   }
   const runtime = await runtimeOf(folder, command.judge);
-  const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
+  const now = command.judge.now();
+  const timeMs = flags.time === undefined ? now : momentOf('--time', flags.time);
   const { organization, budgets } = runtime.snapshot;
   const payer =
-    flags.key === undefined ? null : await storedPayer(operator(), command.database, flags.key, timeMs, organization);
+    flags.key === undefined
+      ? null
+      : await storedPayer(operator(), command.database, flags.key, { now, timeMs }, organization);
   const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
   const stated = flags['key-models'];
   const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
@@ -126,7 +130,7 @@ async function runExplainCase(
   const keys = failures.map(({ key, wanted, got }) => `${key} is ${got}, expected ${wanted}`);
   const { file, line, column } = place;
   const body = {
-    case: { name, file, line, column, status, settings },
+    case: { name, file: basename(file), line, column, status, settings },
     ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
   };
   return explanationResult(body, {

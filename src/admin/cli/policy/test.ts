@@ -1,4 +1,5 @@
 import { UsageError } from '../../../core/usage-error.ts';
+import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { testPolicy } from '../../use-cases/policy/test.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
 import { parseArguments, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
@@ -35,7 +36,9 @@ interface TestOptions extends Omit<ReturnType<typeof parseFlags<typeof FLAGS>>, 
 
 async function testOnce(options: TestOptions, { judge, terminal: colour }: PolicyCommand): Promise<CommandResult> {
   const { folder, case: text = null, here: onlyHere, min, json, watch } = options;
-  const bundle = await readPolicy(folder);
+  const files = await readPolicy(folder);
+  // As with `policy check`.
+  const bundle = json ? namedBundle(files) : files;
   const coverage = options.coverage || min !== null ? { min } : null;
   const result = await testPolicy(folder, bundle, judge, { text, onlyHere, coverage });
   const isFine = result.counts?.failed === 0 && (result.coverage?.enough ?? true);

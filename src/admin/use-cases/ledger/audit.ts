@@ -15,10 +15,16 @@ export const findingsOf = ({ findings, more }: Audit): number => findings.length
 
 /**
  * The figures and findings of an audit for a program.
+ * @param spool the settlements that the books lack, and why a spool cannot be read
  * @param now ms since 1970
  * @param rowsMax rows of each list at most
  */
-export function auditBody(audit: Audit, now: number, rowsMax = Number.POSITIVE_INFINITY) {
+export function auditReport(
+  audit: Audit,
+  { settlements, fault }: { readonly settlements: number; readonly fault: string | null },
+  now: number,
+  rowsMax = Number.POSITIVE_INFINITY,
+) {
   const { totals, payments } = audit;
   const open = [...audit.open.values()].slice(0, rowsMax);
   return {
@@ -46,10 +52,13 @@ export function auditBody(audit: Audit, now: number, rowsMax = Number.POSITIVE_I
       ...one,
       decision: decisionOf(reservation),
     })),
+    unpriced: audit.unpriced,
+    settlements_in_spool: settlements,
+    spool_fault: fault,
   };
 }
 
-/** The outcome of an audit that a server ran. */
+/** The outcome of an audit. */
 export interface AuditResult {
   /** Ms since 1970. */
   readonly begun: number;
@@ -57,12 +66,8 @@ export interface AuditResult {
   readonly report: AuditReport;
 }
 
-/** The audit as the worker hands it over, with the state of the spool that the books lack. */
-export type AuditReport = ReturnType<typeof auditBody> & {
-  readonly unpriced: number;
-  readonly settlements_in_spool: number;
-  readonly spool_fault: string | null;
-};
+/** The audit as the worker hands it over. */
+export type AuditReport = ReturnType<typeof auditReport>;
 
 /** The audits of a running server. */
 export interface ServerAudits {
@@ -90,10 +95,13 @@ export async function runAudit({ caller }: Principal, audits: ServerAudits) {
 const auditsBody = ({ last, runningSince }: ServerAudits) => ({
   object: 'ledger.audit' as const,
   running_since: runningSince === null ? null : iso(runningSince),
-  result: last && {
-    began_at: iso(last.begun),
-    ended_at: iso(last.ended),
-    is_sound: last.report.findings_count === 0 && last.report.spool_fault === null,
-    ...last.report,
-  },
+  result: last && resultBody(last),
+});
+
+/** `result` of the API's answer, which the command prints. */
+export const resultBody = ({ begun, ended, report }: AuditResult) => ({
+  began_at: iso(begun),
+  ended_at: iso(ended),
+  is_sound: report.findings_count === 0 && report.spool_fault === null,
+  ...report,
 });

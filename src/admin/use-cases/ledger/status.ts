@@ -1,4 +1,5 @@
 import type { Microcredits } from '../../../core/credits.ts';
+import { SignalboxError } from '../../../core/errors.ts';
 import type { FundGroup } from '../../../ledger/audit/funds.ts';
 import { foldJournal } from '../../../ledger/audit/run.ts';
 import { balanceFund } from '../../../ledger/drawn-fund.ts';
@@ -63,10 +64,12 @@ export interface LedgerOverview {
   readonly funds: readonly FundUse[];
 }
 
-/** Returns the funds of a name with their own sums, or all. A request draws on one fund of a name. */
+/** Returns the funds of a name with their own sums, or all. A request draws on one fund of a name. @throws SignalboxError `not_found` for a name of none */
 export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {
   if (name === undefined) return all;
   const funds = all.funds.filter(({ title }) => title.name === name);
+  if (funds.length === 0)
+    throw new SignalboxError('not_found', 'No budget and no balance has this name.', { param: 'name' });
   const sum = (of: (use: FundUse) => number) => funds.reduce((total, use) => total + of(use), 0);
   return {
     usdPerCredit: all.usdPerCredit,

@@ -1,5 +1,6 @@
 import { type Caller, type CallerLevel, OPERATOR } from '../../../core/caller.ts';
 import type { Decision, Refusal } from '../../../core/decision.ts';
+import { SignalboxError } from '../../../core/errors.ts';
 import type { Estimate } from '../../../core/estimate.ts';
 import type { Facts } from '../../../core/facts.ts';
 import type { ModelRequest } from '../../../core/model-request.ts';
@@ -63,6 +64,12 @@ export interface HypotheticalRequest {
   readonly funds?: AvailableFunds | null;
   /** Absent for the policy's figures. */
   readonly readings?: Readings;
+}
+
+/** The error for a sender that is unknown, or a key that does not work. */
+export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
+  const what = param === 'key' ? 'key that works' : param;
+  return new SignalboxError('not_found', `There is no ${what} with this ID that you can see.`, { param });
 }
 
 /** The caller that a hypothetical request comes from. */

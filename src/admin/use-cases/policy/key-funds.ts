@@ -1,11 +1,11 @@
-import { bringInLine, holderOf, type KeyEntry, keyEntryOf } from '../../../access/key-entry.ts';
+import { bringInLine, holderOf, type KeyEntry, keyEntryOf, keyStateOf } from '../../../access/key-entry.ts';
 import { callerLevels } from '../../../access/levels.ts';
-import { levelsAbove, type PeopleLevel } from '../../../access/people-copy.ts';
+import { isOut, levelsAbove } from '../../../access/people-copy.ts';
 import { type FundStanding, fundName } from '../../../core/accounting/fund.ts';
 import { windowAt } from '../../../core/accounting/window.ts';
 import type { Budget } from '../../../core/budget.ts';
 import { NO_LINES } from '../../../core/holder.ts';
-import { type GroupTerms, NO_GROUP_TERMS } from '../../../core/people.ts';
+import { NO_GROUP_TERMS } from '../../../core/people.ts';
 import { scopeOf } from '../../../ledger/accounts.ts';
 import { AvailableFunds } from '../../../ledger/available-funds.ts';
 import { BudgetFund, balanceFund, type DrawnFund } from '../../../ledger/drawn-fund.ts';
@@ -19,26 +19,30 @@ import type { FundUse } from '../ledger/fund-pages.ts';
 import { storedOverview } from '../ledger/status.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
+import { unknownSender } from './hypothetical.ts';
 
 /**
- * Finds a key in a database, with the levels above it and its money at a moment; null without one. Reads the whole journal.
- * @param timeMs ms since 1970
- * @throws StoreError, by rejecting
+ * Finds a key in a database, with the levels above it and its money at a moment. Reads the whole journal.
+ * @param now ms since 1970
+ * @param timeMs the moment of the money, ms since 1970
+ * @throws SignalboxError `not_found` for a key that does not work now, as a server answers; StoreError; both by rejecting
  */
 export async function storedPayer(
   by: Principal,
   database: string,
   keyId: string,
-  timeMs: number,
+  { now, timeMs }: { readonly now: number; readonly timeMs: number },
   organization = NO_GROUP_TERMS,
 ) {
   checkAction(by.caller, 'keys.read');
-  if (!(await storeExists(database))) return null;
+  if (!(await storeExists(database))) throw unknownSender('key');
   using reader = await readStore(database, ['access', 'ledger', 'people']);
   const line = await lineOf(reader.keys, keyId);
   const [info] = line;
-  if (!info) return null;
-  const levels = await levelsOf(reader, info, organization);
+  if (!info || keyStateOf(info, now) !== 'valid') throw unknownSender('key');
+  const owners = await ownersOf(reader, info);
+  if (info.user !== null && isOut(owners.user)) throw unknownSender('key');
+  const levels = levelsAbove(owners, organization);
   const lines = {
     ...NO_LINES,
     lineOf: (id: string) => line.slice(1 + line.findIndex((one) => one.id === id)).map((one) => one.id),
@@ -70,17 +74,13 @@ export async function storedPayer(
   };
 }
 
-/** The levels above a key, the nearest first. A store of before there were people has none but the organization. */
-async function levelsOf(
-  { people }: Pick<StoreReader, 'people'>,
-  { team, user }: Pick<KeyInfo, 'team' | 'user'>,
-  organization: GroupTerms,
-): Promise<readonly PeopleLevel[]> {
-  if (team === null && user === null) return levelsAbove({ team: null, user: null }, organization);
+/** The team and the user of a key. A store of before there were people has none. */
+async function ownersOf({ people }: Pick<StoreReader, 'people'>, { team, user }: Pick<KeyInfo, 'team' | 'user'>) {
+  if (team === null && user === null) return { team: null, user: null };
   const { teams, users } = await people.changedAfter(-1);
   const rowOf = <Row extends { readonly id: string }>(rows: readonly VersionedRow<Row>[], id: string | null) =>
     rows.find(({ row }) => row.id === id)?.row ?? null;
-  return levelsAbove({ team: rowOf(teams, team), user: rowOf(users, user) }, organization);
+  return { team: rowOf(teams, team), user: rowOf(users, user) };
 }
 
 /** A key, and those that it descends from, the nearest first, each with its terms in force; empty without such a key. */

@@ -1,6 +1,12 @@
+import type { Revision } from '../../../core/revision.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { firstError } from '../../../policy/diagnostics.ts';
-import { buildCandidate, isRejected, type PolicyCandidate } from '../../../policy/runtime/candidate.ts';
+import {
+  buildCandidate,
+  compileCandidate,
+  isRejected,
+  type PolicyCandidate,
+} from '../../../policy/runtime/candidate.ts';
 import { pushedBundle } from '../../../policy/runtime/pushed.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import type { OpenStore } from '../../../store/driver.ts';
@@ -14,7 +20,7 @@ import { buildSide, differenceBody, differenceOf, type PolicyDifference } from '
 import { guardedChanges } from './guarded.ts';
 import { formerPush } from './history.ts';
 import { followers, lagging, type PushTarget, push } from './push.ts';
-import { generous, type JudgeTools, type PolicySource, readPolicy } from './tools.ts';
+import { generous, type JudgeTools, type PolicySource, readPolicy, toolsFor } from './tools.ts';
 import { changeOf, editNotes, editsOf } from './write.ts';
 
 /** The store of servers, as a command pushes to it. */
@@ -50,8 +56,9 @@ export async function pushRevision(
   const before = head ? pushedBundle(head) : { files: [], hash: '' };
   const edits = editsOf(before, after);
   if (edits.length === 0) throw await nothingToPush(head, desk);
-  const candidate = await judged(after, folder, judge);
-  const active = await activePolicy(head, desk, folder);
+  const served = await servedRevision(desk);
+  const candidate = await judged(after, folder, judge, served ? servedEnvironment(served, judge) : judge.env);
+  const active = activePolicy(head, served, desk, folder);
   const label = former ? `push ${former.id}` : folder;
   const next: PolicySource = { label, kind: 'folder', bundle: after, folder, loader: judge.loader };
   const difference =
@@ -101,37 +108,52 @@ async function nothingToPush(head: PushedPolicy | null, { store, isServed }: Pus
   );
 }
 
-/** Servers judge it again, each with the variables that are set there. */
-async function judged(bundle: PolicyBundle, folder: string, judge: JudgeTools): Promise<PolicyCandidate> {
-  const result = await buildCandidate(bundle, { ...judge, folder, env: generous(judge.env) });
-  if (!isRejected(result)) return result;
+/**
+ * Judges a policy with every variable set. Servers judge it again, each with its own variables.
+ * @param env the variables by which the revision is named, where a server could start with them
+ */
+async function judged(
+  bundle: PolicyBundle,
+  folder: string,
+  judge: JudgeTools,
+  env: JudgeTools['env'],
+): Promise<PolicyCandidate> {
+  const { here, anywhere } = await toolsFor(folder, bundle, { ...judge, env });
+  const result = await buildCandidate(bundle, anywhere);
+  if (!isRejected(result)) {
+    const named = await compileCandidate(bundle, here);
+    return isRejected(named) ? result : named;
+  }
   const why = firstError(result.problems) ?? result.message;
   throw new UsageError(`The policy is not valid, so nothing was stored: ${why}`);
 }
 
-/** The servers, the revisions that they keep, and the tools that judge one. */
-interface ServedPolicies {
-  readonly store: Pick<OpenStore, 'instanceReports' | 'records'>;
-  readonly isServed: PushTarget['isServed'];
-  readonly judge: JudgeTools;
+/** The revision that a running server has active, as its database keeps it; null if no server runs. Rejects with StoreError. */
+async function servedRevision({ store, isServed }: PushDesk): Promise<Revision | null> {
+  const [server] = (await isServed()) ? await liveInstances(store) : [];
+  return server ? await store.records.revisions.find(server.revision) : null;
 }
 
 /**
- * The policy that is active at the servers: the last push, or before the first push the files of a running server, as its database keeps
- * them. Null if no server runs. Rejects with StoreError.
+ * The variables of a running server, as far as its database shows them. A revision depends on which variables are set, so that a push gets
+ * the name that this server would give the same files, whatever is set for the command.
+ */
+const servedEnvironment = ({ surroundings }: Revision, { env }: JudgeTools): JudgeTools['env'] => ({
+  get: (name) => (surroundings?.unset.includes(name) ? undefined : generous(env).get(name)),
+});
+
+/**
+ * The policy that is active at the servers: the last push, or before the first push the files of a running server. Null if no server runs.
  * @param folder of relative plugins
  */
-async function activePolicy(
+function activePolicy(
   head: PushedPolicy | null,
-  { store, isServed, judge }: ServedPolicies,
+  served: Revision | null,
+  { judge }: PushDesk,
   folder: string,
-): Promise<PolicySource | null> {
-  if (head) {
-    // The code of its plugins is compared where servers load them.
-    const { files, hash } = pushedBundle(head);
-    return { label: `push ${head.id}`, kind: 'revision', bundle: { files, hash }, folder, loader: judge.loader };
-  }
-  const [server] = (await isServed()) ? await liveInstances(store) : [];
-  const revision = server ? await store.records.revisions.find(server.revision) : null;
-  return revision && revisionSource(revision, folder, judge);
+): PolicySource | null {
+  if (!head) return served && revisionSource(served, folder, judge);
+  // The code of its plugins is compared where servers load them.
+  const { files, hash } = pushedBundle(head);
+  return { label: `push ${head.id}`, kind: 'revision', bundle: { files, hash }, folder, loader: judge.loader };
 }

@@ -16,7 +16,7 @@ import { checkAction, type Reach } from '../roles.ts';
 import { judgeOfSent, type NamedPolicy, orRefused, type PolicyDesk, sourceOf } from './desk.ts';
 import { explainRequest } from './explain.ts';
 import { explanationBody } from './explanation-body.ts';
-import { momentOf } from './hypothetical.ts';
+import { momentOf, unknownSender } from './hypothetical.ts';
 import { bodyOf } from './tools.ts';
 
 /** All that a request would be decided by on this server. */
@@ -120,7 +120,7 @@ function callerIn(
   const team = desk.people.team(query.team) ?? desk.people.teamNamed(query.team);
   checkAction(by, 'people.read');
   const isWithinReach = !isMember || (reach === 'team' && team?.id === by.team);
-  if (!team || team.removedAt !== null || !isWithinReach) throw unknown('team', 'team');
+  if (!team || team.removedAt !== null || !isWithinReach) throw unknownSender('team');
   return leveled({ ...NOBODY, team: team.id }, desk);
 }
 
@@ -128,7 +128,7 @@ function ofKey(by: Caller, id: string, desk: ExplanationDesk): Caller {
   const reach = checkAction(by, 'keys.read');
   const found = desk.callerOf(id);
   const { team = null, user = null } = found ?? {};
-  if (!found || !isWithin(reach, by, { id, team, user })) throw unknown('key', 'key that works');
+  if (!found || !isWithin(reach, by, { id, team, user })) throw unknownSender('key');
   return leveled(found, desk);
 }
 
@@ -137,7 +137,7 @@ function ofUser(by: Caller, id: string, desk: ExplanationDesk): Caller {
   const user = desk.people.user(id);
   const isWithinReach =
     reach === 'all' || id === by.user || (reach === 'team' && user !== null && user.team === by.team);
-  if (!user || user.removedAt !== null || !isWithinReach) throw unknown('user', 'user');
+  if (!user || user.removedAt !== null || !isWithinReach) throw unknownSender('user');
   return leveled({ ...NOBODY, user: id, ...(user.team !== null && { team: user.team }) }, desk);
 }
 
@@ -145,9 +145,6 @@ function leveled(caller: Caller, { people }: ExplanationDesk): Caller {
   const levels = callerLevels(people.termsOf(caller));
   return levels.length === 0 ? caller : { ...caller, levels };
 }
-
-const unknown = (param: string, what: string) =>
-  new SignalboxError('not_found', `There is no ${what} with this ID that you can see.`, { param });
 
 /** Builds the policy of a request, or takes it as it was built for the last one. @throws SignalboxError */
 async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk): Promise<Runtime> {

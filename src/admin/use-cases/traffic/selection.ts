@@ -9,7 +9,7 @@ import {
 } from '../../../store/traffic.ts';
 import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from '../report/grouping.ts';
 import type { Reach } from '../roles.ts';
-import type { Sight } from '../sight.ts';
+import { checkShown, type Sight } from '../sight.ts';
 
 /** Series that are read. */
 export interface SeriesChoice {
@@ -52,8 +52,7 @@ export async function selectionOf(
   const shownAs = (series: string) => (by === 'key' ? sight.keyOf(series) : series.slice(prefix.length));
   const ids = await sight.idsWithin(reach);
   const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
-  if (sight.isNarrow && (by === 'user' || filter === 'user'))
-    refuse('by', 'A key with the scope `report` is shown no users.');
+  checkShown(sight, { user: filters.user, by: by === 'user' ? by : undefined });
   if (more.length > 0) refuse(more[0]!, 'Traffic is filtered by one dimension at a time.');
   const keys =
     filter === 'key' ? (await sight.idsOf(filters.key!)).filter((id) => ids?.has(id) ?? true) : ids && [...ids];

@@ -17,7 +17,10 @@ const SELECT_BALANCE = sql(`SELECT coalesce(f.is_opened, false) OR EXISTS (
       coalesce(f.spent, 0) AS spent, coalesce(f.most, 0) + coalesce((SELECT sum(g.amount) FROM adjustments AS g
         WHERE g.kind = 'grant' AND g.adopted = 0 AND g.key_id = who.holder), 0) AS granted
     FROM (SELECT ?::text AS holder) AS who LEFT JOIN funds AS f ON f.budget = 0 AND f.name = who.holder`);
-const SELECT_BALANCES = sql('SELECT name AS holder, most AS granted, spent FROM funds WHERE budget = 0 AND is_opened');
+const SELECT_BALANCES = sql(`SELECT holder, sum(granted)::bigint AS granted, sum(spent)::bigint AS spent FROM (
+      SELECT name AS holder, most AS granted, spent FROM funds WHERE budget = 0 AND is_opened
+      UNION ALL SELECT key_id, amount, 0 FROM adjustments WHERE kind = 'grant' AND adopted = 0
+    ) AS parts GROUP BY holder`);
 /** By its entries, since its hold is kept for days alone. */
 const SELECT_RESERVATION = sql(`SELECT j.account, a.key_id AS keyId, a.payer,
       NOT bool_or(j.kind IN ('settle', 'expire')) AS isOpen,

@@ -42,7 +42,14 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
   },
   spentIn: (keyId, window) => spentIn(db, keyId, window),
   balance: (holder) => balanceOf(db, holder),
-  balances: async () => (await balancesOf(db)) ?? new Map(),
+  async balances() {
+    const balances = new Map<string, StoredBalance>(await balancesOf(db));
+    for (const { holder, amount } of await db.query<RequestedGrant>(SELECT_REQUESTED)) {
+      const { granted, spent } = balances.get(holder) ?? { granted: 0, spent: 0 };
+      balances.set(holder, { granted: granted + amount, spent });
+    }
+    return balances;
+  },
   granted: (holder) => grantedTo(db, holder),
   reservation: (id) => findReservation(db, id),
   isAdopted: async (id) => (await first(db, SELECT_PENDING, id)) === null,
@@ -70,6 +77,16 @@ export async function spentIn(db: SqlReader, keyId: string, { starts, ends }: Wi
   const ids = [idAt(starts), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];
   const row = await first<{ spent: number }>(db, SELECT_SPENT, keyId, quarterOf(starts), quarterOf(to), ...ids);
   return row?.spent ?? 0;
+}
+
+/** Grants that no process with open books has taken over. */
+const SELECT_REQUESTED = sql(
+  `SELECT key_id AS holder, sum(amount) AS amount FROM adjustments WHERE kind = 'grant' AND adopted = 0 GROUP BY key_id`,
+);
+
+interface RequestedGrant {
+  readonly holder: string;
+  readonly amount: Microcredits;
 }
 
 const SELECT_IS_PREPAID = sql(`SELECT 1 FROM adjustments WHERE kind = 'grant' AND key_id = ? LIMIT 1`);

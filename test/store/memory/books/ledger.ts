@@ -27,8 +27,13 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
       if (!isAddress(holder) && grantsOf(holder).length === 0) return null;
       return { granted: granted(holder), spent: books.balanceOf(holder)?.spent ?? 0 };
     },
-    balances: async () =>
-      new Map(books.balances().map(({ title, limit, spent }) => [title.name, { granted: limit, spent }])),
+    balances: async () => {
+      const requested = requests.filter(({ reservation, isAdopted }) => reservation === null && !isAdopted);
+      const holders = [...books.balances().map(({ title }) => title.name), ...requested.map(({ holder }) => holder)];
+      return new Map(
+        holders.map((holder) => [holder, { granted: granted(holder), spent: books.balanceOf(holder)?.spent ?? 0 }]),
+      );
+    },
     granted: async (holder) => granted(holder),
     async reservation(id) {
       const made = books.find(id);
