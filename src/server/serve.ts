@@ -43,6 +43,7 @@ import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy-reload.ts';
+import { RehearsalNote } from './rehearsal-note.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openSignIn } from './sign-in.ts';
@@ -58,12 +59,12 @@ export const SLOW_START_MS = 5_000;
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
 async function startPolicy(
-  { policies, policiesFrom, home, database }: ServeOptions,
+  { policies, policiesFrom, data, home, database }: ServeOptions,
   host: Host,
   secrets: SecretFiles,
   log: Log,
 ) {
-  const { clock, now, timers, err } = host;
+  const { clock, now, timers, err, version } = host;
   const feed = new EventFeed(now);
   const onChange = (change: HealthChange) => {
     logHealth(log, change);
@@ -77,6 +78,7 @@ async function startPolicy(
     folder: unpacked ?? policies,
     dataFolder: home,
     secrets,
+    rehearsed: new RehearsalNote({ data, version, env: host.env }),
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
@@ -173,6 +175,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const reach = { address, console, database, unpacked };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
+  void opened.rehearse();
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }
 
