@@ -53,6 +53,7 @@ import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
+import { settle } from './upkeep.ts';
 
 /** A start beside a database that is near takes a fraction of this, ms. */
 export const SLOW_START_MS = 5_000;
@@ -137,9 +138,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const metrics = openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]);
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys, levels, desk, built: openConsole(log) },
+    ...{ surfaces, keys, levels, desk, idempotency, built: openConsole(log) },
     people: { people, keys },
-    idempotency,
     authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
@@ -175,7 +175,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const reach = { address, console, database, unpacked };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
-  void opened.rehearse();
+  void settle(opened.rehearse(), gateway, host);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }
 
