@@ -126,6 +126,7 @@ const hostOf = async (isChild = false): Promise<Host> => ({
   clock: () => performance.now(),
   timers: processTimers,
   openSink: () => openSink(STDOUT),
+  shrink: () => Bun.shrink(),
   on: (event, listener) => void process.on(event, listener),
   exit: process.exit,
 });

@@ -134,7 +134,7 @@ export interface EventWriter extends AnswerWriter {
   error(error: SignalboxError, platform: Receipt['platform'] | null): string;
 }
 
-/** The part of a surface that the API's documentation is made from. */
+/** The part of a surface that the API's documentation is made from. Examples are made when they are read, as no start needs them. */
 export interface SurfaceDocs {
   /** The dialect as its makers call it: `OpenAI Chat Completions`. The documentation groups its routes under it. */
   readonly dialect: string;

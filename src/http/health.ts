@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { PolicyAdmin } from '../admin/use-cases/policy/serving.ts';
 import * as field from '../core/api/parts.ts';
@@ -20,8 +21,8 @@ export const Readiness = field.named('Readiness', 'Whether requests should be se
   models: field.count('How many models can be served.', 4),
   policy: field.shape('Whether the last edit of the policy is in force.', {
     state: field.word(
-      ['in_force', 'edit_refused'],
-      '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
+      ['in_force', 'edit_refused', 'cases_failed'],
+      '`edit_refused`: the files have mistakes, and the previous policy stays in force. `cases_failed`: the policy that serves fails its own cases, which ran after the start.',
     ),
     message: field.text(
       'The result of the last reload. `GET /admin/policy` has the details.',
@@ -87,12 +88,12 @@ function statusOf(gateway: Gateway, { activity, instance }: StoreHealth): 'ready
   return activity.isFailing || instance?.isCurrent === false ? 'unwritable' : 'ready';
 }
 
-/** Everybody may see that an edit was refused; its errors are on `/admin/policy`. */
-function policyDetail(policy: PolicyAdmin): { state: 'in_force' | 'edit_refused'; message: string } {
-  return policy.status().last.result === 'refused'
-    ? {
-        state: 'edit_refused',
-        message: 'The last edit of the policy was refused. GET /admin/policy lists the mistakes.',
-      }
-    : { state: 'in_force', message: 'The policy is in force.' };
+/** Everybody may see that an edit was refused or that cases fail; the errors are on `/admin/policy`. */
+function policyDetail(policy: PolicyAdmin): Static<typeof Readiness>['policy'] {
+  const { failsCases, last } = policy.status();
+  if (failsCases)
+    return { state: 'cases_failed', message: 'The policy fails its own cases. GET /admin/policy lists the mistakes.' };
+  if (last.result !== 'refused') return { state: 'in_force', message: 'The policy is in force.' };
+  const message = 'The last edit of the policy was refused. GET /admin/policy lists the mistakes.';
+  return { state: 'edit_refused', message };
 }

@@ -23,6 +23,7 @@ export interface Upgrader {
  * event of its answer is a frame.
  */
 export function surfaceSocket(services: RouteServices, surface: Surface, upgrader: () => Upgrader | null) {
+  const shown = surface.docs.events ?? surface.docs.answer;
   return new Elysia({ name: `${surface.name} socket` }).get(
     surface.path,
     ({ request }) => {
@@ -41,7 +42,15 @@ export function surfaceSocket(services: RouteServices, surface: Surface, upgrade
       tag: surface.docs.dialect,
       summary: 'Open a WebSocket',
       description: `Each text frame is a request of \`POST ${surface.path}\`, admitted as there, and each event of its answer a frame. One request runs at a time.`,
-      answer: { ...(surface.docs.events ?? surface.docs.answer), status: 101 },
+      answer: {
+        status: 101,
+        ...('mediaType' in shown && { mediaType: shown.mediaType }),
+        schema: shown.schema,
+        description: shown.description,
+        get example() {
+          return shown.example;
+        },
+      },
       errors: ['insufficient_permissions', 'upgrade_required'],
     }),
   );

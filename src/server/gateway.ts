@@ -252,7 +252,7 @@ export async function openGateway(
   const kept = { ledger, payments, people, terms, records, store, now, log, err, timers, feed };
   await noteFirstPolicy(kept, first);
   const policy = openPolicies(first, tools, kept, resources, options);
-  const { reloader, leaseOf, past, reporter } = policy;
+  const { reloader, leaseOf, past, reporter, rehearse } = policy;
   const idempotency = idempotencyOver(store, ledger, timers);
   const scores = new Scores(store, nextId);
   const questionLengths = await openLengths(resources, leadership.of('learning'));
@@ -307,5 +307,6 @@ export async function openGateway(
   const status = { health: tools.health, ...statusOf(lease, resources) };
   const levels = new Levels(people);
   const { desk } = policies;
-  return { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, leadership, stop };
+  const run = { reloader, reporter, rehearse, recount, stop };
+  return { gateway, desk, idempotency, status, audits, levels, leadership, ...run };
 }

@@ -36,6 +36,8 @@ export interface Host {
   readonly parent?: Parent;
   /** Seconds after which a client that reads nothing is disconnected. Absent: 60 for a stream, 30 for any other answer. */
   readonly stalledS?: number;
+  /** Gives back memory that no code in use needs; compiled code is compiled again at its next call. Absent: it is kept. */
+  readonly shrink?: () => void;
   /** Ends the process. */
   exit(code: number): void;
 }

@@ -8,13 +8,20 @@ import { type Timers, within } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { Records } from '../gateway/records/records.ts';
 import { createPluginLoader } from '../host/plugins/load.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import { mask } from '../host/telemetry/secrets.ts';
 import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LedgerTerms } from '../ledger/ledger.ts';
 import { type Diagnostic, errorsIn, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
-import { buildCandidate, isRejected, type PolicyCandidate, type PolicyTools } from '../policy/runtime/candidate.ts';
+import {
+  compileCandidate,
+  isRejected,
+  type PolicyCandidate,
+  type PolicyTools,
+  rehearseCandidate,
+} from '../policy/runtime/candidate.ts';
 import { parseFiles } from '../policy/runtime/parse-files.ts';
 import { createParser } from '../policy/runtime/parser.ts';
 import { pushedBundle } from '../policy/runtime/pushed.ts';
@@ -30,6 +37,7 @@ import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
 import { notePolicy, type PolicyTrail } from './policy-trail.ts';
+import type { RehearsalNote } from './rehearsal-note.ts';
 
 /** The tools that judge policies, which are parsed on this thread. */
 export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
@@ -42,6 +50,7 @@ export type ServerPolicyTools = PolicyTools & {
   readonly network: UpstreamNetwork;
   readonly dataFolder: string;
   readonly secrets: SecretFiles;
+  readonly rehearsed: RehearsalNote;
 };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
@@ -49,14 +58,21 @@ export type TermsOf = (
   snapshot: Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit' | 'organization' | 'rateLimits' | 'gateway'>,
 ) => LedgerTerms;
 
-/** The policy to start with: a pushed one, else that of the folder. Prints diagnostics; throws UsageError when it cannot serve. */
+/**
+ * The policy to start with: a pushed one, else that of the folder. Its cases do not run if it passed them when it served last.
+ * Prints diagnostics; throws UsageError when it cannot serve.
+ */
 export async function firstPolicy(
-  tools: PolicyTools,
+  tools: PolicyTools & Partial<Pick<ServerPolicyTools, 'rehearsed'>>,
   err: Terminal,
   pushed: PushedPolicy | null = null,
 ): Promise<PolicyCandidate> {
   const bundle = pushed ? pushedBundle(pushed) : await readBundle(tools.folder);
-  const judged = await minded(() => buildCandidate(bundle, tools), err);
+  const judge = async () => {
+    const found = await compileCandidate(bundle, tools);
+    return isRejected(found) || tools.rehearsed?.isOf(found) ? found : rehearseCandidate(found, tools);
+  };
+  const judged = await minded(judge, err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
   printDiagnostics(found, bundle.files, err);
   if (isRejected(judged)) {
@@ -129,7 +145,10 @@ const fixedIn = ({ payments }: PolicySnapshot): ReadonlySet<string> =>
 /** Keeps the policy in step with its folder and its secrets, and can rebuild former policies. */
 export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
   const { log, err } = services;
-  const { health, secrets } = tools;
+  const { health, secrets, rehearsed } = tools;
+  if (first.isRehearsed) rehearsed.keep(first);
+  // A policy whose cases end the process must not serve again before they have run.
+  else rehearsed.forget();
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
     ...tools.loader,
@@ -160,6 +179,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
         return swap();
       };
     },
+    onRehearsed: (candidate) => rehearsed.keep(candidate),
     onAttempt: (attempt, bundle, by) => {
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);
@@ -194,7 +214,19 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     parser.close();
     pastParser.close();
   };
-  return { reloader, leaseOf, past, stop };
+  return { reloader, leaseOf, past, rehearse: () => rehearseFirst(reloader, log), stop };
+}
+
+/** Runs the cases of the first policy if nothing has yet. The server goes on if they fail. Never rejects. */
+async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
+  if (reloader.inForce.isRehearsed) return;
+  const begun = performance.now();
+  const { result, revision } = await reloader.reload('start');
+  if (result === 'refused') return;
+  log.info('the cases of the policy passed after the start', {
+    revision,
+    took_ms: Math.round(performance.now() - begun),
+  });
 }
 
 /** Keeps the text of a policy under its revision, with all that is needed to build it again. */

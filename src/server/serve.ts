@@ -43,6 +43,7 @@ import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy-reload.ts';
+import { RehearsalNote } from './rehearsal-note.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openSignIn } from './sign-in.ts';
@@ -52,18 +53,19 @@ import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
+import { settle } from './upkeep.ts';
 
 /** A start beside a database that is near takes a fraction of this, ms. */
 export const SLOW_START_MS = 5_000;
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
 async function startPolicy(
-  { policies, policiesFrom, home, database }: ServeOptions,
+  { policies, policiesFrom, data, home, database }: ServeOptions,
   host: Host,
   secrets: SecretFiles,
   log: Log,
 ) {
-  const { clock, now, timers, err } = host;
+  const { clock, now, timers, err, version } = host;
   const feed = new EventFeed(now);
   const onChange = (change: HealthChange) => {
     logHealth(log, change);
@@ -77,6 +79,7 @@ async function startPolicy(
     folder: unpacked ?? policies,
     dataFolder: home,
     secrets,
+    rehearsed: new RehearsalNote({ data, version, env: host.env }),
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
@@ -135,9 +138,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const metrics = openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]);
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys, levels, desk, built: openConsole(log) },
+    ...{ surfaces, keys, levels, desk, idempotency, built: openConsole(log) },
     people: { people, keys },
-    idempotency,
     authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
@@ -173,6 +175,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const reach = { address, console, database, unpacked };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
+  void settle(opened.rehearse(), gateway, host);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }
 

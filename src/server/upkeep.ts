@@ -70,3 +70,19 @@ export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host,
   look();
   timers.every(CLOCK_SLACK_MS, look).unref();
 }
+
+/** Time from the end of a start to the release of its memory, ms. */
+const SETTLED_MS = 1_000;
+
+/**
+ * Gives back the memory that only the start needed: its code, and gaps between what stays. A server that already answers keeps it, since its
+ * requests would wait for code that is compiled again. @param started resolves when the work of the start is done
+ */
+export async function settle(
+  started: Promise<void>,
+  { inFlight }: { readonly inFlight: { readonly size: number } },
+  { timers, shrink }: Pick<Host, 'timers' | 'shrink'>,
+): Promise<void> {
+  await started;
+  if (shrink) timers.after(SETTLED_MS, () => inFlight.size === 0 && shrink()).unref();
+}

@@ -83,6 +83,7 @@ class Member {
           since: 0,
           files: [],
           warnings: [],
+          failsCases: false,
           outdatedPlugins: [],
         },
         ...{ last: attempt(this.#last), previous: null, counts: { applied: 0, unchanged: 0, refused: 0 } },

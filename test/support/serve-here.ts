@@ -18,7 +18,8 @@ export const addressIn = (line: string): string | undefined =>
   /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
 
 /** The parts of its process that a test gives a server; the others are the usual ones. */
-export interface HereOptions extends Partial<Pick<Host, 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS'>> {
+export interface HereOptions
+  extends Partial<Pick<Host, 'version' | 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS'>> {
   readonly surfaces?: readonly Surface[] | undefined;
 }
 
@@ -33,6 +34,7 @@ export async function serveHere(
   lines: string[],
   {
     surfaces = SURFACES,
+    version = '0.0.0-test',
     now = Date.now,
     clock = () => performance.now(),
     timers = processTimers,
@@ -49,7 +51,7 @@ export async function serveHere(
   const { promise: url, resolve: listens } = Promise.withResolvers<string>();
   const { promise: exited, resolve } = Promise.withResolvers<number>();
   const host: Host = {
-    version: '0.0.0-test',
+    version,
     shipped,
     out: terminal,
     err: terminal,

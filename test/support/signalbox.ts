@@ -39,6 +39,8 @@ export interface StartOptions {
   readonly isProcess?: boolean;
   /** The dialects that callers may speak, in place of the shipped ones; not of a process. */
   readonly surfaces?: readonly Surface[];
+  /** Its version; not of a process. */
+  readonly version?: string;
   /** Its clock, ms since 1970; not of a process. */
   readonly now?: () => number;
   /** Its clock that never goes back, ms; not of a process. */

@@ -40,14 +40,18 @@ fields that are billed beyond tokens without a price in the catalog get 400 \`un
   answer: {
     schema: MessagesAnswer,
     description: 'Without `stream`, one JSON body.',
-    example: exampleBody(json, 'Hello! How can I help you?'),
+    get example() {
+      return exampleBody(json, 'Hello! How can I help you?');
+    },
   },
   events: {
     schema: MessagesEvent,
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events in Anthropic’s order; `message_delta` carries `platform`. A stream that fails after its first part ends with the event `error`, and without `message_stop`.',
-    example: exampleStream(MESSAGE_EVENTS, 'Hello!'),
+    get example() {
+      return exampleStream(MESSAGE_EVENTS, 'Hello!');
+    },
   },
   error: MessagesError,
   errorField: 'messages[0].content',

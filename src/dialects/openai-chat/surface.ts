@@ -31,7 +31,9 @@ comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in plac
   answer: {
     schema: ChatCompletion,
     description: 'With `stream: false`, one JSON body.',
-    example: exampleBody(json, 'Hello! How can I help you?'),
+    get example() {
+      return exampleBody(json, 'Hello! How can I help you?');
+    },
   },
   events: {
     schema: ChatCompletionChunk,
@@ -39,7 +41,9 @@ comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in plac
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its headers ends with `data: {"error": …, "platform": …}` and without `[DONE]`; 250 ms later the connection breaks, unless the policy has `failed_streams: end`.',
-    example: exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!'),
+    get example() {
+      return exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!');
+    },
   },
   error: ErrorBody,
   errorField: 'messages[0].content',

@@ -15,7 +15,7 @@ import { ResponseBody, ResponseEvent } from './response-schema.ts';
 import { eventsFor, ResponseWriter } from './writers.ts';
 
 /** The request that the examples answer. */
-const SIMPLE = readResponses(RESPONSES_REQUESTS.simple.value);
+const simple = () => readResponses(RESPONSES_REQUESTS.simple.value);
 
 const docs: SurfaceDocs = {
   dialect: 'OpenAI Responses',
@@ -30,14 +30,18 @@ chat completions. Send reasoning items back unchanged: the model that wrote them
   answer: {
     schema: ResponseBody,
     description: 'With `stream: false`, one JSON body.',
-    example: exampleBody((identity) => new ResponseWriter(identity, SIMPLE), 'Hello!'),
+    get example() {
+      return exampleBody((identity) => new ResponseWriter(identity, simple()), 'Hello!');
+    },
   },
   events: {
     schema: ResponseEvent,
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events. The last one, `response.completed` or `response.incomplete`, carries the whole response with `platform`. A stream that fails after its first event ends with `error` and `response.failed`.',
-    example: exampleStream(eventsFor(SIMPLE), 'Hello!'),
+    get example() {
+      return exampleStream(eventsFor(simple()), 'Hello!');
+    },
   },
   error: ErrorBody,
   errorField: 'input[0].content',

@@ -36,6 +36,10 @@ export interface PolicyCandidate {
   readonly warnings: readonly Diagnostic[];
   /** The environment that is needed to build it again. */
   readonly surroundings: PolicyEnvironment;
+  /** The environment variables that it reads, ascending. */
+  readonly variables: readonly string[];
+  /** Whether its own cases have passed. */
+  readonly isRehearsed: boolean;
 }
 
 /** A policy that cannot be put in force, with all its problems. */
@@ -92,11 +96,19 @@ export async function buildCandidate(
   options: CandidateOptions = {},
 ): Promise<PolicyCandidate | RejectedPolicy> {
   const prepared = await compileCandidate(bundle, tools, options);
-  if (isRejected(prepared)) return prepared;
+  return isRejected(prepared) ? prepared : rehearseCandidate(prepared, tools, options.isStale);
+}
+
+/** Step 6 of an edit: runs the policy's own cases. Throws only SupersededError, once stale. */
+export function rehearseCandidate(
+  candidate: PolicyCandidate,
+  tools: Pick<PolicyTools, 'rehearse' | 'isStale'>,
+  isStale = tools.isStale ?? never,
+): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
-    const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? tools.isStale ?? never);
-    if (failures.length === 0) return prepared;
-    return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
+    const failures = await inSlices(tools.rehearse(candidate.runtime), isStale);
+    if (failures.length === 0) return { ...candidate, isRehearsed: true };
+    return { problems: [...candidate.warnings, ...failures.map(withoutSecrets)], message: null };
   });
 }
 
@@ -116,7 +128,7 @@ export function compileCandidate(
     if (isStale()) throw new SupersededError();
     const lacking = lackingCode(bundle, hashesOf(own));
     if (lacking !== null) return { problems: [], message: lacking };
-    const { env, unset } = recordUnset(tools.env);
+    const { env, read } = recordReads(tools.env);
     const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
     const context = { ...contextOf(own, { ...tools, env }), facts };
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
@@ -126,6 +138,7 @@ export function compileCandidate(
     );
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
+    const variables = [...read].sort();
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
     return {
       bundle,
@@ -133,7 +146,9 @@ export function compileCandidate(
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,
-      surroundings: { unset: [...unset].sort(), plugins: hashesOf(own) },
+      surroundings: { unset: variables.filter((name) => !tools.env.get(name)?.trim()), plugins: hashesOf(own) },
+      variables,
+      isRehearsed: false,
     };
   });
 }
@@ -169,15 +184,14 @@ export function withoutValues(change: PolicyChange): PolicyChange {
 
 export const isRejected = (result: PolicyCandidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
 
-/** Records the variables that were read and are not set. Presets of adapters name some that no policy does. */
-function recordUnset(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
-  const unset = new Set<string>();
+/** Records the variables that are read. Presets of adapters name some that no policy does. */
+function recordReads(env: Environment): { env: Environment; read: ReadonlySet<string> } {
+  const read = new Set<string>();
   const get = (name: string) => {
-    const value = env.get(name);
-    if (!value?.trim()) unset.add(name);
-    return value;
+    read.add(name);
+    return env.get(name);
   };
-  return { env: { get }, unset };
+  return { env: { get }, read };
 }
 
 const modulesIn = (own: PluginModules): PluginModule[] =>

@@ -21,8 +21,10 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
   totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
     Object.entries(policy.status().counts),
   ),
-  gauge('signalbox_policy_last_reload_failed', '1 while the policy files are refused.', () =>
-    policy.status().last.result === 'refused' ? 1 : 0,
+  gauge(
+    'signalbox_policy_last_reload_failed',
+    '1 while the policy files are refused, or the policy in force fails its cases.',
+    () => (policy.status().last.result === 'refused' || policy.status().failsCases ? 1 : 0),
   ),
   gauge(
     'signalbox_policy_last_reload_success_timestamp_seconds',

@@ -8,6 +8,7 @@ import {
   type PolicyCandidate,
   type PolicyTools,
   type RejectedPolicy,
+  rehearseCandidate,
 } from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
 import { QuotedRuntimes } from './quoted-runtimes.ts';
@@ -30,6 +31,8 @@ interface ReloaderOptions {
   prepare(candidate: PolicyCandidate): Promise<() => unknown>;
   /** Called after each attempt. `bundle` is null if the files could not be read; `by` has asked for it. */
   onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null, by: Actor): void;
+  /** Called when a policy that serves has passed its own cases, unless it is the first one and passed them earlier. */
+  onRehearsed?(candidate: PolicyCandidate): void;
 }
 
 /** An unfinished or wrong edit gets this time to be finished before it is refused, ms. */
@@ -59,6 +62,8 @@ export class Reloader {
   #previous: PolicyStatus['previous'] = null;
   /** Hash of the last refused files; null after an accepted attempt. */
   #refused: string | null = null;
+  /** Whether the policy in force has failed its own cases, which ran after it began to serve. */
+  #failsCases = false;
   #outdated: readonly string[] = [];
   /** Variables whose new values are not in force yet. */
   readonly #renewed = new Set<string>();
@@ -107,6 +112,7 @@ export class Reloader {
       since: this.#since,
       files: bundle.files.map(({ path }) => path),
       warnings,
+      failsCases: this.#failsCases,
       outdatedPlugins: this.#outdated,
       last: this.#last,
       previous: this.#previous,
@@ -172,7 +178,8 @@ export class Reloader {
       const hash = bundle instanceof Error ? bundle.message : bundle.hash;
       state.bundle = bundle instanceof Error ? null : bundle;
       if (isStale()) throw new SupersededError();
-      if (hash === this.#inForce.bundle.hash) return renewal ?? this.#keep(state);
+      if (hash === this.#inForce.bundle.hash)
+        return renewal ?? (await this.#rehearse(state, isStale)) ?? this.#keep(state);
       // A signal or request wants an answer now. An edit may be unfinished.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
       const result =
@@ -245,13 +252,26 @@ export class Reloader {
     if (isStale()) throw new SupersededError();
   }
 
+  /** Runs the cases of the policy in force if they have not passed yet. Returns the refusal if they fail. */
+  async #rehearse(state: AttemptState, isStale: () => boolean): Promise<ReloadAttempt | null> {
+    const { bundle, isRehearsed } = this.#inForce;
+    // The watch reports an edit before the server listens, which must not wait for the cases.
+    if (isRehearsed || (state.cause === 'edit' && !this.#failsCases)) return null;
+    const result = await rehearseCandidate(this.#inForce, this.#options.tools, isStale);
+    this.#failsCases = isRejected(result);
+    if (isRejected(result)) return this.#refuse(state, bundle.hash, { ...result, message: FAILS_CASES });
+    this.#inForce = result;
+    this.#options.onRehearsed?.(result);
+    return null;
+  }
+
   /** The files equal the policy in force, for example after a mistake was reverted. */
   #keep(state: AttemptState): ReloadAttempt {
     const outdated = this.#options.tools.loader.outdated();
     const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
     this.#outdated = outdated;
-    // Frequent causes: a touched file, or the last write of an edit that is already in force.
-    return state.cause === 'edit' && !isNews
+    // Frequent causes: a start, a touched file, or the last write of an edit that is already in force.
+    return (state.cause === 'edit' || state.cause === 'start') && !isNews
       ? this.#last
       : this.#end(state, 'unchanged', { message: unchanged(outdated) });
   }
@@ -274,6 +294,8 @@ export class Reloader {
     // The swap. Running requests keep the runtime that they leased.
     const settled = swap();
     this.#inForce = candidate;
+    this.#failsCases = false;
+    this.#options.onRehearsed?.(candidate);
     if (!isSame) this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.tools.loader.outdated();
     await settled;
@@ -341,6 +363,8 @@ const renewedText = (variables: readonly string[]): string | null =>
   variables.length === 0 ? null : `The policy is in force with the new ${LIST.format(variables)}.`;
 
 const LIST = new Intl.ListFormat('en-GB');
+
+const FAILS_CASES = 'The policy in force fails its own cases. It still serves; a restart would refuse it.';
 
 const unchanged = (outdated: readonly string[]): string =>
   outdated.length === 0

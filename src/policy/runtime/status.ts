@@ -36,6 +36,8 @@ export interface PolicyStatus {
   /** Paths, ascending. */
   readonly files: readonly string[];
   readonly warnings: readonly Diagnostic[];
+  /** Whether it has failed its own cases, which ran after it began to serve. */
+  readonly failsCases: boolean;
   /** Plugins whose code on disk differs from the running code. */
   readonly outdatedPlugins: readonly string[];
   readonly last: ReloadAttempt;

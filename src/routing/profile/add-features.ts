@@ -22,13 +22,16 @@ const CONDITIONS: readonly (FeatureCondition | undefined)[] = [
 ];
 const [ALWAYS, AFTER, WITH_TOOLS, UNDER, OF_SYSTEM_PROMPT, OF_SIGNS] = [0, 1, 2, 3, 4, 5] as const;
 
+const PLACED = Map.groupBy(
+  FEATURES.map((feature, row): PlacedFeature => ({ ...feature, row })),
+  ({ requires }) => requires,
+);
 const RUNS: readonly (readonly FeatureRun[])[] = CONDITIONS.map((condition) => {
   const runs: FeatureRun[] = [];
-  for (const [row, feature] of FEATURES.entries()) {
-    if (feature.requires !== condition) continue;
+  for (const feature of PLACED.get(condition) ?? []) {
     const last = runs.at(-1);
-    if (last?.tests === feature.tests) last.features.push({ ...feature, row });
-    else runs.push({ tests: feature.tests, features: [{ ...feature, row }] });
+    if (last?.tests === feature.tests) last.features.push(feature);
+    else runs.push({ tests: feature.tests, features: [feature] });
   }
   return runs;
 });

@@ -5,7 +5,9 @@ export const MARK = 1;
 export const DIGIT = 2;
 
 /** Letters that do not decompose into a base and a mark. */
-const WHOLE: Readonly<Record<string, string>> = { ł: 'l', ø: 'o', đ: 'd', ß: 's', ı: 'i', æ: 'a', œ: 'o' };
+const WHOLE: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ł: 'l', ø: 'o', đ: 'd', ß: 's', ı: 'i', æ: 'a', œ: 'o' }),
+);
 
 /**
  * For each UTF-16 code unit: `GAP`, `MARK`, `DIGIT` or the letter without case and accents, so that `RÉSUMÉ`,
@@ -30,7 +32,7 @@ function foldedUnit(code: number): number {
   if (isMark(code)) return MARK;
   if (!/[\p{L}\p{M}]/u.test(letter)) return GAP;
   const lower = letter.toLowerCase();
-  return (WHOLE[lower] ?? lower.normalize('NFD')).charCodeAt(0);
+  return (WHOLE.get(lower) ?? lower.normalize('NFD')).charCodeAt(0);
 }
 
 /** Accents, Arabic vowels, the Indic dot below, joiners. */

@@ -73,12 +73,13 @@ export function addStems(
 
 /** The figure of a stem in `stems.json`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
 export function stemNamed(name: string): number {
-  if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_OF_SYSTEM_PROMPT;
-  const word = name.replace(/^\^+/, '');
+  const own = name.startsWith('=') ? 1 : 0;
+  let begin = own;
+  while (name[begin] === '^') begin++;
+  const word = fold(name.slice(begin));
   let stem = 0;
-  for (const letter of fold(word).slice(0, STEM_LETTERS)) stem = stemOn(stem, letter.charCodeAt(0));
-  const place = STEM_PLACES[name.length - word.length - 1];
-  return place === undefined ? stem : stem ^ place;
+  for (let at = 0; at < word.length && at < STEM_LETTERS; at++) stem = stemOn(stem, word.charCodeAt(at));
+  return stem ^ (STEM_PLACES[begin - own - 1] ?? 0) ^ (own && STEM_OF_SYSTEM_PROMPT);
 }
 
 export const SHIPPED_WEIGHTS = weightsOf(features, stems);
@@ -87,8 +88,9 @@ export const SHIPPED_WEIGHTS = weightsOf(features, stems);
 function weightsOf(features: WeightTable, stems: WeightTable): TaskWeights {
   for (const { tasks } of [features, stems])
     if (tasks.join() !== TASKS.join()) throw new RangeError(`weights are of ${tasks.join(', ')}`);
+  const known = new Set(FEATURE_NAMES);
   for (const name in features.rows)
-    if (!FEATURE_NAMES.includes(name)) throw new RangeError(`weights of an unknown feature: ${name}`);
+    if (!known.has(name)) throw new RangeError(`weights of an unknown feature: ${name}`);
   const all = [...FEATURE_NAMES.map((name) => features.rows[name]), ...Object.values(stems.rows)];
   const figures = new Float64Array(all.length * TASKS.length);
   for (const [at, row = []] of all.entries())

@@ -59,10 +59,18 @@ export class Trie {
   #size = 1;
 
   constructor(patterns: Iterable<Pattern>) {
-    for (const [first, same] of Map.groupBy(patterns, ([text]) => FOLDED[text.charCodeAt(0)]!)) {
+    const found = new Map<number, { readonly texts: string[]; readonly values: number[] }>();
+    for (const [text, value] of patterns) {
+      const first = FOLDED[text.charCodeAt(0)]!;
+      const same = found.get(first);
+      if (same) {
+        same.texts.push(text);
+        same.values.push(value);
+      } else found.set(first, { texts: [text], values: [value] });
+    }
+    for (const [first, { texts, values }] of found) {
       this.#roots[first] = -1;
-      const texts = same.map(([text]) => text);
-      this.#unbuilt.set(first, { patterns: texts.join(BETWEEN), values: Int32Array.from(same, ([, value]) => value) });
+      this.#unbuilt.set(first, { patterns: texts.join(BETWEEN), values: new Int32Array(values) });
     }
   }
 

@@ -15,8 +15,8 @@ export class WeightRows {
   constructor(weights: readonly number[] | Float64Array, isExact = false) {
     const length = (weights.length / TASKS.length) * ROW;
     this.figures = isExact ? new Float64Array(length) : new Float32Array(length);
-    for (let at = 0; at < weights.length; at++) {
-      this.figures[Math.floor(at / TASKS.length) * ROW + (at % TASKS.length)] = weights[at]!;
+    for (let from = 0, row = 0; from < weights.length; from += TASKS.length, row += ROW) {
+      for (let task = 0; task < TASKS.length; task++) this.figures[row + task] = weights[from + task]!;
     }
   }
 }

@@ -15,6 +15,7 @@ import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
 import { keepDoing } from '../../../src/server/keep-doing.ts';
 import { firstPolicy, judgeTools } from '../../../src/server/policy-reload.ts';
+import { RehearsalNote } from '../../../src/server/rehearsal-note.ts';
 import { timersOf } from '../../store/hostile/leases.ts';
 import type { HostileStore, World } from '../../store/hostile/world.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
@@ -91,7 +92,9 @@ export async function openMember(
   const health = new Health({ clock, now, random: world.random, onChange: () => {} });
   const network = new UpstreamNetwork(undefined, timers);
   const secrets = new SecretFiles({ env, now, onUnusable: () => {} });
-  const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
+  const rehearsed = new RehearsalNote({ data: '/nowhere', version: 'test', env });
+  const shared = { folder: policy.folder, dataFolder: policy.folder };
+  const tools = { ...judgeTools(host), network, ...shared, health, secrets, rehearsed };
   const people = await openPeople({ store, now: store.instance.now.bind(store.instance) });
   const resources = { store, keys, people, log, host, feed: new EventFeed(now) };
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {

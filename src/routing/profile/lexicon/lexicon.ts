@@ -77,17 +77,21 @@ function* patterns(): Generator<readonly [string, number]> {
     const voted = new Set<string>();
     for (const sign of SIGNS) {
       const isLoan = isBorrowed(language, sign);
+      const byVote = new Map<number, number>();
       for (const pattern of patternsOf(lists[sign] ?? [])) {
         const vote = voted.has(pattern) ? 0 : voteFor(language, sign, pattern);
         voted.add(pattern);
-        yield [pattern, packMeaning({ sign: SIGN[sign], language: at, vote, isLoan, name: '' })];
+        const meaning = byVote.get(vote) ?? packMeaning({ sign: SIGN[sign], language: at, vote, isLoan, name: '' });
+        byVote.set(vote, meaning);
+        yield [pattern, meaning];
       }
     }
   }
   for (const [sign, { lists }] of NAMED)
-    for (const [name, lines] of Object.entries(lists))
-      for (const pattern of patternsOf(lines))
-        yield [pattern, packMeaning({ sign, language: -1, vote: 0, isLoan: true, name })];
+    for (const [name, lines] of Object.entries(lists)) {
+      const meaning = packMeaning({ sign, language: -1, vote: 0, isLoan: true, name });
+      for (const pattern of patternsOf(lines)) yield [pattern, meaning];
+    }
 }
 
 /** Finds the meanings of words and phrases. */

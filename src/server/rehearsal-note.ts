@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PolicyCandidate } from '../policy/runtime/candidate.ts';
+
+/** The parts of a policy that the outcome of its cases depends on. */
+type NotedPolicy = Pick<PolicyCandidate, 'bundle' | 'runtime' | 'surroundings' | 'variables'>;
+
+/** The code that runs the cases. Time-zone data is part of ICU, which is part of Bun. */
+export const ENGINE = [Bun.version, Bun.revision, process.versions.icu ?? ''] as const;
+
+const KEY_BYTES = 32;
+/** The key and the hash, as hexadecimal digits. */
+const FORM = /^([0-9a-f]{64}) ([0-9a-f]{64})\n$/;
+const LENGTH = 130;
+
+export interface RehearsalNoteOptions {
+  /** The data folder. */
+  readonly data: string;
+  /** The version of Signalbox, with its commit. */
+  readonly version: string;
+  readonly env: (variable: string) => string | undefined;
+  readonly engine?: readonly string[];
+}
+
+/**
+ * Notes in the data folder which policy passed its own cases last, as a keyed hash of everything that their outcome depends on.
+ * A file that is missing, damaged or of another version matches no policy. State: rehearsal note.
+ */
+export class RehearsalNote {
+  readonly #file: string;
+  readonly #options: RehearsalNoteOptions;
+
+  constructor(options: RehearsalNoteOptions) {
+    this.#file = join(options.data, 'policy.rehearsed');
+    this.#options = options;
+  }
+
+  /** Whether this policy passed its cases when it served last. Never throws. */
+  isOf(policy: NotedPolicy): boolean {
+    const [, key, hash] = FORM.exec(this.#read()) ?? [];
+    return key !== undefined && hash === this.#hash(policy, key);
+  }
+
+  /** Notes a policy that has passed its cases and serves. Without the note, the next start only takes longer. Never throws. */
+  keep(policy: NotedPolicy): void {
+    const key = randomBytes(KEY_BYTES).toString('hex');
+    this.forget();
+    try {
+      writeFileSync(this.#file, `${key} ${this.#hash(policy, key)}\n`, { flag: 'wx', mode: 0o600 });
+    } catch {
+      // A disk that is full or cannot be written shows in the store.
+    }
+  }
+
+  /** Removes the note, so that the next start runs the cases before it listens. Never throws. */
+  forget(): void {
+    try {
+      rmSync(this.#file, { force: true });
+    } catch {
+      // As above.
+    }
+  }
+
+  #read(): string {
+    try {
+      const found = statSync(this.#file);
+      return found.isFile() && found.size === LENGTH ? readFileSync(this.#file, 'latin1') : '';
+    } catch {
+      return '';
+    }
+  }
+
+  /** The values of variables can be secrets. The key keeps readers of the file from trying out values with tables. */
+  #hash({ bundle, runtime, surroundings, variables }: NotedPolicy, key: string): string {
+    const { version, env, engine = ENGINE } = this.#options;
+    const values = variables.map((name) => [name, env(name) ?? null]);
+    const parts = [version, engine, bundle.files, runtime.snapshot.revision, surroundings.plugins, values];
+    return new Bun.CryptoHasher('sha256', Buffer.from(key, 'hex')).update(JSON.stringify(parts)).digest('hex');
+  }
+}
