@@ -2,12 +2,13 @@ import { Database, type Statement as Prepared, type SQLQueryBindings } from 'bun
 import { quarterOf } from '../../src/core/accounting/window.ts';
 import type { Microcredits } from '../../src/core/credits.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import { trafficOf } from '../../src/store/record-traffic.ts';
 import type { SqlReader, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
 import { additionsTo } from '../../src/store/sql/traffic/rows.ts';
 import { indexingWrites } from '../../src/store/sqlite/records/indexing.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
 import { putBuckets } from '../../src/store/sqlite/traffic/table.ts';
-import { keptFromAt, labelSeries } from '../../src/store/traffic.ts';
+import { keptFromAt } from '../../src/store/traffic.ts';
 import { TrafficSums } from '../../src/store/traffic-sums.ts';
 import type { Base, MadeKey } from './base.ts';
 import type { PlannedRequest } from './plan.ts';
@@ -173,20 +174,9 @@ export class RowWriter implements Disposable {
   }
 
   #count({ record, outcome, paid }: PlannedRequest): void {
-    const model = outcome.attempts.at(-1)?.model ?? record.choice;
-    const place = {
-      id: record.id,
-      key: record.keyId,
-      team: record.team ?? '',
-      user: record.user ?? '',
-      labels: Object.entries(record.labels ?? {}).map(([name, value]) => labelSeries(name, value)),
-      model,
-      task: record.facts.task,
-      status: outcome.status,
-      provider: outcome.attempts.at(-1)?.provider ?? '',
-    };
-    this.#sums.addRequest(place, outcome);
-    if (paid !== null) this.#sums.addMoney(place, outcome.charged);
+    const traffic = trafficOf(record);
+    this.#sums.addRequest(traffic);
+    if (paid !== null) this.#sums.addMoney(traffic, outcome.charged);
   }
 
   #accountOf({ id, use, teamId, userId }: MadeKey, selector: string, session: string | null): number {

@@ -1,7 +1,6 @@
-import type { DecisionOutcome } from '../core/decision-record.ts';
-import { isOfProvider } from '../core/failure-kinds.ts';
 import { timeOfId } from '../core/id.ts';
 import { TimeHistogram } from '../core/time-histogram.ts';
+import type { RecordTraffic, TrafficPlace } from './record-traffic.ts';
 import {
   keyModelSeries,
   NO_TRAFFIC,
@@ -14,21 +13,6 @@ import {
   type TrafficStep,
 } from './traffic.ts';
 
-/** The series that something counts in; empty for none. */
-export interface TrafficPlace {
-  /** Of the request, which is of its moment. */
-  readonly id: number;
-  readonly key: string;
-  readonly team: string;
-  readonly user: string;
-  /** Series of the labels of the key. */
-  readonly labels: readonly string[];
-  readonly model: string;
-  readonly provider: string;
-  readonly task: string;
-  readonly status: string;
-}
-
 /** Sums that more is added to. */
 export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
 
@@ -39,10 +23,6 @@ export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
   readonly series: string;
   readonly figures: SumFigures;
 }
-
-/** Shorter answers measure packets rather than a rate. */
-const VISIBLE_MIN = 16;
-const VISIBLE_MS_MIN = 50;
 
 /** The sums of a bucket, by kind and series. */
 class BucketSums {
@@ -150,24 +130,20 @@ export class TrafficSums {
     }
   }
 
-  /** Counts a request that was carried out, at its last attempt. @param outcome null where it cannot be read */
-  addRequest(place: TrafficPlace, outcome: DecisionOutcome | null): void {
-    const bucket = this.#bucketAt(place.id);
+  /** Counts a request that was carried out. */
+  addRequest(traffic: RecordTraffic): void {
+    const bucket = this.#bucketAt(traffic.id);
     if (!bucket) return;
-    const figures = figuresOf(place, outcome);
-    const last = outcome?.attempts.at(-1);
-    for (const sum of bucket.at(place)) {
-      addFigures(sum.figures, figures);
+    for (const sum of bucket.at(traffic)) {
+      addFigures(sum.figures, traffic.figures);
       const isOfAttempts = OF_ATTEMPTS.has(sum.kind);
-      const ttft = isOfAttempts ? last?.firstPartMs : outcome?.firstPartMs;
-      const duration = isOfAttempts ? last?.ms : outcome?.totalMs;
-      if (ttft != null) sum.ttft.add(ttft);
-      if (duration != null) sum.duration.add(duration);
+      const ttft = isOfAttempts ? traffic.attemptTtft : traffic.ttft;
+      const duration = isOfAttempts ? traffic.attemptDuration : traffic.duration;
+      if (ttft !== null) sum.ttft.add(ttft);
+      if (duration !== null) sum.duration.add(duration);
     }
-    for (const { model, provider, failure } of outcome?.attempts ?? []) {
-      if (failure === null || !isOfProvider(failure)) continue;
-      for (const sum of bucket.at({ ...place, model, provider })) sum.figures.failedAttempts++;
-    }
+    for (const { model, provider } of traffic.failures)
+      for (const sum of bucket.at({ ...traffic, model, provider })) sum.figures.failedAttempts++;
   }
 
   addMoney(place: TrafficPlace, microcredits: number): void {
@@ -193,26 +169,4 @@ const OF_ATTEMPTS: ReadonlySet<TrafficKind> = new Set(['model', 'provider', 'key
 function seriesOf(kind: Exclude<TrafficKind, 'label'>, place: TrafficPlace): string {
   if (kind === 'total') return '';
   return kind === 'key_model' ? keyModelSeries(place.key, place.model) : place[kind];
-}
-
-function figuresOf({ status }: TrafficPlace, outcome: DecisionOutcome | null): TrafficFigures {
-  const figures: SumFigures = {
-    ...NO_TRAFFIC,
-    requests: 1,
-    errors: status === 'failed' || status === 'broken' ? 1 : 0,
-  };
-  if (!outcome) return figures;
-  figures.saved = outcome.saved;
-  if (!outcome.usage) return figures;
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = outcome.usage;
-  figures.input = inputTokens;
-  figures.cached = cachedInputTokens;
-  figures.output = outputTokens;
-  const last = outcome.attempts.at(-1);
-  const visible = outputTokens - reasoningTokens;
-  const visibleMs = last == null || last.firstPartMs === null ? 0 : last.ms - last.firstPartMs;
-  if (visible < VISIBLE_MIN || visibleMs < VISIBLE_MS_MIN) return figures;
-  figures.visible = visible;
-  figures.visibleMs = visibleMs;
-  return figures;
 }

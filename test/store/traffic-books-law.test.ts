@@ -3,6 +3,7 @@ import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';
+import { WrittenTraffic } from '../../src/store/record-traffic.ts';
 import type { SqlTables } from '../../src/store/sql/statement.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
 import { tries } from '../deep/effort.ts';
@@ -18,7 +19,7 @@ const laidInSqlite: Laid = async (size) => {
   return {
     async start(now) {
       const store = await openStore(file, { mode: 'serve' });
-      const traffic = sqliteTraffic(store as unknown as SqlTables, size);
+      const traffic = sqliteTraffic(store as unknown as SqlTables, new WrittenTraffic(), size);
       const crash = async () => {
         const next = `${folder.file}-${dead.push(store)}`;
         for (const end of ['', '-wal']) copyFileSync(file + end, next + end);

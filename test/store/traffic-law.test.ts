@@ -1,6 +1,7 @@
 import { test } from 'bun:test';
 import fc from 'fast-check';
 import { openStore } from '../../src/store/open.ts';
+import { WrittenTraffic } from '../../src/store/record-traffic.ts';
 import type { SqlTables } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
@@ -12,7 +13,7 @@ import { tempFolder } from './support.ts';
 import { countsRightly, type History, histories } from './traffic-history.ts';
 import { pausing } from './traffic-support.ts';
 
-/** In a folder with two counters: a server, and a process beside it. */
+/** In a folder with two counters: a server, which knows the records that it has written, and another process, which reads them. */
 async function holds(history: History): Promise<boolean> {
   using folder = tempFolder();
   await layStore(folder.file);
@@ -20,9 +21,10 @@ async function holds(history: History): Promise<boolean> {
   const db = await openSqlite(folder.file, ALL_TABLES, { asItIs: true });
   try {
     const own = store as unknown as SqlTables;
+    const written = new WrittenTraffic();
     return await countsRightly(history, {
-      counters: [sqliteTraffic(own), sqliteTraffic(pausing(db))],
-      log: sqliteRecordLog(own),
+      counters: [sqliteTraffic(own, written), sqliteTraffic(pausing(db))],
+      log: sqliteRecordLog(own, written),
       prepare: (writes) => db.commit(writes),
       write: (write) => store.commit([write]),
       written: async () => {},

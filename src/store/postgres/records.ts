@@ -1,5 +1,6 @@
 import { type DecisionRecord, summaryOf } from '../../core/decision-record.ts';
 import type { Timers } from '../../core/timers.ts';
+import { WrittenTraffic } from '../record-traffic.ts';
 import type { RecordLog, RecordTables } from '../records.ts';
 import { sqlContents } from '../sql/records/contents.ts';
 import { listRecords } from '../sql/records/list.ts';
@@ -35,11 +36,16 @@ const DELETIONS = ['record_labels', 'records', 'record_index'].map((table) =>
 /**
  * The repositories of records over one handle of a database.
  * @param timers null for a database as it is at one moment
+ * @param written takes what each record adds to traffic
  */
-export function postgresRecords(db: SqlTables, timers: Timers | null = null): RecordTables {
+export function postgresRecords(
+  db: SqlTables,
+  timers: Timers | null = null,
+  written = new WrittenTraffic(),
+): RecordTables {
   const partitions = new RecordPartitions(db, timers);
   return {
-    log: postgresRecordLog(db, partitions),
+    log: postgresRecordLog(db, partitions, written),
     readings: sqlReadings(db),
     revisions: sqlRevisions(db),
     contents: sqlContents(db),
@@ -48,13 +54,13 @@ export function postgresRecords(db: SqlTables, timers: Timers | null = null): Re
   };
 }
 
-function postgresRecordLog(db: SqlTables, partitions: RecordPartitions): RecordLog {
+function postgresRecordLog(db: SqlTables, partitions: RecordPartitions, written: WrittenTraffic): RecordLog {
   const find = async (id: number): Promise<DecisionRecord | null> => {
     const row = await first<RecordRow>(db, FIND, id);
     return row ? decodeRow(row) : null;
   };
   return {
-    add: (record): SqlWrite => new IndexedRecord(record),
+    add: (record): SqlWrite => new IndexedRecord(record, written),
     find,
     list: (query) => listRecords(db, query, { read: find }),
     // A record comes with its part of the index.
@@ -76,13 +82,16 @@ function postgresRecordLog(db: SqlTables, partitions: RecordPartitions): RecordL
 class IndexedRecord implements SqlWrite {
   readonly statement = INSERT;
   readonly #record: DecisionRecord;
+  readonly #written: WrittenTraffic;
 
-  constructor(record: DecisionRecord) {
+  constructor(record: DecisionRecord, written: WrittenTraffic) {
     this.#record = record;
+    this.#written = written;
   }
 
   get params(): readonly SqlValue[] {
     const record = this.#record;
+    this.#written.add(record);
     return [...recordValues(record), encodeSummary(summaryOf(record), record.facts)];
   }
 }

@@ -1,4 +1,5 @@
 import type { Timers } from '../../core/timers.ts';
+import { WrittenTraffic } from '../record-traffic.ts';
 import type { Repositories } from '../repositories.ts';
 import { sqlRepositories } from '../sql/repositories.ts';
 import type { SqlTables } from '../sql/statement.ts';
@@ -11,10 +12,14 @@ import { postgresTraffic } from './traffic.ts';
  * The repositories over one handle of a database.
  * @param timers null for a database as it is at one moment
  */
-export const postgresRepositories = (db: SqlTables, timers: Timers | null): Repositories => ({
+export const postgresRepositories = (
+  db: SqlTables,
+  timers: Timers | null,
+  written = new WrittenTraffic(),
+): Repositories => ({
   ...sqlRepositories(db),
   ledger: postgresLedger(db),
   journal: postgresJournal(db, timers),
-  records: postgresRecords(db, timers),
-  traffic: postgresTraffic(db, timers ? { timers } : {}),
+  records: postgresRecords(db, timers, written),
+  traffic: postgresTraffic(db, { written, ...(timers && { timers }) }),
 });

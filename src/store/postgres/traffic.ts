@@ -1,5 +1,6 @@
 import type { Timers } from '../../core/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
+import { WrittenTraffic } from '../record-traffic.ts';
 import { type SqlTables, sql, write } from '../sql/statement.ts';
 import { BATCH_SIZE, type BatchSize } from '../sql/traffic/batch.ts';
 import type { CountingMeans } from '../sql/traffic/means.ts';
@@ -21,17 +22,19 @@ const PUT = sql(`INSERT INTO traffic (${NUMBERS.join(', ')}, ttft, duration)
 
 interface CountOptions {
   readonly size?: BatchSize;
+  readonly written?: WrittenTraffic;
   readonly waitMs?: number;
   readonly timers?: Timers;
 }
 
 export function postgresTraffic(db: SqlTables, options: CountOptions = {}): TrafficTable {
-  const { size = BATCH_SIZE, waitMs = HORIZON_MS, timers = processTimers } = options;
+  const { size = BATCH_SIZE, written = new WrittenTraffic(), waitMs = HORIZON_MS, timers = processTimers } = options;
   const horizon = new Horizon((text, values) => db.query({ sql: text }, values), timers, {
     records: 'records_seq',
     entries: 'journal_seq',
   });
   const means: CountingMeans = {
+    written,
     oldEnd: 0,
     index: async () => false,
     isIndexed: async () => true,

@@ -1,3 +1,4 @@
+import { WrittenTraffic } from '../record-traffic.ts';
 import type { Repositories } from '../repositories.ts';
 import { sqlRepositories } from '../sql/repositories.ts';
 import type { SqlTables } from '../sql/statement.ts';
@@ -7,10 +8,10 @@ import { sqliteRecords } from './records/tables.ts';
 import { sqliteTraffic } from './traffic/table.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
-export const sqliteRepositories = (db: SqlTables): Repositories => ({
+export const sqliteRepositories = (db: SqlTables, written = new WrittenTraffic()): Repositories => ({
   ...sqlRepositories(db),
   ledger: sqliteLedger(db),
   journal: sqliteJournal(db),
-  records: sqliteRecords(db),
-  traffic: sqliteTraffic(db),
+  records: sqliteRecords(db, written),
+  traffic: sqliteTraffic(db, written),
 });

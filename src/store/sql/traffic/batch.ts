@@ -1,9 +1,11 @@
 import { idAt } from '../../../core/id.ts';
-import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
+import type { RecordTraffic } from '../../record-traffic.ts';
+import type { TrafficSums } from '../../traffic-sums.ts';
 import { first, type SqlReader, type SqlWrite, type Statement, sql } from '../statement.ts';
-import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow, labelsIn, outcomeIn, providerOf } from './entries.ts';
+import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow } from './entries.ts';
 import type { CountingMeans } from './means.ts';
 import type { CountingState } from './state.ts';
+import { BY_NUMBER, OLD_BETWEEN, readTraffic, selectTraffic } from './stored.ts';
 
 /** Rows in one batch at most. */
 export interface BatchSize {
@@ -13,25 +15,7 @@ export interface BatchSize {
 /** A batch takes a few milliseconds, in which no request is served. */
 export const BATCH_SIZE: BatchSize = { records: 500, entries: 1_000 };
 
-/** A record, as far as it is counted. It is counted behind the index, by which a charge finds it. */
-interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
-  /** JSON, as in all rows here; null in records of version 0.1. */
-  readonly labels: string | null;
-  readonly body: string;
-}
-const columnsOf = (table: string): string =>
-  `${table}.id, ${table}.key_id AS key, coalesce(${table}.team_id, '') AS team, coalesce(${table}.user_id, '') AS "user",
-    ${table}.model, ${table}.task, ${table}.status, r.body`;
-const BETWEEN = 'WHERE r.seq BETWEEN ?1 AND ?2 AND r.id >= ?3';
-/** In SQLite a record that was written twice counts as the index has it; PostgreSQL refuses it. */
-const RECORDS_BETWEEN = sql(
-  `SELECT ${columnsOf('r')}, r.labels FROM records AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq = r.seq ${BETWEEN}`,
-  { inPostgres: `SELECT ${columnsOf('r')}, r.labels FROM records AS r ${BETWEEN}` },
-);
 const OLD_START = sql(`SELECT min(id) AS seq FROM (SELECT id FROM decisions WHERE id < ?1 ORDER BY id DESC LIMIT ?2)`);
-const OLD_BETWEEN =
-  sql(`SELECT ${columnsOf('i')}, NULL AS labels FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
-    WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 
 const endOf = (table: string) =>
   sql(
@@ -72,19 +56,21 @@ export async function nextBatch(
       recordsThrough: recordsThrough ?? state.recordsThrough,
       journalThrough: journalThrough ?? state.journalThrough,
     };
-    const rows = await db.query<RecordRow>(RECORDS_BETWEEN, [state.recordsThrough + 1, to.recordsThrough, 0]);
+    const numbers = [state.recordsThrough + 1, to.recordsThrough, 0];
+    const records = await selectTraffic(db, means.written, BY_NUMBER, numbers);
     const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [state.journalThrough + 1, to.journalThrough, 0]);
     // Numbers may have gaps: then the next look may be in vain.
     const isFull =
       to.recordsThrough - state.recordsThrough >= size.records ||
       to.journalThrough - state.journalThrough >= size.entries;
-    return { to, isFull, writes: await addAll(db, state, sums, rows, entries) };
+    return { to, isFull, writes: await addAll(db, means, state, sums, records, entries) };
   }
-  return (await means.isIndexed()) ? await pastBatch(db, state, sums, size) : null;
+  return (await means.isIndexed()) ? await pastBatch(db, means, state, sums, size) : null;
 }
 
 async function pastBatch(
   db: SqlReader,
+  means: CountingMeans,
   state: CountingState,
   sums: TrafficSums,
   size: BatchSize,
@@ -97,8 +83,8 @@ async function pastBatch(
   const oldFrom = isOld ? await place(db, OLD_START, oldBefore, size.records) : oldBefore;
   const journalFrom = await place(db, JOURNAL_START, journalBefore, size.entries);
   const of = (statement: Statement, from: number | null, before: number) =>
-    from === null ? [] : db.query<RecordRow>(statement, [from, before - 1, least]);
-  const rows = await (isOld ? of(OLD_BETWEEN, oldFrom, oldBefore) : of(RECORDS_BETWEEN, recordsFrom, recordsBefore));
+    from === null ? [] : readTraffic(db, statement, [from, before - 1, least]);
+  const records = await (isOld ? of(OLD_BETWEEN, oldFrom, oldBefore) : of(BY_NUMBER.rows, recordsFrom, recordsBefore));
   const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [
     journalFrom ?? 1,
     journalFrom === null ? 0 : journalBefore - 1,
@@ -106,7 +92,11 @@ async function pastBatch(
   ]);
   // 0: none are left before it.
   const to = { recordsBefore: recordsFrom ?? 0, oldBefore: oldFrom ?? 0, journalBefore: journalFrom ?? 0 };
-  return { to, isFull: isPastLeft({ ...state, ...to }), writes: await addAll(db, state, sums, rows, entries) };
+  return {
+    to,
+    isFull: isPastLeft({ ...state, ...to }),
+    writes: await addAll(db, means, state, sums, records, entries),
+  };
 }
 
 /** Whether rows of the past may be left. */
@@ -119,17 +109,13 @@ async function place(db: SqlReader, statement: Statement, ...params: number[]): 
 
 async function addAll(
   db: SqlReader,
+  { written }: CountingMeans,
   { prunedBelow }: CountingState,
   sums: TrafficSums,
-  rows: readonly RecordRow[],
+  records: readonly RecordTraffic[],
   entries: readonly EntryRow[],
 ): Promise<SqlWrite[]> {
-  const places = new Map<number, TrafficPlace>();
-  for (const { body, labels, ...row } of rows) {
-    const outcome = outcomeIn(body);
-    const place = { ...row, labels: labelsIn(labels), provider: providerOf(outcome) };
-    places.set(place.id, place);
-    if (place.status !== 'recommended') sums.addRequest(place, outcome);
-  }
-  return [...(await addEntries(db, sums, entries, places, prunedBelow)), ...(await addWaiting(db, sums, places))];
+  for (const record of records) if (record.status !== 'recommended') sums.addRequest(record);
+  const read = new Map(records.map((record) => [record.id, record]));
+  return [...(await addEntries(db, written, sums, entries, read, prunedBelow)), ...(await addWaiting(db, sums, read))];
 }

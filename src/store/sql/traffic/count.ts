@@ -17,6 +17,12 @@ export async function countTraffic(
   now: number,
   size: BatchSize,
 ): Promise<boolean> {
+  const isLeft = await countBatch(db, means, now, size);
+  if (!isLeft) means.written.age();
+  return isLeft;
+}
+
+async function countBatch(db: SqlTables, means: CountingMeans, now: number, size: BatchSize): Promise<boolean> {
   // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
   const isIndexLeft = await means.index();
   const state = await countingState(db);

@@ -1,9 +1,8 @@
-import type { DecisionOutcome } from '../../../core/decision-record.ts';
-import { labelSeries } from '../../traffic.ts';
-import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
-import { decodeOutcome } from '../records/body.ts';
-import { inPostgres, searchFor } from '../records/selection.ts';
+import type { TrafficPlace, WrittenTraffic } from '../../record-traffic.ts';
+import type { TrafficSums } from '../../traffic-sums.ts';
+import { searchFor } from '../records/selection.ts';
 import { type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
+import { BY_ID, labelsIn, selectTraffic } from './stored.ts';
 
 /** An entry that charges or gives back. */
 export interface EntryRow {
@@ -27,17 +26,6 @@ const ACCOUNTS =
 const TARIFFS = searchFor(
   'SELECT t.id, t.model, t.provider FROM json_each(?) AS k CROSS JOIN tariffs AS t ON t.id = CAST(k.value AS BIGINT)',
 );
-const OF_ID = 'FROM json_each(?) AS k CROSS JOIN record_index AS i ON i.id = CAST(k.value AS BIGINT)';
-const RECORDS = sql(
-  `SELECT i.id, i.model, i.task, i.status, coalesce((SELECT body FROM records WHERE seq = i.seq),
-      (SELECT body FROM decisions WHERE id = i.id AND i.seq IS NULL)) AS body ${OF_ID}`,
-  {
-    inPostgres: inPostgres(
-      `SELECT i.id, i.model, i.task, i.status, r.body ${OF_ID} CROSS JOIN records AS r ON r.id = i.id`,
-    ),
-  },
-);
-
 interface AccountRow extends Pick<TrafficPlace, 'id' | 'key' | 'team' | 'user'> {
   readonly labels: string;
 }
@@ -45,7 +33,6 @@ const NO_ACCOUNT: AccountRow = { id: 0, key: '', team: '', user: '', labels: '{}
 type TariffRow = Pick<TrafficPlace, 'id' | 'model' | 'provider'>;
 /** A record, as far as a charge counts by it. */
 type ChargedRecord = Pick<TrafficPlace, 'id' | 'model' | 'task' | 'status' | 'provider'>;
-type IndexedRow = Omit<ChargedRecord, 'provider'> & { readonly body: string | null };
 
 interface WaitingRow extends Pick<EntryRow, 'seq' | 'id' | 'microcredits'>, Omit<AccountRow, 'id'> {
   readonly model: string | null;
@@ -74,6 +61,7 @@ async function byId<Row extends { readonly id: number }>(db: SqlReader, statemen
  */
 export async function addEntries(
   db: SqlReader,
+  written: WrittenTraffic,
   sums: TrafficSums,
   entries: readonly EntryRow[],
   read: ReadonlyMap<number, ChargedRecord>,
@@ -81,14 +69,15 @@ export async function addEntries(
 ): Promise<SqlWrite[]> {
   const accounts = await byId<AccountRow>(db, ACCOUNTS, new Set(entries.map(({ account }) => account)));
   const tariffs = await byId<TariffRow>(db, TARIFFS, new Set(entries.flatMap(({ tariff }) => tariff ?? [])));
-  const unread = new Set(entries.flatMap(({ id }) => (read.has(id) ? [] : id)));
-  const others = await byId<IndexedRow>(db, RECORDS, unread);
+  const unread = [...new Set(entries.flatMap(({ id }) => (read.has(id) ? [] : id)))];
+  const found = unread.length === 0 ? [] : await selectTraffic(db, written, BY_ID, [JSON.stringify(unread)]);
+  const others = new Map(found.map((record) => [record.id, record]));
   const labels = new Map([...accounts].map(([account, { labels }]) => [account, labelsIn(labels)]));
   const writes: SqlWrite[] = [];
   for (const { seq, id, microcredits, account, tariff } of entries) {
     const of = accounts.get(account) ?? NO_ACCOUNT;
     const paid = tariff === null ? null : (tariffs.get(tariff) ?? null);
-    const record = read.get(id) ?? chargedRecord(others.get(id));
+    const record = read.get(id) ?? others.get(id) ?? null;
     sums.addMoney(placeOf(id, of, labels.get(account) ?? [], paid, record), microcredits);
     if (record !== null || id < prunedBelow) continue;
     const { key, team, user } = of;
@@ -97,23 +86,6 @@ export async function addEntries(
     );
   }
   return writes;
-}
-
-function chargedRecord(row: IndexedRow | undefined): ChargedRecord | null {
-  return row ? { ...row, provider: providerOf(outcomeIn(row.body)) } : null;
-}
-
-/** Of the last attempt. */
-export const providerOf = (outcome: DecisionOutcome | null): string => outcome?.attempts.at(-1)?.provider ?? '';
-
-/** @param body null for a record that is not there any more */
-export function outcomeIn(body: string | null): DecisionOutcome | null {
-  try {
-    return body === null ? null : decodeOutcome(body);
-  } catch {
-    // An edited row counts as a request without figures.
-    return null;
-  }
 }
 
 /** Moves charges that waited to where their records say. @returns the writes that end their wait */
@@ -144,13 +116,3 @@ const placeOf = (
   model: tariff?.model ?? record?.model ?? '',
   provider: tariff?.provider ?? record?.provider ?? '',
 });
-
-/** The series of labels, as JSON has them; none where the row was edited. */
-export function labelsIn(text: string | null): readonly string[] {
-  if (text === null || text === '{}') return [];
-  try {
-    return Object.entries(JSON.parse(text)).map(([name, value]) => labelSeries(name, String(value)));
-  } catch {
-    return [];
-  }
-}

@@ -1,3 +1,4 @@
+import type { WrittenTraffic } from '../../record-traffic.ts';
 import type { TrafficFigures } from '../../traffic.ts';
 import type { SqlWrite } from '../statement.ts';
 
@@ -17,6 +18,8 @@ export interface StoredBucket extends FigureRow {
 
 /** Counting by the means of one database. */
 export interface CountingMeans {
+  /** The records that need not be read back. */
+  readonly written: WrittenTraffic;
   /** Brings the index behind records up to date by a batch. @returns whether records are left */
   index(): Promise<boolean>;
   /** Whether the index has all records of the past. */

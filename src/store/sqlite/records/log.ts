@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '../../../core/decision-record.ts';
+import { WrittenTraffic } from '../../record-traffic.ts';
 import type { RecordLog, RecordQuery } from '../../records.ts';
 import { listRecords } from '../../sql/records/list.ts';
 import {
@@ -42,7 +43,8 @@ const READ_OLD = sql(
   `SELECT ${RECORD_HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user" FROM decisions WHERE id = ?`,
 );
 
-export function sqliteRecordLog(db: SqlTables): RecordLog {
+/** @param written takes what each record adds to traffic */
+export function sqliteRecordLog(db: SqlTables, written = new WrittenTraffic()): RecordLog {
   const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
     const row = await first<RecordRow>(db, statement, place);
     return row ? decodeRow(row) : null;
@@ -53,7 +55,7 @@ export function sqliteRecordLog(db: SqlTables): RecordLog {
   };
   const index = () => indexRecords(db);
   return {
-    add: (record): SqlWrite => new RecordWrite(record),
+    add: (record): SqlWrite => new RecordWrite(record, written),
     find: (id) => read(FIND, id),
     list: (query) => listRecords(db, query, source),
     index,
@@ -68,12 +70,15 @@ export function sqliteRecordLog(db: SqlTables): RecordLog {
 class RecordWrite implements SqlWrite {
   readonly statement = INSERT;
   readonly #record: DecisionRecord;
+  readonly #written: WrittenTraffic;
 
-  constructor(record: DecisionRecord) {
+  constructor(record: DecisionRecord, written: WrittenTraffic) {
     this.#record = record;
+    this.#written = written;
   }
 
   get params(): readonly SqlValue[] {
+    this.#written.add(this.#record);
     return recordValues(this.#record);
   }
 }

@@ -1,3 +1,4 @@
+import type { WrittenTraffic } from '../../record-traffic.ts';
 import type { RecordTables } from '../../records.ts';
 import { sqlContents } from '../../sql/records/contents.ts';
 import { sqlReadings } from '../../sql/records/readings.ts';
@@ -8,8 +9,8 @@ import { sqliteRecordLog } from './log.ts';
 const FIND_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record_index'`);
 
 /** The repositories of records over one handle of a database. Of a handle that only reads, none may be pruned. */
-export const sqliteRecords = (db: SqlTables): RecordTables => ({
-  log: sqliteRecordLog(db),
+export const sqliteRecords = (db: SqlTables, written: WrittenTraffic): RecordTables => ({
+  log: sqliteRecordLog(db, written),
   readings: sqlReadings(db),
   revisions: sqlRevisions(db),
   contents: sqlContents(db),

@@ -1,3 +1,4 @@
+import { WrittenTraffic } from '../../record-traffic.ts';
 import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 import { BATCH_SIZE } from '../../sql/traffic/batch.ts';
 import type { CountingMeans } from '../../sql/traffic/means.ts';
@@ -10,7 +11,8 @@ const INDEXED = sql('SELECT through AS records FROM record_indexing');
 const PUT = sql(`INSERT OR REPLACE INTO traffic (width, kind, bucket, series, ${COLUMNS.join(', ')}, ttft, duration)
     VALUES (?, ?, ?, ?${', ?'.repeat(TRAFFIC_FIGURES.length)}, ?, ?)`);
 
-const sqliteCounting = (db: SqlTables): CountingMeans => ({
+const sqliteCounting = (db: SqlTables, written: WrittenTraffic): CountingMeans => ({
+  written,
   oldEnd: Number.MAX_SAFE_INTEGER,
   index: () => indexRecords(db),
   async isIndexed() {
@@ -34,5 +36,5 @@ export const putBuckets: CountingMeans['put'] = (buckets) =>
     ),
   );
 
-export const sqliteTraffic = (db: SqlTables, size = BATCH_SIZE): TrafficTable =>
-  sqlTraffic(db, sqliteCounting(db), size);
+export const sqliteTraffic = (db: SqlTables, written = new WrittenTraffic(), size = BATCH_SIZE): TrafficTable =>
+  sqlTraffic(db, sqliteCounting(db, written), size);

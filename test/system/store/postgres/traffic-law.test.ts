@@ -8,6 +8,7 @@ import { PostgresDialect, valuesOf } from '../../../../src/store/postgres/dialec
 import { Horizon } from '../../../../src/store/postgres/horizon.ts';
 import { postgresRecords } from '../../../../src/store/postgres/records.ts';
 import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';
+import { WrittenTraffic } from '../../../../src/store/record-traffic.ts';
 import type { SqlTables, SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { tries } from '../../../deep/effort.ts';
 import { emptiedBy, type Handle, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
@@ -60,9 +61,10 @@ async function holds(history: History): Promise<boolean> {
     await connection.run(translated.text, valuesOf(translated, params));
   };
   const [one, other] = handles.map(pausing);
+  const written = new WrittenTraffic();
   return await countsRightly(history, {
-    counters: [postgresTraffic(one!, { waitMs: 0 }), postgresTraffic(other!, { waitMs: 0 })],
-    log: postgresRecords(handles[0]).log,
+    counters: [postgresTraffic(one!, { waitMs: 0, written }), postgresTraffic(other!, { waitMs: 0 })],
+    log: postgresRecords(handles[0], null, written).log,
     prepare: (writes) => handles[0].commit(writes),
     write: (write, amount) =>
       amount % LATE === 0 ? writeLate(write, late[(amount / LATE) % late.length]!) : handles[0].commit([write]),

@@ -1,0 +1,123 @@
+import { type DecisionOutcome, type DecisionRecord, modelOf, statusOf } from '../core/decision-record.ts';
+import { isOfProvider } from '../core/failure-kinds.ts';
+import { labelSeries, type TrafficFigures } from './traffic.ts';
+
+/** The series that something counts in; empty for none. */
+export interface TrafficPlace {
+  /** Of the request, which is of its moment. */
+  readonly id: number;
+  readonly key: string;
+  readonly team: string;
+  readonly user: string;
+  /** Series of the labels of the key. */
+  readonly labels: readonly string[];
+  readonly model: string;
+  readonly provider: string;
+  readonly task: string;
+  readonly status: string;
+}
+
+/** What a record adds to traffic, at its last attempt. Times are ms, null for none. */
+export interface RecordTraffic extends TrafficPlace {
+  readonly figures: TrafficFigures;
+  /** Of the caller. */
+  readonly ttft: number | null;
+  readonly duration: number | null;
+  /** Of the last attempt. */
+  readonly attemptTtft: number | null;
+  readonly attemptDuration: number | null;
+  /** Where a provider failed an attempt. */
+  readonly failures: readonly Pick<TrafficPlace, 'model' | 'provider'>[];
+}
+
+/** Shorter answers measure packets rather than a rate. */
+const VISIBLE_MIN = 16;
+const VISIBLE_MS_MIN = 50;
+
+/**
+ * What a record adds, from the columns of its row and its outcome.
+ * @param outcome null for a recommendation, and where it cannot be read
+ */
+export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: DecisionOutcome | null): RecordTraffic {
+  const attempts = outcome?.attempts ?? [];
+  const last = attempts.at(-1);
+  return {
+    ...place,
+    provider: last?.provider ?? '',
+    figures: figuresOf(place.status, outcome),
+    ttft: outcome?.firstPartMs ?? null,
+    duration: outcome?.totalMs ?? null,
+    attemptTtft: last?.firstPartMs ?? null,
+    attemptDuration: last?.ms ?? null,
+    failures: attempts.filter(({ failure }) => failure !== null && isOfProvider(failure)),
+  };
+}
+
+/** What a record adds, from the record itself: the same as from its row. */
+export const trafficOf = (record: DecisionRecord): RecordTraffic =>
+  recordTraffic(
+    {
+      id: record.id,
+      key: record.keyId,
+      team: record.team ?? '',
+      user: record.user ?? '',
+      labels: labelsOf(record.labels),
+      model: modelOf(record),
+      task: record.facts.task,
+      status: statusOf(record),
+    },
+    record.outcome,
+  );
+
+export const labelsOf = (labels: DecisionRecord['labels']): readonly string[] =>
+  Object.entries(labels ?? {}).map(([name, value]) => labelSeries(name, String(value)));
+
+function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigures {
+  const usage = outcome?.usage;
+  const last = outcome?.attempts.at(-1);
+  const visible = usage ? usage.outputTokens - usage.reasoningTokens : 0;
+  const visibleMs = last == null || last.firstPartMs === null ? 0 : last.ms - last.firstPartMs;
+  const isRate = visible >= VISIBLE_MIN && visibleMs >= VISIBLE_MS_MIN;
+  return {
+    requests: 1,
+    errors: status === 'failed' || status === 'broken' ? 1 : 0,
+    failedAttempts: 0,
+    microcredits: 0,
+    saved: outcome?.saved ?? 0,
+    input: usage?.inputTokens ?? 0,
+    cached: usage?.cachedInputTokens ?? 0,
+    output: usage?.outputTokens ?? 0,
+    visible: isRate ? visible : 0,
+    visibleMs: isRate ? visibleMs : 0,
+  };
+}
+
+/** Records of one generation at most: more than a server writes between two counts. */
+const GENERATION = 8_192;
+
+/** What the records that this process wrote last add to traffic, so that counting need not read them back. State: traffic. */
+export class WrittenTraffic {
+  #newer = new Map<number, RecordTraffic>();
+  #older = new Map<number, RecordTraffic>();
+
+  /** Adds a record. Of two records with the same ID, the first counts. */
+  add(record: DecisionRecord): void {
+    if (this.find(record.id)) return;
+    if (this.#newer.size >= GENERATION) this.age();
+    this.#newer.set(record.id, trafficOf(record));
+  }
+
+  /**
+   * Finds a record. The caller checks that the store has the record: its write may have failed.
+   * @returns undefined for a record of another process, and for one that was written too long ago
+   */
+  find(id: number): RecordTraffic | undefined {
+    return this.#newer.get(id) ?? this.#older.get(id);
+  }
+
+  /** Forgets the records that were added before the previous call. Charges may be counted after their record. */
+  age(): void {
+    this.#older = this.#newer;
+    this.#newer = new Map();
+  }
+}

@@ -1,0 +1,105 @@
+import type { DecisionOutcome } from '../../../core/decision-record.ts';
+import {
+  labelsOf,
+  type RecordTraffic,
+  recordTraffic,
+  type TrafficPlace,
+  type WrittenTraffic,
+} from '../../record-traffic.ts';
+import { decodeOutcome } from '../records/body.ts';
+import { inPostgres, searchFor } from '../records/selection.ts';
+import { type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
+
+/** A record, as far as it is counted. It is counted behind the index, by which a charge finds it. */
+interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
+  /** JSON, as in all rows here; null in records of version 0.1. */
+  readonly labels: string | null;
+  /** Null for a record that is not there any more. */
+  readonly body: string | null;
+}
+const columnsOf = (table: string): string =>
+  `${table}.id, ${table}.key_id AS key, coalesce(${table}.team_id, '') AS team, coalesce(${table}.user_id, '') AS "user",
+    ${table}.model, ${table}.task, ${table}.status`;
+
+/** Selects records: their IDs alone, or all by which they count. */
+interface RecordSelection {
+  readonly ids: Statement;
+  readonly rows: Statement;
+}
+
+const BETWEEN = 'WHERE r.seq BETWEEN ?1 AND ?2 AND r.id >= ?3';
+/** In SQLite a record that was written twice counts as the index has it; PostgreSQL refuses it. */
+const between = (columns: string): Statement =>
+  sql(`SELECT ${columns} FROM records AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq = r.seq ${BETWEEN}`, {
+    inPostgres: `SELECT ${columns} FROM records AS r ${BETWEEN}`,
+  });
+export const BY_NUMBER: RecordSelection = {
+  ids: between('r.id'),
+  rows: between(`${columnsOf('r')}, r.labels, r.body`),
+};
+
+const INDEXED = 'FROM json_each(?) AS k CROSS JOIN record_index AS i ON i.id = CAST(k.value AS BIGINT)';
+const ofRecord = (column: string) => `(SELECT ${column} FROM records WHERE seq = i.seq)`;
+export const BY_ID: RecordSelection = {
+  ids: searchFor(`SELECT i.id ${INDEXED}`),
+  rows: sql(
+    `SELECT ${columnsOf('i')}, ${ofRecord('labels')} AS labels,
+      coalesce(${ofRecord('body')}, (SELECT body FROM decisions WHERE id = i.id AND i.seq IS NULL)) AS body ${INDEXED}`,
+    {
+      inPostgres: inPostgres(
+        `SELECT ${columnsOf('r')}, r.labels, r.body ${INDEXED} CROSS JOIN records AS r ON r.id = i.id`,
+      ),
+    },
+  ),
+};
+
+/** Records of version 0.1. */
+export const OLD_BETWEEN =
+  sql(`SELECT ${columnsOf('i')}, NULL AS labels, r.body FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
+    WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
+
+/** What selected records add to traffic. Their rows are read only if this process has not just written all of them. */
+export async function selectTraffic(
+  db: SqlReader,
+  written: WrittenTraffic,
+  { ids, rows }: RecordSelection,
+  params: readonly SqlValue[],
+): Promise<readonly RecordTraffic[]> {
+  const known: RecordTraffic[] = [];
+  for (const { id } of await db.query<Pick<RecordRow, 'id'>>(ids, params)) {
+    const traffic = written.find(id);
+    if (!traffic) return readTraffic(db, rows, params);
+    known.push(traffic);
+  }
+  return known;
+}
+
+/** The same, from the rows that a statement selects. */
+export async function readTraffic(
+  db: SqlReader,
+  rows: Statement,
+  params: readonly SqlValue[],
+): Promise<readonly RecordTraffic[]> {
+  return (await db.query<RecordRow>(rows, params)).map(({ body, labels, ...place }) =>
+    recordTraffic({ ...place, labels: labelsIn(labels) }, outcomeIn(body)),
+  );
+}
+
+function outcomeIn(body: string | null): DecisionOutcome | null {
+  try {
+    return body === null ? null : decodeOutcome(body);
+  } catch {
+    // An edited row counts as a request without figures.
+    return null;
+  }
+}
+
+/** The series of labels, as JSON has them; none where the row was edited. */
+export function labelsIn(text: string | null): readonly string[] {
+  if (text === null || text === '{}') return [];
+  try {
+    return labelsOf(JSON.parse(text));
+  } catch {
+    return [];
+  }
+}
