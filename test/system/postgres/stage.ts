@@ -42,7 +42,7 @@ export async function startStage(
     onCrash = 'charge',
     version = 1,
     ...options
-  }: StartOptions & {
+  }: Omit<StartOptions, 'version'> & {
     limit?: number;
     own?: boolean | PostgresOptions;
     more?: string;
