@@ -29,7 +29,7 @@ const GIVEN = '    const reservedAt = clock();';
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
   before(PIPELINE, '  return deciding instanceof Promise', '  if (deciding.isStopped) return deciding;'),
-  before(PIPELINE, GIVEN, '    if (runnable.isStopped) return runnable;'),
+  before(PIPELINE, GIVEN, '    if (decided.isStopped) return decided;'),
   before(EDGE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),
 ];
 

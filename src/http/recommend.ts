@@ -35,7 +35,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       const advice = await recommend(gateway, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       set.headers['content-type'] = 'application/json;charset=utf-8';
-      return textResponse(JSON.stringify(advice), set.headers);
+      return textResponse(JSON.stringify(advice), set);
     },
     routeDocs({
       access: 'route',

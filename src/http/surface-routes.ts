@@ -5,15 +5,15 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Surface } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
-import type { FundingRequest } from '../gateway/money/funding.ts';
+import type { Funding } from '../gateway/money/funding.ts';
 import { checkUndecided } from '../gateway/request/check-request.ts';
 import { decisionFor } from '../gateway/request/decide.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { serveRequest } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
-import { answer } from './answer.ts';
+import { type AnswerForm, answer } from './answer.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { claimName, type NamedRun, nameOf, type StoredResponse } from './replay.ts';
+import { claimName, type NamedRun, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { DROPPED_HEADER } from './stream.ts';
@@ -45,10 +45,10 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       const warmUp = warmUpOf(services, surface, call);
       if (warmUp !== null) {
         set.headers['content-type'] = 'text/event-stream';
-        return textResponse(warmUp, set.headers);
+        return textResponse(warmUp, set);
       }
       const answered = await answerCall(services, surface, call);
-      return typeof answered === 'string' ? textResponse(answered, set.headers) : answered;
+      return typeof answered === 'string' ? textResponse(answered, set) : answered;
     },
     surfaceDocs(surface),
   );
@@ -87,69 +87,63 @@ interface SurfaceCall {
   readonly headers: HTTPHeaders;
 }
 
-/** An answer that a repeat gets again, or one that is made now. `named` is null for a request without a name. */
-type BegunAnswer =
-  | StoredResponse
-  | { readonly kind: 'running'; readonly named: NamedRun | null; readonly running: RunningAnswer };
-
 /** Reads a request, finds its payer and its name, has it carried out, and writes its answer in the surface's dialect. */
-async function answerCall(
-  services: RouteServices,
-  surface: Surface,
-  { context, body, request: origin, headers }: SurfaceCall,
-): Promise<Response | string> {
+async function answerCall(services: RouteServices, surface: Surface, call: SurfaceCall): Promise<Response | string> {
   const { gateway } = services;
+  const { context, body, request: origin } = call;
   const { request, events, json = surface.json } = surface.read(body, origin.headers);
   context.isStream = events !== null;
   const form = { events, json };
   // Steps that need not wait go on in the same turn of the event loop.
-  const fundingOf = () => gateway.funding.of(unfundedRequest(gateway, request, context, origin));
-  const found = fundingOf();
-  const funding = found instanceof Promise ? await found : found;
+  const found = fundingOf(gateway, request, call);
+  let funding = found instanceof Promise ? await found : found;
   // A payer that has just proved itself counts against the rate limits from here on.
   const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
   if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
   const name = isNamed ? nameOf(context, origin.headers, funding, surface, services.answerSecretOf) : null;
   const { caller } = context;
-  const begin = async (): Promise<BegunAnswer> => {
-    const named = name && (await claimName(services, name, { context, request: origin, headers }, form));
-    if (named?.kind === 'stored') return named;
+  for (;;) {
+    const named = name && (await claimName(services, name, call, form));
+    if (named?.kind === 'stored') return named.answer;
+    let running: RunningAnswer;
     try {
       // While it waited, the terms of its key may have changed.
-      const payer = context.caller === caller ? funding : await fundingOf();
-      return {
-        kind: 'running',
-        named,
-        running: await serveRequest(gateway, { request, context, funding: payer, named }),
-      };
+      if (context.caller !== caller) funding = await fundingOf(gateway, request, call);
+      running = await serveRequest(gateway, { request, context, funding, named });
     } catch (cause) {
       await named?.drop();
       // Another server has claimed the name since, so this is a repeat of that request.
-      if (named && cause instanceof NameTaken) return begin();
+      if (named && cause instanceof NameTaken) continue;
       throw cause;
     }
-  };
-  const begun = await begin();
-  if (begun.kind === 'stored') return begun.answer;
-  const { named, running } = begun;
+    return await writeAnswer(call, form, named, running);
+  }
+}
+
+function writeAnswer(
+  { context, headers }: SurfaceCall,
+  form: AnswerForm,
+  named: NamedRun | null,
+  running: RunningAnswer,
+): Promise<Response | string> {
   // (guards on the answer: each wraps `running`)
   const source = named ? named.keep(running) : running;
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
   context.addLimitHeaders(headers);
   Object.assign(headers, running.funded.headers);
   const answered = answer(source, form, headers, running.policy);
-  return await (named ? answered.finally(named.addCredit) : answered);
+  return named ? answered.finally(named.addCredit) : answered;
 }
 
-function unfundedRequest(
+function fundingOf(
   gateway: Gateway,
   request: ModelRequest,
-  context: RequestContext,
-  { url, headers }: Request,
-): FundingRequest {
+  { context, request: { url, headers } }: SurfaceCall,
+): Funding | Promise<Funding> {
   const { caller: key, idempotencyKey } = context;
-  return { request, key, idempotencyKey, url, headers, decide: decisionFor(gateway, request, context) };
+  const decide = decisionFor(gateway, request, context);
+  return gateway.funding.of({ request, key, idempotencyKey, url, headers, decide });
 }
 
 /** Ends an answer when its caller leaves. A named one that goes on to its end only loses its reader. */

@@ -57,8 +57,12 @@ interface DrawingOp extends HoldOp {
 
 type BookedPromise<Booked> = Promise<Booked | FundShortage>;
 
-/** Asks the books for money. Resolves with the hold or earmark, or with the fund that lacks it. */
-type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Promise<Booked | FundBlock>;
+/** Asks the books for money. Resolves with the hold or earmark, or as `blocked` does with the fund that lacks it. */
+type BookingCall<Booked> = <Blocked>(
+  money: MoneyRequest,
+  op: DrawingOp,
+  blocked: (block: FundBlock) => Blocked | Promise<Blocked>,
+) => Promise<Booked | Blocked>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. State: holds. */
 export class HoldDesk {
@@ -141,12 +145,14 @@ export class HoldDesk {
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money, and may know of holds that are not known here.
    */
-  async #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
+  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const op = this.#opOf(money);
-    const booked = this.#blockBefore(money, op) ?? (await send(money, op));
-    if (!isBlock(booked)) return booked;
-    const { waitMs } = money.request;
-    return booked.why === 'contended' && waitMs > 0 ? this.#wait(booked, money, send) : shortage(booked, op.least);
+    const blocked = (block: FundBlock): BookedPromise<Booked> =>
+      block.why === 'contended' && money.request.waitMs > 0
+        ? this.#wait(block, money, send)
+        : Promise.resolve(shortage(block, op.least));
+    const block = this.#blockBefore(money, op);
+    return block ? blocked(block) : send(money, op, blocked);
   }
 
   /** The fund that a request waits for before the books are asked; null where it need not. */
@@ -176,7 +182,7 @@ export class HoldDesk {
         const op = this.#opOf(tried);
         const fitting = fit(books.standing(op.funds), op.amounts, money.expected, op.least);
         if (isBlocked(fitting)) return fitting;
-        sent = send(tried, op);
+        sent = send(tried, op, (block) => block);
         return null;
       };
       const left = isUrgent ? until - performance.now() : waitMs;
@@ -189,10 +195,10 @@ export class HoldDesk {
     }
   }
 
-  readonly #sendHold: BookingCall<Hold> = (money, op) =>
-    this.#held(money, op, this.apply([op], money.request.also), blockOf);
+  readonly #sendHold: BookingCall<Hold> = (money, op, blocked) =>
+    this.#held(money, op, this.apply([op], money.request.also), (result) => blocked(blockOf(result)));
 
-  readonly #sendEarmark: BookingCall<Earmark> = async (money, op) => {
+  readonly #sendEarmark: BookingCall<Earmark> = async (money, op, blocked) => {
     const { account, expected } = money;
     const earmark: OpenEarmark = { id: op.id, account, funds: op.funds };
     this.#earmarks.add(earmark);
@@ -203,7 +209,7 @@ export class HoldDesk {
     });
     if (result?.kind === 'granted') return this.#earmarkOf(money, op, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return blockOf(result);
+    return blocked(blockOf(result));
   };
 
   readonly #look: FundLook = (funds) => this.#options.books.standing(funds);
@@ -229,7 +235,7 @@ export class HoldDesk {
     money: MoneyRequest,
     op: DrawingOp,
     booking: Promise<readonly OpResult[]>,
-    refused: (result: OpResult | undefined) => Refused,
+    refused: (result: OpResult | undefined) => Refused | Promise<Refused>,
   ): Promise<Hold | Refused> {
     const hold = new LedgerHold(this.#tools, money, op.funds);
     const { instance } = this.#options;

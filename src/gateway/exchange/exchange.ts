@@ -326,11 +326,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Removes a price that could be forgotten, or is not known in time, from the receipt. */
-  async #confirm(): Promise<void> {
+  #confirm(): Promise<void> {
     const { timers } = this.#runnable.runtime.alarms;
-    const isBooked = await isBookedInTime(this.#answering, this.#parts.ledger, timers);
-    if (!isBooked) this.receipt &&= withoutPrice(this.receipt);
-    this.#isConfirmed = true;
+    return isBookedInTime(this.#answering, this.#parts.ledger, timers).then((isBooked) => {
+      if (!isBooked) this.receipt &&= withoutPrice(this.receipt);
+      this.#isConfirmed = true;
+    });
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {

@@ -40,10 +40,21 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
   if (gateway.isDraining) throw shuttingDown();
   try {
     const found = decideFunded(gateway, funded);
-    const decided = found instanceof Promise ? await found : found;
+    let runnable = found instanceof Promise ? await found : found;
     const { clock } = gateway;
     const reservedAt = clock();
-    const { runnable, hold } = await setAside(gateway, decided, funded);
+    const beginning = beginWork(gateway, runnable, context);
+    if (beginning) await beginning;
+    let hold: FundedHold;
+    try {
+      hold = await reserveFor(gateway, runnable, funded);
+    } catch (cause) {
+      if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
+      // The figures at its decision may be a second old. Those of the refusal are not, so it is decided once more.
+      runnable = await decideFunded(gateway, funded);
+      context.step('reserve');
+      hold = await reserveFor(gateway, runnable, funded);
+    }
     // Only from here on the decision is kept, and can be looked up.
     context.decisionId = idText('dec_', runnable.decision.id);
     // A chain takes seconds, which are not the gateway's own.
@@ -87,40 +98,26 @@ function decideFunded(
 }
 
 /**
- * The step reserve. From here on a shutdown waits for the request, until its work is ended. The figures of funds at its decision may be
- * a second old, those of a refusal are not: it is decided once more by them.
+ * Begins the step reserve. From here on a shutdown waits for the request, until its work is ended.
+ * @returns a promise where the store is asked for limits
  */
-async function setAside(gateway: Gateway, decided: RunnableRequest, funded: FundedRequest) {
-  const { context } = funded;
-  const beginning = beginWork(gateway, decided, context);
-  if (beginning) await beginning;
-  try {
-    return { runnable: decided, hold: await reserveFor(gateway, decided, funded) };
-  } catch (cause) {
-    if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
-  }
-  const runnable = await decideFunded(gateway, funded);
-  context.step('reserve');
-  return { runnable, hold: await reserveFor(gateway, runnable, funded) };
-}
-
-/** Returns a promise where the store is asked for limits. */
 function beginWork(
   gateway: Gateway,
   { request, decision, startedAt }: RunnableRequest,
   context: RequestContext,
-): Promise<void> | void {
+): Promise<void> | null {
   context.startedAt = startedAt;
   context.step('reserve');
-  // Deciding may have taken a while.
-  if (gateway.isDraining) throw shuttingDown();
   const beginning = context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
-  const enter = () => context.enterFlight(gateway.inFlight);
-  if (!beginning) return enter();
-  return beginning.then(() => {
-    if (gateway.isDraining) throw shuttingDown();
-    enter();
-  });
+  if (beginning) return beginning.then(() => enterFlight(gateway, context));
+  enterFlight(gateway, context);
+  return null;
+}
+
+function enterFlight({ isDraining, inFlight }: Gateway, context: RequestContext): void {
+  // Deciding, and limits that the store counts, may have taken a while.
+  if (isDraining) throw shuttingDown();
+  context.enterFlight(inFlight);
 }
 
 function reserveFor(

@@ -52,7 +52,8 @@ export class ReplyParser {
   }
 
   /**
-   * Returns the bytes of the body, which may be a view of `bytes`; null for none.
+   * Returns the bytes of the body, a view of `bytes`; null for none.
+   * @param bytes are the parser's: it may move them
    *
    * @throws BadReply, after which the parser is unusable
    */
@@ -226,14 +227,11 @@ export class ReplyParser {
   }
 }
 
-/** The bytes of chunks within those of a read, gathered without a view for each chunk. */
+/** The bytes of chunks within those of a read. They move together there, behind the first, without a view or a buffer of their own. */
 class BodyBytes {
   readonly #bytes: Buffer;
   #from = 0;
   #end = 0;
-  /** Where several chunks go, one behind the other; null for the first, which stays where it is. */
-  #gathered: Buffer | null = null;
-  #length = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -242,18 +240,12 @@ class BodyBytes {
   add(from: number, end: number): void {
     if (this.#end === 0) {
       this.#from = from;
-      this.#end = end;
-      return;
-    }
-    if (!this.#gathered) {
-      this.#gathered = Buffer.allocUnsafe(this.#bytes.length - this.#from);
-      this.#length = this.#bytes.copy(this.#gathered, 0, this.#from, this.#end);
-    }
-    this.#length += this.#bytes.copy(this.#gathered, this.#length, from, end);
+      this.#end = from;
+    } else this.#bytes.copyWithin(this.#end, from, end);
+    this.#end += end - from;
   }
 
   taken(): Buffer | null {
-    if (this.#gathered) return this.#gathered.subarray(0, this.#length);
     return this.#end === 0 ? null : this.#bytes.subarray(this.#from, this.#end);
   }
 }
