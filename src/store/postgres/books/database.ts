@@ -5,17 +5,12 @@ import type { Connection, PostgresValue } from '../connection.ts';
 import { type PostgresDialect, withValues } from '../dialect.ts';
 import { failureOf, isConflict, isLoss, isReadOnly } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
-import { GroupColumns, PLAIN_TYPES, type RidingStatement } from './columns.ts';
+import { GroupedOps, type RidingStatement } from './grouped-ops.ts';
 import type { BooksQuery } from './names.ts';
 import { type PlainRow, plainOf } from './plain.ts';
 import type { WireAnswer, WireResult } from './wire.ts';
 
-const plain = PLAIN_TYPES.map((type, at) => `c[${at + 1}]::${type}[]`);
-/** The notes, which are texts, stand among the arguments behind so many columns without. */
-const BEFORE_NOTES = 21;
-/** Its answer is one value, too. */
-const DECIDE = `SELECT json_build_array(codes, firsts, seconds, odd, ids, f_most, f_spent, f_held, f_opened, h_state, h_amount, h_charged) AS answer
-  FROM string_to_array($2, ';') AS c, ledger_decide_1($1, ${plain.slice(0, BEFORE_NOTES).join(', ')}, $3, ${plain.slice(BEFORE_NOTES).join(', ')}, $4, $5, $6)`;
+const DECIDE = 'SELECT ledger_decide_2($1, $2, $3, $4, $5, $6) AS answer';
 
 /** A column is null where nothing has a row in it. */
 type Column<Value> = readonly Value[] | null;
@@ -48,10 +43,10 @@ export class DecidingDatabase implements BooksDatabase {
       const [row] = await this.#run<PlainRow>(plain.text, plain.values).catch(noneIfKnown);
       if (row) return plain.resultOf(row);
     }
-    const columns = new GroupColumns();
-    const lengths = calls.map((call) => columns.add(call, this.#rideOf));
-    const values = [owner, ...columns.values()];
-    return resultOf(await this.#run<{ answer: string }>(DECIDE, values), lengths, columns.ids);
+    const group = new GroupedOps();
+    const lengths = calls.map((call) => group.add(call, this.#rideOf));
+    const values = [owner, ...group.values()];
+    return resultOf(await this.#run<{ answer: string }>(DECIDE, values), lengths, group.ids);
   };
 
   /** Runs a statement that is a commit of its own. Rejects with StoreError: with the reason `unknown` it may have run. */
