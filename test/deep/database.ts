@@ -90,7 +90,7 @@ test.skipIf(!mayMount)(
   1_200_000,
 );
 
-const isDeciding = ({ said }: Way) => said.includes('ledger_decide_1');
+const isDeciding = ({ said }: Way) => /ledger_decide|nextval\('journal_seq'/.test(said);
 
 /** The moments at which a process stands still, by what it sends: the group is on its way to the database, or the COMMIT of its records is. */
 const MOMENTS: Readonly<Record<string, (sent: string, way: Way) => boolean>> = {

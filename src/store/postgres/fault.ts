@@ -50,7 +50,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['23', 'refused'],
   ['42', 'refused'],
   ['P0001', 'refused'],
-  // Ours: see books/decide.sql.
+  // Ours: see `books/decide.sql`.
   ['SB001', 'fenced', 'the lease of this server on the database has ended'],
   ['SB002', 'unmet', 'a condition is not met'],
   ['ECONNREFUSED', 'broken', 'nothing listens at its address; see the host and port in its URL, and that it runs'],

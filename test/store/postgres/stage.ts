@@ -2,7 +2,9 @@ import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { type BooksDatabase, openPostgresBooks } from '../../../src/store/postgres/books/books.ts';
+import { DecidingDatabase } from '../../../src/store/postgres/books/database.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
+import { PostgresDialect } from '../../../src/store/postgres/dialect.ts';
 import { openPostgres } from '../../../src/store/postgres/store.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { laidDatabase } from '../../support/shared-postgres.ts';
@@ -37,15 +39,22 @@ interface StagedBooks {
   readonly isBroken?: () => boolean;
   /** Makes another way to decide. */
   readonly spoil?: (decide: BooksDatabase['decide']) => BooksDatabase['decide'];
+  /** Changes a statement that decides before it is sent. */
+  readonly sent?: (text: string) => string;
 }
 
 /** The books of an instance. */
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  { epoch = 1, isBroken = () => false, spoil = (decide) => decide }: StagedBooks = {},
+  { epoch = 1, isBroken = () => false, spoil = (decide) => decide, sent = (text) => text }: StagedBooks = {},
 ) {
-  const database = store.deciding();
+  const open = async () => {
+    const connection = await store.open();
+    const run = connection.run.bind(connection);
+    return Object.assign(connection, { run: (text, values) => run(sent(text), values) } satisfies Partial<Connection>);
+  };
+  const database = new DecidingDatabase(store.deciding().query, open, new PostgresDialect());
   const decide: BooksDatabase['decide'] = (...asked) =>
     isBroken() ? Promise.reject(new StoreError('disk full')) : database.decide(...asked);
   const clock = () => performance.now();

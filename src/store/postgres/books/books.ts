@@ -24,13 +24,13 @@ import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { StoreError, Write } from '../../store.ts';
 import { adoptRequested } from './adoption.ts';
-import { type GroupParts, namedOnce, OpGroups } from './group.ts';
+import { namedOnce, OpGroups } from './group.ts';
 import { type KeptCall, KeptOps } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, balanceText, Names } from './names.ts';
 import { OwnHolds } from './own-holds.ts';
 import { BooksReader } from './reader.ts';
-import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
+import { type AskedOp, type CalledOps, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
 
 /** Slots of instances: slot and epoch are one number in the tables. */
 const SLOTS = 128;
@@ -44,8 +44,8 @@ const FOLD_MS = 5_000;
 /** The database, as books use it. */
 export interface BooksDatabase {
   readonly query: BooksQuery;
-  /** As that of `GroupParts`, in the name of an instance. */
-  readonly decide: (owner: number, ...asked: Parameters<GroupParts['decide']>) => Promise<WireResult>;
+  /** As `decide` of `GroupParts`, for an instance. @param awaited the numbers of funds that requests of this process wait for */
+  readonly decide: (owner: number, calls: readonly CalledOps[], awaited: ReadonlySet<number>) => Promise<WireResult>;
 }
 
 export interface PostgresBooksOptions {
@@ -129,7 +129,7 @@ export class PostgresBooks implements LedgerBooks {
       name: (ops) => this.#name(ops),
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
-      decide: (calls) => db.decide(this.#owner, calls),
+      decide: (calls) => db.decide(this.#owner, calls, new Set(this.#figures.idsOf([...this.#contended.values()]))),
       keep: (ops, also) => this.#kept.keep(ops, also, (op) => this.#own.reckon(op)),
       forget: () => this.#kept.forget(),
       take: (result, ops) => this.#take(result, ops),
@@ -350,7 +350,6 @@ export class PostgresBooks implements LedgerBooks {
   /** Looks at the funds that requests wait for, as long as some do: those that are woken ask for their figures. */
   async #wake(): Promise<void> {
     const waiting = [...this.#contended.values()];
-    this.#contended.clear();
     const at = this.#figures.now;
     const figures = await this.#reader.figures(this.#figures.idsOf(waiting)).catch(() => []);
     this.#figures.take(figures, at);
@@ -359,7 +358,8 @@ export class PostgresBooks implements LedgerBooks {
     this.#wanted = wanted;
     this.#watcher.freed(waiting);
     this.#wanted = null;
-    for (const fund of waiting) if (wanted.has(fund.title)) this.#wakeLater(fund);
+    for (const { title } of waiting) if (!wanted.has(title)) this.#contended.delete(title);
+    if (this.#contended.size > 0) this.#waking ??= this.#timers.after(WAKE_MS, () => void this.#wake());
   }
 
   /** Balances that were opened here or by others since the last time. */

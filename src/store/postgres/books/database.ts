@@ -1,19 +1,16 @@
+import { codeOf } from '../../../core/thrown.ts';
 import type { SqlWrite } from '../../sql/statement.ts';
 import { StoreError } from '../../store.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, PostgresValue } from '../connection.ts';
 import { type PostgresDialect, withValues } from '../dialect.ts';
 import { failureOf, isConflict, isLoss, isReadOnly } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
-import { GroupColumns, PLAIN_TYPES, type RidingStatement } from './columns.ts';
+import { GroupedOps, type RidingStatement } from './grouped-ops.ts';
 import type { BooksQuery } from './names.ts';
-import type { CalledOps, WireAnswer, WireResult } from './wire.ts';
+import { type PlainRow, plainOf } from './plain.ts';
+import type { WireAnswer, WireResult } from './wire.ts';
 
-const plain = PLAIN_TYPES.map((type, at) => `c[${at + 1}]::${type}[]`);
-/** The notes, which are texts, stand among the arguments behind so many columns without. */
-const BEFORE_NOTES = 21;
-/** Its answer is one value, too. */
-const DECIDE = `SELECT json_build_array(codes, firsts, seconds, odd, ids, f_most, f_spent, f_held, f_opened, h_state, h_amount, h_charged) AS answer
-  FROM string_to_array($2, ';') AS c, ledger_decide_1($1, ${plain.slice(0, BEFORE_NOTES).join(', ')}, $3, ${plain.slice(BEFORE_NOTES).join(', ')}, $4, $5, $6)`;
+const DECIDE = 'SELECT ledger_decide_2($1, $2, $3, $4, $5, $6) AS answer';
 
 /** A column is null where nothing has a row in it. */
 type Column<Value> = readonly Value[] | null;
@@ -40,15 +37,25 @@ export class DecidingDatabase implements BooksDatabase {
     this.#dialect = dialect;
   }
 
-  readonly decide = async (owner: number, calls: readonly CalledOps[]): Promise<WireResult> => {
-    const columns = new GroupColumns();
-    const lengths = calls.map((call) => columns.add(call, this.#rideOf));
-    const values = [owner, ...columns.values()];
+  readonly decide: BooksDatabase['decide'] = async (owner, calls, awaited) => {
+    const plain = plainOf(owner, calls, awaited);
+    if (plain) {
+      const [row] = await this.#run<PlainRow>(plain.text, plain.values).catch(noneIfKnown);
+      if (row) return plain.resultOf(row);
+    }
+    const group = new GroupedOps();
+    const lengths = calls.map((call) => group.add(call, this.#rideOf));
+    const values = [owner, ...group.values()];
+    return resultOf(await this.#run<{ answer: string }>(DECIDE, values), lengths, group.ids);
+  };
+
+  /** Runs a statement that is a commit of its own. Rejects with StoreError: with the reason `unknown` it may have run. */
+  async #run<Row>(text: string, values: readonly PostgresValue[]): Promise<readonly Row[]> {
     for (let tries = 1; ; tries++) {
       // It cannot be reached: nothing was decided.
       const connection = await this.#connected();
       try {
-        return resultOf((await connection.run<{ answer: string }>(DECIDE, values)).rows, lengths, columns.ids);
+        return (await connection.run<Row>(text, values)).rows;
       } catch (cause) {
         if (isConflict(cause) && tries < CONFLICTS_MAX) continue;
         if (isReadOnly(cause) && tries === 1) continue;
@@ -59,7 +66,7 @@ export class DecidingDatabase implements BooksDatabase {
         throw new StoreError('the connection broke before the database had answered', { reason: 'unknown', cause });
       }
     }
-  };
+  }
 
   async close(): Promise<void> {
     await this.#connection?.close();
@@ -77,6 +84,12 @@ export class DecidingDatabase implements BooksDatabase {
     this.#connection ??= await this.#open();
     return this.#connection;
   }
+}
+
+/** A hold whose ID the database has already is decided by the function. */
+function noneIfKnown(error: unknown): readonly PlainRow[] {
+  if (error instanceof StoreError && codeOf(error.cause) === '23505') return [];
+  throw error;
 }
 
 /** @param lengths of the calls; @param ids of the holds that they are on */

@@ -78,6 +78,7 @@ export class KnownFunds {
 
   /** The numbers of funds, by their titles as this process knows them. */
   idsOf(funds: readonly FundStanding[]): readonly number[] {
+    if (funds.length === 0) return [];
     const titles = new Set(funds.map(({ title }) => title));
     return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
   }

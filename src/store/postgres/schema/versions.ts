@@ -1,11 +1,13 @@
 import DECIDE from '../books/decide.sql' with { type: 'text' };
 import NAMES from '../books/names.sql' with { type: 'text' };
+import OTHERS from '../books/others.sql' with { type: 'text' };
 import RECALL from '../books/recall.sql' with { type: 'text' };
 import LEDGER from '../books/tables.sql' with { type: 'text' };
 import type { SchemaVersion } from '../migrate.ts';
 import PARTITION from '../partitions.sql' with { type: 'text' };
 import TAKE from '../rates.sql' with { type: 'text' };
 import { ACCESS_TRIGGERS, INSTANCE_TABLES, LINE_OWNERS, raisedBy } from './access.ts';
+import FIRST_DECIDE from './decide-1.sql' with { type: 'text' };
 
 /** The counting of traffic begins with the first row. */
 export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
@@ -56,7 +58,7 @@ CREATE TABLE rate_streams (
 );`;
 
 /** What decides. It takes no texts whose order matters. */
-const FUNCTIONS = NAMES + RECALL + DECIDE + TAKE + PARTITION;
+const FUNCTIONS = NAMES + RECALL + FIRST_DECIDE + TAKE + PARTITION;
 
 /** Texts are compared by their bytes, as in SQLite, whatever the language of the database. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
@@ -76,4 +78,6 @@ export const SCHEMA: readonly SchemaVersion[] = [
   { sql: async () => byBytes((await alike()).versionAlike('access', 9)), serves: 1 },
   { sql: byBytes(LINE_OWNERS), serves: 1 },
   { sql: async () => (await alike()).versionAlike('traffic', 3), serves: 1 },
+  // Earlier programs go on with the function of the first version.
+  { sql: DECIDE + OTHERS, serves: 1 },
 ];

@@ -60,7 +60,7 @@ const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>, cuts: number) =>
       for (let cut = 0; cut < cuts && !isOver; cut++) {
         await Bun.sleep(30);
         const ended = await ledger.run(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%ledger_decide_1%'
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query ~ 'ledger_decide|nextval'
             AND pid <> pg_backend_pid() AND random() < 0.5`,
         );
         cutOff += ended.length;

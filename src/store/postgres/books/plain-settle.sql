@@ -1,0 +1,30 @@
+-- Settles one open hold with nothing attached, as `decide.sql` would: `$1` the owner (its epoch * 128 + its slot), `$2` the ID of the hold,
+-- `$3` the cost, `$4` the most that may be charged, `$5` the time, `$6` the tariff, `$7` to `$11` the tokens (input, cached, written to the
+-- cache, output, reasoning), `$12` whether they are estimated, `$13` a note. @returns no row, and changes nothing, if the hold is not open or
+-- does not cover the cost, if one of its funds has no row that entries name, or if the lease of the owner has ended.
+WITH own AS MATERIALIZED (
+  SELECT h.account, h.funds, h.amount - h.charged AS rest, h.charged, h.overrun FROM holds AS h WHERE h.id = $2::bigint AND h.state = 'open'
+    FOR NO KEY UPDATE
+), locked AS MATERIALIZED (
+  SELECT f.row_id FROM funds AS f WHERE f.id = ANY ((SELECT o.funds FROM own AS o)::integer[]) ORDER BY f.id FOR NO KEY UPDATE
+), sums AS MATERIALIZED (
+  SELECT o.* FROM own AS o
+    WHERE $3::bigint <= least(o.rest, $4::bigint)
+      AND (SELECT count(l.row_id) FROM locked AS l) = cardinality(o.funds)
+      AND EXISTS (SELECT 1 FROM instances AS i WHERE i.slot = $1::bigint % 128 AND i.epoch = $1 / 128 AND i.is_released = 0
+        AND i.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+), spent AS (
+  UPDATE funds AS f SET held = f.held - s.rest, spent = f.spent + $3 FROM sums AS s WHERE f.id = ANY (s.funds)
+    RETURNING f.id, f.most, f.spent, f.held, f.is_opened
+), ended AS (
+  UPDATE holds AS h SET charged = h.charged + $3, state = 'closed', closing_overrun = h.overrun FROM sums WHERE h.id = $2
+), noted AS (
+  INSERT INTO journal (seq, kind, reservation, account, amount, time, drawn, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note)
+    SELECT nextval('journal_seq'), 'settle', $2, s.account, $3, $5::bigint, s.funds, $6::integer, $7::bigint, $8::bigint, $9::bigint,
+        $10::bigint, $11::bigint, $12::boolean, $13::text
+      FROM sums AS s
+)
+SELECT s.charged + $3 AS first, s.overrun AS second,
+    (SELECT json_agg(json_build_array(f.id, f.most, f.spent, f.held, f.is_opened)) FROM spent AS f) AS figures
+  FROM sums AS s

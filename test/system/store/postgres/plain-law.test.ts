@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { FundRef } from '../../../../src/core/accounting/fund.ts';
+import type { LedgerBooks, LedgerOp } from '../../../../src/store/books.ts';
+import { addressOf } from '../../../../src/store/postgres/address.ts';
+import type { BooksDatabase } from '../../../../src/store/postgres/books/books.ts';
+import { Connection } from '../../../../src/store/postgres/connection.ts';
+import { StoreError } from '../../../../src/store/store.ts';
+import { effort } from '../../../deep/effort.ts';
+import { plain, rare, type Step, step, Things } from '../../../store/books-steps.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
+import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
+import { waitFor } from '../../../support/answers.ts';
+
+/**
+ * Most holds and settlements are decided by a statement of their own, the others by the function of the database. Over the same histories
+ * a ledger that has both and one that has the function alone answer alike, hold the same locks, and have the same rows in all tables.
+ */
+const { runs, seed, proved } = effort('postgres', 12, 2_000);
+
+type Ledger = Awaited<ReturnType<typeof emptyLedger>>;
+type Decide = BooksDatabase['decide'];
+
+interface Turn {
+  /** Decided at once. */
+  readonly steps: readonly Step[];
+  /** Whether the lease of the server has ended. */
+  readonly isLapsed: boolean;
+  /** Whether a request that is refused waits for the fund. */
+  readonly isPatient: boolean;
+}
+
+const anyTurns: fc.Arbitrary<readonly Turn[]> = fc.array(
+  fc.record({
+    steps: fc.oneof(
+      { weight: 6, arbitrary: fc.array(step, { minLength: 1, maxLength: 1 }) },
+      { weight: 1, arbitrary: fc.array(step, { minLength: 2, maxLength: 5 }) },
+      { weight: 2, arbitrary: rare },
+    ),
+    isLapsed: fc.integer({ min: 0, max: 19 }).map((chance) => chance === 0),
+    isPatient: fc.boolean(),
+  }),
+  { minLength: 2, maxLength: 8 },
+);
+
+const holdBy = (who: number, ...amounts: number[]): Step => ({
+  ...{ kind: 'hold', who, drawn: 3, amounts, least: null, ample: null },
+});
+const settleBy = (who: number, cost: number): Step => ({
+  ...{ kind: 'settle', who, cost, most: Number.MAX_SAFE_INTEGER },
+});
+const turnOf = (one: Step, isLapsed = false): Turn => ({ steps: [one], isLapsed, isPatient: true });
+/** Histories that chance finds seldom, of two budgets that have 90 and 150. The first hold in a window is the function's. */
+const KEEN: readonly (readonly Turn[])[] = [
+  // The second amount is free once, and not twice.
+  [turnOf(holdBy(0, 0)), turnOf(holdBy(1, 10, 60))],
+  // A request waits for what another holds.
+  [turnOf(holdBy(0, 60)), turnOf(holdBy(1, 60)), turnOf(holdBy(2, 10))],
+  // A window needs a new row when its limit was changed: before a hold, and before a settlement.
+  ...[turnOf(holdBy(1, 20)), turnOf(settleBy(0, 20))].map((last) => [
+    ...[turnOf(holdBy(0, 20)), turnOf({ kind: 'enforce', rank: 4, limit: 200, isOwn: false }), last],
+  ]),
+  // A settlement of more than is held, and of a hold that has ended.
+  [turnOf(holdBy(0, 20)), turnOf(settleBy(0, 30)), turnOf(settleBy(0, 10))],
+  // A lease that has ended.
+  [turnOf(holdBy(0, 20)), turnOf(holdBy(1, 20), true), turnOf(settleBy(0, 20), true)],
+];
+const turns = fc.tuple(fc.constantFrom(...KEEN), anyTurns).map((parts) => parts.flat());
+
+/** All rows of the ledger. The name of a `join` is random. */
+const TABLES = ['funds', 'holds', 'journal', 'fund_rows', 'enforced', 'counted'].map(
+  (table) => `SELECT '${table}' AS of, to_jsonb(t)::text AS row FROM ${table} AS t`,
+);
+const ROWS = `${TABLES.join(' UNION ALL ')} UNION ALL
+  SELECT 'done_once', to_jsonb(t)::text FROM done_once AS t WHERE name NOT LIKE 'join %' ORDER BY 1, 2`;
+
+/** A call of nothing makes a group of two, which the function decides. */
+const byFunction = (decide: Decide): Decide => {
+  return (owner, calls, awaited) => decide(owner, [...calls, { ops: [], also: [] }], awaited);
+};
+
+/** One side: a ledger, its books, and what was seen of it. */
+class Side implements AsyncDisposable {
+  readonly books: LedgerBooks;
+  readonly #ledger: Ledger;
+  readonly #close: () => Promise<void>;
+  /** The funds that requests wait for. */
+  readonly awaited = new Set<FundRef>();
+  /** Statements for holds that were sent. */
+  holds = 0;
+
+  private constructor(ledger: Ledger, opened: Awaited<ReturnType<typeof openBooksOn>>, funds: readonly FundRef[]) {
+    this.#ledger = ledger;
+    this.books = opened.books;
+    this.#close = opened.close;
+    const freed = () => void this.books.standing([...this.awaited]);
+    this.books.watch({ freed, opened: () => {}, adjusted: () => {}, fundsOf: () => funds });
+  }
+
+  static async open(ledger: Ledger, funds: readonly FundRef[], spoil: (decide: Decide) => Decide, change: Change) {
+    const sent = (text: string) => {
+      if (text.includes("'reserve'")) side.holds++;
+      return change(text);
+    };
+    const side: Side = new Side(ledger, await openBooksOn(ledger, 1, { spoil, sent }), funds);
+    return side;
+  }
+
+  async answers(ops: readonly LedgerOp[], { isLapsed, isPatient }: Omit<Turn, 'steps'>): Promise<readonly unknown[]> {
+    const lease = (until: number) => this.#ledger.run(`UPDATE instances SET until = ${until} WHERE slot = 1`);
+    if (isLapsed) await lease(0);
+    const answers = await Promise.all(ops.map((op) => this.#answer(op, isPatient)));
+    if (!isLapsed) return answers;
+    await lease(Number.MAX_SAFE_INTEGER);
+    // A settlement is sent again until the database has it.
+    await waitFor(() => this.books.written());
+    return answers;
+  }
+
+  async #answer(op: LedgerOp, isPatient: boolean): Promise<unknown> {
+    const isBlocked = op.kind === 'hold' && op.funds.some((fund) => this.awaited.has(fund));
+    const before = this.holds;
+    try {
+      const [result] = await this.books.apply([op]);
+      if (isBlocked) expect(this.holds).toBe(before);
+      if (isPatient && op.kind === 'hold' && result?.kind === 'refused' && result.why === 'contended') {
+        const { title } = result.fund!;
+        this.awaited.add(op.funds.find((fund) => fund.title.name === title.name)!);
+      }
+      return plain(op, result!);
+    } catch (error) {
+      if (error instanceof StoreError || error instanceof RangeError) return error.message;
+      throw error;
+    }
+  }
+
+  /** @returns the funds that are free while an operation waits for the last of its funds, and its answer */
+  async freeMeanwhile(op: LedgerOp, budgets: readonly number[]): Promise<readonly unknown[]> {
+    const blocker = await Connection.open(addressOf(this.#ledger.url));
+    const select = `SELECT id FROM funds WHERE budget IN (${budgets.join(',')}) ORDER BY id`;
+    try {
+      await blocker.script('BEGIN');
+      await blocker.script(`${select} DESC LIMIT 1 FOR NO KEY UPDATE`);
+      const answer = this.books.apply([op]);
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await waitFor(async () => (await this.#ledger.run(waiting)).length > 0);
+      const free = await this.#ledger.run(`${select} FOR NO KEY UPDATE SKIP LOCKED`);
+      await blocker.script('ROLLBACK');
+      return [free.length, ...(await answer)];
+    } finally {
+      await blocker.close();
+    }
+  }
+
+  rows = () => this.#ledger.run(ROWS);
+
+  [Symbol.asyncDispose] = () => this.#close();
+}
+
+type Change = (text: string) => string;
+
+/** What the ledger with both ways has changed; nothing in the law itself. */
+interface Mutant {
+  readonly change?: Change;
+  readonly spoil?: (decide: Decide) => Decide;
+}
+
+const law = (
+  both: Ledger,
+  one: Ledger,
+  { change = (text) => text, spoil = (decide) => decide }: Mutant,
+  seen: { holds: number },
+) =>
+  fc.asyncProperty(turns, fc.boolean(), async (plan, isReversed) => {
+    const things = new Things();
+    await using left = await Side.open(both, things.funds, spoil, change);
+    await using right = await Side.open(one, things.funds, byFunction, (text) => text);
+    for (const turn of plan) {
+      const isMeant = ({ kind }: Step) => !turn.isLapsed || kind === 'hold' || kind === 'settle';
+      const ops = turn.steps
+        .filter(isMeant)
+        .map((one) => things.op(one))
+        .filter((op) => op !== null);
+      const sets =
+        ops.some(({ kind }) => kind === 'correct') || turn.steps.length === 1 ? ops.map((op) => [op]) : [ops];
+      for (const set of sets) expect(await left.answers(set, turn)).toEqual(await right.answers(set, turn));
+    }
+    const funds = [fundOf(1_000, 'first'), fundOf(1_000, 'second')];
+    const ids = [nextId(), nextId()] as const;
+    const drawn = isReversed ? funds.toReversed() : funds;
+    const locked = async (side: Side) => {
+      const budgets = funds.map(({ budget }) => budget);
+      await side.books.apply([holdOf(ids[0], funds, 10)]);
+      return [
+        await side.freeMeanwhile(holdOf(ids[1], drawn, 10), budgets),
+        await side.freeMeanwhile(settleOf(ids[1], 5), budgets),
+      ];
+    };
+    expect(await locked(left)).toEqual(await locked(right));
+    expect(await left.rows()).toEqual(await right.rows());
+    seen.holds += left.holds;
+  });
+
+test('a statement for one hold or settlement and the function give the same answers, locks and rows', async () => {
+  await using both = await emptyLedger();
+  await using one = await emptyLedger();
+  const seen = { holds: 0 };
+  await fc.assert(law(both, one, {}, seen), { numRuns: runs, seed });
+  expect(seen.holds).toBeGreaterThan(runs);
+  proved('a statement for one hold or settlement gives the answers, locks and rows of the function, over any history');
+}, 600_000);
+
+const isHold = (text: string) => text.includes("'reserve'");
+const isSettlement = (text: string) => text.includes("'settle'") && !text.includes('ledger_decide');
+const changed = (isMeant: (text: string) => boolean, part: string | RegExp, by: string): Mutant => ({
+  change: (text) => {
+    if (!isMeant(text)) return text;
+    expect(text).toMatch(part);
+    return text.replace(part, by);
+  },
+});
+const LEASE = /EXISTS \(SELECT 1 FROM instances[^)]*\([^)]*\([^)]*\)\)[^)]*\)[^)]*\)/;
+
+/** Each condition left out. */
+const MUTANTS: Readonly<Record<string, Mutant>> = {
+  'locks the funds of a hold in another order': changed(isHold, 'ORDER BY f.id FOR', 'ORDER BY f.id DESC FOR'),
+  'locks the funds of a settlement in another order': changed(
+    isSettlement,
+    'ORDER BY f.id FOR',
+    'ORDER BY f.id DESC FOR',
+  ),
+  'looks for room in one of the funds': changed(isHold, 'coalesce(min(l.free) >=', 'coalesce(max(l.free) >='),
+  'grants twice more than is free': changed(isHold, 'm * 2 <=', 'm <='),
+  'holds after the end of its lease': changed(isHold, LEASE, '$1::bigint > 0'),
+  'settles after the end of its lease': changed(isSettlement, LEASE, '$1::bigint > 0'),
+  'passes a request that waits': { spoil: (decide) => (owner, calls) => decide(owner, calls, new Set()) },
+  'holds in a window that entries cannot name': changed(isHold, 'count(l.row_id)', 'count(*)'),
+  'settles in a window that entries cannot name': changed(isSettlement, 'count(l.row_id)', 'count(*)'),
+  'settles a hold that has ended': changed(isSettlement, "h.state = 'open'", 'true'),
+  'charges more than the hold has': changed(isSettlement, 'least(o.rest, $4::bigint)', '$4::bigint + 1000'),
+};
+
+describe('the law rejects a statement that', () => {
+  test.each(Object.entries(MUTANTS))(
+    '%s',
+    async (_, mutant) => {
+      await using both = await emptyLedger();
+      await using one = await emptyLedger();
+      const found = await fc.check(law(both, one, mutant, { holds: 0 }), { numRuns: 40, seed, endOnFailure: true });
+      expect(found.failed).toBe(true);
+    },
+    120_000,
+  );
+});
