@@ -58,7 +58,7 @@ const GLOBAL_FLAGS = ['data', 'help'];
 function rewordedFault(message: string, known: readonly string[]): string {
   const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
   const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
-  if (meant !== null) return `Unknown option '--${unknown}'. ${capital(didYouMean(`--${meant}`))}`;
+  if (meant !== null && meant !== unknown) return `Unknown option '--${unknown}'. ${capital(didYouMean(`--${meant}`))}`;
   const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
   if (valueless !== undefined) return `${valueless} needs a value.`;
   const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];
