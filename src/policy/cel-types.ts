@@ -278,14 +278,35 @@ const timeOf = cachingLast((time: RuleScope['time']) => instance('Time', time));
 const teamOf = cachingLast((team: RuleScope['team']) => instance('Team', team));
 const userOf = cachingLast((user: RuleScope['user']) => instance('User', user));
 
+/** The CEL view of a scope. It reads the request and the time only when an expression does, because scopes observe that. */
+class ScopeView {
+  readonly [variable: string]: unknown;
+  readonly key: TypeView;
+  readonly team: TypeView;
+  readonly user: TypeView;
+  readonly #scope: RuleScope;
+  #request: TypeView | null = null;
+
+  constructor(scope: RuleScope) {
+    this.#scope = scope;
+    this.key = instance('Key', scope.key);
+    this.team = teamOf(scope.team);
+    this.user = userOf(scope.user);
+  }
+
+  get request(): TypeView {
+    const { request } = this.#scope;
+    this.#request ??= requestView(request);
+    return this.#request;
+  }
+
+  get time(): TypeView {
+    return timeOf(this.#scope.time);
+  }
+}
+
 /** The CEL view of a scope. */
-export const viewOf = cachingLast(({ request, key, team, user, time }: RuleScope) => ({
-  request: requestView(request),
-  key: instance('Key', key),
-  team: teamOf(team),
-  user: userOf(user),
-  time: timeOf(time),
-}));
+export const viewOf = cachingLast((scope: RuleScope): View => new ScopeView(scope));
 
 /** The CEL view of a budget's scope. */
 export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetScope) => ({

@@ -27,35 +27,29 @@ export interface RuleInputs {
   readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
-/** The variables of conditions. */
-function ruleScope(
+/** A request as conditions see it. */
+const requestFacts = (
   facts: Facts,
   snapshot: PolicySnapshot,
-  { stream, user, metadata, caller, time, readings }: RuleInputs,
-): RuleScope {
-  return {
-    request: {
-      operation: facts.operation,
-      model: facts.model,
-      task: facts.task,
-      difficulty: facts.difficulty,
-      input_tokens: facts.inputTokens,
-      max_tokens: facts.outputTokensMax ?? 0,
-      stream,
-      tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
-      images: facts.images,
-      output_tokens: referenceOutput(facts, snapshot, readings),
-      needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
-      languages: languagesOf(facts),
-      natural_language: facts.naturalLanguage,
-      budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
-      user,
-      metadata: metadata === undefined ? NO_METADATA : new Map(Object.entries(metadata)),
-    },
-    ...callerFacts(caller),
-    time,
-  };
-}
+  { stream, user, metadata, readings }: RuleInputs,
+): RuleScope['request'] => ({
+  operation: facts.operation,
+  model: facts.model,
+  task: facts.task,
+  difficulty: facts.difficulty,
+  input_tokens: facts.inputTokens,
+  max_tokens: facts.outputTokensMax ?? 0,
+  stream,
+  tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
+  images: facts.images,
+  output_tokens: referenceOutput(facts, snapshot, readings),
+  needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
+  languages: languagesOf(facts),
+  natural_language: facts.naturalLanguage,
+  budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
+  user,
+  metadata: metadata === undefined ? NO_METADATA : new Map(Object.entries(metadata)),
+});
 
 const NO_NAMES: readonly never[] = [];
 const NO_METADATA: RuleScope['request']['metadata'] = new Map();
@@ -78,6 +72,80 @@ function callerFacts(caller: Caller): CallerFacts {
   return facts;
 }
 
+/** The variables of conditions. It notes whether a condition reads more than the caller. */
+class ObservedScope implements RuleScope {
+  isRequestRead = false;
+  readonly key: RuleScope['key'];
+  readonly team: RuleScope['team'];
+  readonly user: RuleScope['user'];
+  readonly #makeRequest: () => RuleScope['request'];
+  #request: RuleScope['request'] | null = null;
+  readonly #time: RuleScope['time'];
+
+  constructor({ key, team, user }: CallerFacts, makeRequest: () => RuleScope['request'], time: RuleScope['time']) {
+    this.key = key;
+    this.team = team;
+    this.user = user;
+    this.#makeRequest = makeRequest;
+    this.#time = time;
+  }
+
+  get request(): RuleScope['request'] {
+    this.isRequestRead = true;
+    this.#request ??= this.#makeRequest();
+    return this.#request;
+  }
+
+  get time(): RuleScope['time'] {
+    this.isRequestRead = true;
+    return this.#time;
+  }
+}
+
+/** What a condition says of a caller whatever it requests; 0 where that is not known or depends on the request. */
+const NEVER = 1;
+const ALWAYS = 2;
+
+/** Outcomes by index of the rule. */
+interface CallerOutcomes {
+  /** Of the caller's own key, then of each key above it. */
+  readonly constraints: readonly Uint8Array[];
+  readonly preferences: Uint8Array;
+}
+
+function openOutcomes(caller: Caller, { constraints, preferences }: PolicySnapshot): CallerOutcomes {
+  const levels: Uint8Array[] = [];
+  for (let one: Caller | undefined = caller; one; one = one.parent) levels.push(new Uint8Array(constraints.length));
+  return { constraints: levels, preferences: new Uint8Array(preferences.length) };
+}
+
+/** Callers whose outcomes are kept, about 1 KB each. */
+const CALLERS_MAX = 10_000;
+
+/**
+ * A cache of the outcomes that earlier requests of a caller found. Each change of a key, of a key above it, or of its team, user or
+ * organization makes another `Caller`, so an outcome is never older than the terms of its caller.
+ */
+class OutcomeMemory {
+  #bySnapshot = new WeakMap<PolicySnapshot, WeakMap<Caller, CallerOutcomes>>();
+  #count = 0;
+
+  of(caller: Caller, snapshot: PolicySnapshot): CallerOutcomes {
+    const known = this.#bySnapshot.get(snapshot)?.get(caller);
+    if (known) return known;
+    if (this.#count === CALLERS_MAX) {
+      this.#bySnapshot = new WeakMap();
+      this.#count = 0;
+    }
+    this.#count++;
+    const made = openOutcomes(caller, snapshot);
+    this.#bySnapshot.getOrInsertComputed(snapshot, () => new WeakMap()).set(caller, made);
+    return made;
+  }
+}
+
+const memory = new OutcomeMemory();
+
 export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
 
 /** Whether a policy has any rules. */
@@ -86,17 +154,20 @@ export const hasRules = ({ constraints, preferences }: PolicySnapshot): boolean 
 
 /** Adds the rules that apply to the facts. */
 export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleInputs, onFailure: OnRuleFailure): Facts {
-  const scope = ruleScope(facts, snapshot, inputs);
-  const active = (rules: readonly (Constraint | Preference)[], key = scope.key) =>
-    activeOf(rules, key === scope.key ? scope : { ...scope, key }, onFailure);
-  let constraints = active(snapshot.constraints);
+  const { caller, time } = inputs;
+  const request = () => requestFacts(facts, snapshot, inputs);
+  const own = callerFacts(caller);
+  const scope = new ObservedScope(own, request, time);
+  const outcomes = memory.of(caller, snapshot);
+  let constraints = activeOf(snapshot.constraints, outcomes.constraints[0]!, scope, onFailure);
   // A child is held by the constraints of its parents, too, so that no name or label of its own opens what is closed to them.
-  for (let above = inputs.caller.parent; above; above = above.parent) {
-    constraints = [...new Set([...constraints, ...active(snapshot.constraints, callerFacts(above).key)])].sort(
-      (a, b) => a - b,
-    );
+  for (let above = caller.parent, level = 1; above; above = above.parent, level++) {
+    const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time);
+    const more = activeOf(snapshot.constraints, outcomes.constraints[level]!, asAbove, onFailure);
+    constraints = [...new Set([...constraints, ...more])].sort((a, b) => a - b);
   }
-  return { ...facts, rules: { constraints, preferences: active(snapshot.preferences) } };
+  const preferences = activeOf(snapshot.preferences, outcomes.preferences, scope, onFailure);
+  return { ...facts, rules: { constraints, preferences } };
 }
 
 /** The limits that active rules and the selector put on the catalog. */
@@ -196,20 +267,36 @@ function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot):
   return slots;
 }
 
-/** The indexes of the rules whose condition holds. */
-function activeOf(rules: readonly (Constraint | Preference)[], scope: RuleScope, onFailure: OnRuleFailure): number[] {
+/** The indexes of the rules whose condition holds. Notes the outcomes that do not depend on the request. */
+function activeOf(
+  rules: readonly (Constraint | Preference)[],
+  outcomes: Uint8Array,
+  scope: ObservedScope,
+  onFailure: OnRuleFailure,
+): number[] {
   const active: number[] = [];
-  for (let at = 0; at < rules.length; at++) if (applies(rules[at]!, scope, onFailure)) active.push(at);
+  for (let at = 0; at < rules.length; at++) {
+    const outcome = outcomes[at];
+    if (outcome === NEVER) continue;
+    if (outcome === ALWAYS) {
+      active.push(at);
+      continue;
+    }
+    scope.isRequestRead = false;
+    const holds = evaluate(rules[at]!, scope, onFailure);
+    if (holds !== false) active.push(at);
+    if (holds !== null && !scope.isRequestRead) outcomes[at] = holds ? ALWAYS : NEVER;
+  }
   return active;
 }
 
-/** A condition that throws counts as true, so that a failing constraint fails closed. */
-function applies(rule: Constraint | Preference, scope: RuleScope, onFailure: OnRuleFailure): boolean {
+/** Returns null for a condition that throws. It counts as true, so that a failing constraint fails closed. */
+function evaluate(rule: Constraint | Preference, scope: RuleScope, onFailure: OnRuleFailure): boolean | null {
   if (rule.when === null) return true;
   try {
     return rule.when(scope);
   } catch (error) {
     onFailure(rule, error);
-    return true;
+    return null;
   }
 }

@@ -8,7 +8,7 @@ import { lazy } from '../../src/core/lazy.ts';
 import { OPERATIONS } from '../../src/core/operation.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
-import { NO_RULES } from '../../src/core/rules.ts';
+import { type Constraint, NO_RULES } from '../../src/core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
@@ -120,6 +120,13 @@ providers: { sim: { adapter: simulated } }
 models:
   m: { provider: sim, price: { input: 1, output: 4 }, context_window: 8192, max_output: 1024, quality: { default: 0.5 } }`),
 );
+
+/** A constraint that applies to each request and limits nothing. */
+export const constraint = (more: Partial<Constraint> = {}): Constraint => ({
+  ...{ name: 'c', place: { file: 'p.yaml', line: 1, column: 1 }, when: null },
+  ...{ allows: null, maxLatencyMs: null, maxCostCredits: null },
+  ...more,
+});
 
 export function facts(more: Partial<Facts> = {}): Facts {
   return {

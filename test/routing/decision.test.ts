@@ -13,13 +13,9 @@ import { expectedInput, inputBound } from '../../src/routing/input-tokens.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { violatedConstraints } from '../../src/routing/rejections.ts';
 import { limitsOf, withRules } from '../../src/routing/rules.ts';
-import { byQuality, decisionOf, facts, funds, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
+import { byQuality, constraint, decisionOf, facts, funds, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
 
 const place = { file: 'p.yaml', line: 1, column: 1 };
-const constraint = (more: Partial<Constraint>): Constraint => ({
-  ...{ name: 'c', place, when: null, allows: null, maxLatencyMs: null, maxCostCredits: null },
-  ...more,
-});
 const active = (constraints: number, preferences = 0) => ({
   constraints: Array.from({ length: constraints }, (_, at) => at),
   preferences: Array.from({ length: preferences }, (_, at) => at),
