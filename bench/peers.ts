@@ -97,7 +97,10 @@ async function growth(peers: Peers, on: string): Promise<void> {
     Number(flags['upstream-port']),
   );
   const [floor, ...others] = contenders.gateways;
-  const recording = others.filter(({ promises }) => promises === 'governed');
+  /** One for each address: its records count for all of its models. */
+  const recording = others.filter(
+    ({ promises, url }, at) => promises === 'governed' && others.findIndex((one) => one.url === url) === at,
+  );
   await show(SUMMARY, 'growth', `${on}\n\n${await compareGrowth([floor!, ...recording], flags.quick)}`);
 }
 

@@ -32,8 +32,8 @@ interface WarmUp {
 const FULL: Plan = {
   rounds: 5,
   roundSeconds: 0.5,
-  warmUp: { most: 30_000, seconds: 20 },
-  laterWarmUp: { most: 10_000, seconds: 6 },
+  warmUp: { most: 24_000, seconds: 12 },
+  laterWarmUp: { most: 4_000, seconds: 3 },
 };
 const QUICK: Plan = {
   rounds: 3,
