@@ -65,13 +65,14 @@ async function main(): Promise<void> {
   const versions = [occasion(), portkey && `Node ${portkey.node}`, portkey?.version, liteLlm?.version].filter(Boolean);
   const on = [`${versions.join(', ')}.`, ...missing].join('\n\n');
   if (isWanted('load')) await load(peers, on);
-  if (isWanted('growth')) await growth(peers, on);
+  if (isWanted('growth')) await growth(peers);
   if (isWanted('faults') && portkey) await show(FULL, 'faults', `${on}\n\n${await compareFaults(portkey)}`);
 }
 
-/** Installs what can be installed here. `missing` has a sentence for each of the others. */
+/** Installs what can be installed here and takes part. `missing` has a sentence for each of the others. */
 async function install() {
-  if (flags['running-only']) return { portkey: null, liteLlm: null, missing: [] };
+  const isNeeded = isWanted('load') || isWanted('faults');
+  if (flags['running-only'] || !isNeeded) return { portkey: null, liteLlm: null, missing: [] };
   const home = peersHome(flags.installed);
   const missing: string[] = [];
   const orNull = <T>(name: string, installing: Promise<T>): Promise<T | null> =>
@@ -91,7 +92,7 @@ async function load(peers: Peers, on: string): Promise<void> {
 }
 
 /** With new databases, so that the records of the other part do not count. */
-async function growth(peers: Peers, on: string): Promise<void> {
+async function growth(peers: Peers): Promise<void> {
   await using contenders = await startContenders(
     { portkey: null, liteLlm: null, running: peers.running },
     Number(flags['upstream-port']),
@@ -101,7 +102,7 @@ async function growth(peers: Peers, on: string): Promise<void> {
   const recording = others.filter(
     ({ promises, url }, at) => promises === 'governed' && others.findIndex((one) => one.url === url) === at,
   );
-  await show(SUMMARY, 'growth', `${on}\n\n${await compareGrowth([floor!, ...recording], flags.quick)}`);
+  await show(SUMMARY, 'growth', `${occasion()}.\n\n${await compareGrowth([floor!, ...recording], flags.quick)}`);
 }
 
 async function show(page: string, part: string, text: string): Promise<void> {
