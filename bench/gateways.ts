@@ -22,8 +22,8 @@ export interface Bench {
 }
 
 /** Starts the upstream and in front of it the floor, the flat gateway, and Signalbox in full: key, schema, policy, decision, durable ledger. */
-export async function startBench(upstreamPort = 0): Promise<Bench> {
-  const upstream = await startUpstream(0, upstreamPort);
+export async function startBench(): Promise<Bench> {
+  const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;
   const floor = await startFloor(address);
   const key = newKey();

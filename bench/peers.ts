@@ -1,23 +1,29 @@
 import { parseArgs } from 'node:util';
-import { startBench } from './gateways.ts';
 import { occasion, writePart } from './page.ts';
 import { compareLoad } from './peers/compare.ts';
+import { type Peers, startContenders } from './peers/contenders.ts';
 import { compareFaults } from './peers/faults.ts';
-import { installPortkey, type Portkey, portkeyHeaders } from './peers/portkey.ts';
-import { type RunningGateway, readGateways } from './peers/running.ts';
-import { governedPolicy } from './policy.ts';
-import type { Program } from './process.ts';
+import { compareGrowth } from './peers/growth.ts';
+import { peersHome } from './peers/installed.ts';
+import { installLiteLlm } from './peers/litellm.ts';
+import { installPortkey } from './peers/portkey.ts';
+import { readGateways } from './peers/running.ts';
 
 const HELP = `npm run bench:peers [-- FLAG…]
 
-Compares Signalbox with other gateways that call the same upstream, in turns. Without --gateways the others are Portkey's
-open-source gateway on Node and on Bun; a list of faults of the upstream follows.
+Compares Signalbox on SQLite and PostgreSQL, a bare proxy and a flat gateway with other gateways that call the same upstream, in turns:
+Portkey from npm, LiteLLM from PyPI if python3 is in PATH, and running gateways of a file. Without a part, all parts run.
 
-  --gateways FILE       compare with the running gateways of this JSON file instead
+  --load                CPU, added latency, memory and wrong answers
+  --growth              what a request costs after 0, 10,000 and 100,000 recorded requests, at the gateways that record
+  --faults              what Portkey and Signalbox make of faults of the upstream
+
+  --gateways FILE       compare with the running gateways of this JSON file, too
   --upstream-port PORT  where the upstream listens, so that a gateway can be configured before the run
-  --load, --faults      only this part
-  --quick               fewer rounds, for a look
-  --write               put the tables into bench/results/peers.md, and the ratios into docs/benchmarks.md
+  --installed FOLDER    where Portkey and LiteLLM are installed, and found by later runs; default: a folder for temporary files
+  --running-only        install nothing, and compare with the gateways of the file alone
+  --quick               fewer rounds and records, for a look
+  --write               put the tables into docs/comparison.md and bench/results/peers.md
 
 FILE is a list of objects:
   name      in the table
@@ -31,79 +37,77 @@ FILE is a list of objects:
 
 const { values: flags } = parseArgs({
   options: {
+    load: { type: 'boolean', default: false },
+    growth: { type: 'boolean', default: false },
+    faults: { type: 'boolean', default: false },
     gateways: { type: 'string' },
     'upstream-port': { type: 'string', default: '0' },
-    load: { type: 'boolean', default: false },
-    faults: { type: 'boolean', default: false },
+    installed: { type: 'string' },
+    'running-only': { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
-const PINNED = 'bench-model-3';
-const PAGE = 'bench/results/peers.md';
-const SUMMARY = 'docs/benchmarks.md';
+const FULL = 'bench/results/peers.md';
+const SUMMARY = 'docs/comparison.md';
+const PARTS = ['load', 'growth', 'faults'] as const;
+const isWanted = (part: (typeof PARTS)[number]): boolean => flags[part] || !PARTS.some((one) => flags[one]);
 
 async function main(): Promise<void> {
-  if (flags.help) process.stdout.write(HELP);
-  else if (flags.gateways) await besideRunning(readGateways(flags.gateways));
-  else await besidePortkey(await installPortkey());
-}
-
-async function besideRunning(others: readonly RunningGateway[]): Promise<void> {
-  const bench = await startBench(Number(flags['upstream-port']));
-  try {
-    const { address, floor, flat, key } = bench;
-    const signalbox = await bench.start(governedPolicy(address));
-    const own = [
-      started('floor', floor, key, 'bare'),
-      started('Signalbox', signalbox, key, 'governed'),
-      started('Signalbox, pinned model', signalbox, key, 'governed', PINNED),
-      started('flat gateway', flat, key, 'governed', PINNED),
-    ];
-    const { full } = await compareLoad([...own, ...others], flags.quick);
-    process.stdout.write(`${occasion()}.\n\n${full}\n`);
-  } finally {
-    await bench.stop();
+  if (flags.help) {
+    process.stdout.write(HELP);
+    return;
   }
+  const running = flags.gateways === undefined ? [] : readGateways(flags.gateways);
+  const { portkey, liteLlm, missing } = await install();
+  const peers = { portkey, liteLlm, running };
+  const versions = [occasion(), portkey && `Node ${portkey.node}`, portkey?.version, liteLlm?.version].filter(Boolean);
+  const on = [`${versions.join(', ')}.`, ...missing].join('\n\n');
+  if (isWanted('load')) await load(peers, on);
+  if (isWanted('growth')) await growth(peers);
+  if (isWanted('faults') && portkey) await show(FULL, 'faults', `${on}\n\n${await compareFaults(portkey)}`);
 }
 
-async function besidePortkey(portkey: Portkey): Promise<void> {
-  const on = `${occasion()}, Node ${portkey.node}, ${portkey.version}.`;
-  const show = async (page: string, part: string, text: string) => {
-    process.stdout.write(`${text}\n\n`);
-    if (flags.write) await writePart(page, part, text);
-  };
-  if (!flags.faults) {
-    const bench = await startBench();
-    const [node, bun] = await Promise.all([portkey.start('node'), portkey.start('bun')]);
-    try {
-      const { address, floor, signalbox, key } = bench;
-      const headers = portkeyHeaders(address);
-      const gateways = [
-        started('floor', floor, key, 'bare'),
-        started('Signalbox', signalbox, key, 'governed'),
-        { ...started('Portkey on Node', node, key, 'bare'), headers },
-        { ...started('Portkey on Bun', bun, key, 'bare'), headers },
-      ];
-      const { full, summary } = await compareLoad(gateways, flags.quick);
-      await show(PAGE, 'peers', `${on}\n\n${full}`);
-      await show(SUMMARY, 'peers', `${on}\n\n${summary}`);
-    } finally {
-      await Promise.all([node, bun, bench].map((one) => one.stop()));
-    }
-  }
-  if (!flags.load) await show(PAGE, 'faults', `${on}\n\n${await compareFaults(portkey)}`);
+/** Installs what can be installed here and takes part. `missing` has a sentence for each of the others. */
+async function install() {
+  const isNeeded = isWanted('load') || isWanted('faults');
+  if (flags['running-only'] || !isNeeded) return { portkey: null, liteLlm: null, missing: [] };
+  const home = peersHome(flags.installed);
+  const missing: string[] = [];
+  const orNull = <T>(name: string, installing: Promise<T>): Promise<T | null> =>
+    installing.catch((error: unknown) => {
+      missing.push(`${name} could not be installed: ${error instanceof Error ? error.message : String(error)}.`);
+      return null;
+    });
+  const portkey = await orNull('Portkey', installPortkey(home));
+  return { portkey, liteLlm: await orNull('LiteLLM', installLiteLlm(home)), missing };
 }
 
-function started(
-  name: string,
-  { pid, port }: Program,
-  key: string,
-  promises: RunningGateway['promises'],
-  model = 'auto',
-): RunningGateway {
-  return { name, url: `http://127.0.0.1:${port}/v1/chat/completions`, key, model, pids: [pid], promises };
+async function load(peers: Peers, on: string): Promise<void> {
+  await using contenders = await startContenders(peers, Number(flags['upstream-port']));
+  const { full, summary } = await compareLoad(contenders.gateways, flags.quick);
+  await show(FULL, 'peers', `${on}\n\n${full}`);
+  await show(SUMMARY, 'peers', `${on}\n\n${summary}`);
+}
+
+/** With new databases, so that the records of the other part do not count. */
+async function growth(peers: Peers): Promise<void> {
+  await using contenders = await startContenders(
+    { portkey: null, liteLlm: null, running: peers.running },
+    Number(flags['upstream-port']),
+  );
+  const [floor, ...others] = contenders.gateways;
+  /** One for each address: its records count for all of its models. */
+  const recording = others.filter(
+    ({ promises, url }, at) => promises === 'governed' && others.findIndex((one) => one.url === url) === at,
+  );
+  await show(SUMMARY, 'growth', `${occasion()}.\n\n${await compareGrowth([floor!, ...recording], flags.quick)}`);
+}
+
+async function show(page: string, part: string, text: string): Promise<void> {
+  process.stdout.write(`${text}\n\n`);
+  if (flags.write) await writePart(page, part, text);
 }
 
 main().then(

@@ -45,6 +45,9 @@ export async function startProgram(
   return programOf(child, port);
 }
 
+/** So long a server may take to start, ms. */
+const START_MS = 60_000;
+
 /** Starts a server that does not tell its port, at one that it is given, and waits until it answers at `path`. */
 export async function startSilent(
   args: (port: number) => readonly string[],
@@ -56,7 +59,7 @@ export async function startSilent(
   await probe.stop(true);
   const child = spawn(args(port), env);
   void child.stdout.pipeTo(new WritableStream());
-  const until = Date.now() + 20_000;
+  const until = Date.now() + START_MS;
   while (!(await answers(port, path))) {
     if (Date.now() > until) throw new Error(`${args(port).join(' ')} does not answer`);
     await Bun.sleep(50);
@@ -98,15 +101,29 @@ interface Thread {
   readonly micros: number;
 }
 
+/** The text of a file of the kernel; empty if its process or thread has ended. */
+function kernelText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function threadIds(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
 function threadsOf(pid: number): Map<string, Thread> {
   const threads = new Map<string, Thread>();
-  for (const id of readdirSync(`/proc/${pid}/task`)) {
-    const read = (file: string) => readFileSync(`/proc/${pid}/task/${id}/${file}`, 'utf8');
-    try {
-      threads.set(id, { name: read('comm').trim(), micros: Number(read('schedstat').split(' ')[0]) / 1_000 });
-    } catch {
-      // It has ended meanwhile.
-    }
+  for (const id of threadIds(pid)) {
+    const read = (file: string) => kernelText(`/proc/${pid}/task/${id}/${file}`);
+    const [name, schedule] = [read('comm'), read('schedstat')];
+    if (name && schedule) threads.set(id, { name: name.trim(), micros: Number(schedule.split(' ')[0]) / 1_000 });
   }
   return threads;
 }
@@ -148,10 +165,55 @@ export function cpuMeter(pid: number): () => ThreadCpu {
 
 /** A process and all that it has started, and so on. */
 export function treeOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
+  const children = threadIds(pid).flatMap((thread) =>
+    kernelText(`/proc/${pid}/task/${thread}/children`).trim().split(' ').filter(Boolean).map(Number),
   );
   return [pid, ...children.flatMap(treeOf)];
+}
+
+/** The processes and all that they have started, each once. */
+const treesOf = (pids: readonly number[]): number[] => [...new Set(pids.flatMap(treeOf))];
+
+const MICROS_A_TICK = 10_000;
+
+/** CPU time of the children of a process that have ended, in µs, in steps of 10 ms. */
+function endedMicros(pid: number): number {
+  const stat = kernelText(`/proc/${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * MICROS_A_TICK;
+}
+
+/**
+ * Measures the CPU time of processes and of all that they start from now on: each call of the result returns the µs spent since.
+ * Processes that begin or end in between count, too.
+ */
+export function treeMeter(pids: readonly number[]): () => number {
+  const before = new Map(
+    treesOf(pids).map((pid) => [pid, { spent: cpuMeter(pid), micros: cpuMicros(pid), ended: endedMicros(pid) }]),
+  );
+  return () => {
+    const gone = new Map(before);
+    let live = 0;
+    let ended = 0;
+    for (const pid of treesOf(pids)) {
+      gone.delete(pid);
+      const then = before.get(pid);
+      live += then ? then.spent().all : cpuMicros(pid);
+      ended += endedMicros(pid) - (then?.ended ?? 0);
+    }
+    // Their parents count the whole lives of the processes that have ended.
+    for (const { micros } of gone.values()) ended -= micros;
+    return live + Math.max(0, ended);
+  };
+}
+
+/** Memory of processes and of all that they have started, without their program files, in MiB. Memory that they share counts once. */
+export function treeMiB(pids: readonly number[]): number {
+  const kib = (status: string, field: string) => Number(new RegExp(`^${field}:\\s*(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+  const statuses = treesOf(pids).map((pid) => kernelText(`/proc/${pid}/status`));
+  const own = statuses.reduce((sum, status) => sum + kib(status, 'RssAnon'), 0);
+  const shared = Math.max(...statuses.map((status) => kib(status, 'RssShmem')));
+  return (own + shared) / 1_024;
 }
 
 /** Memory in use, in MiB. */

@@ -1,56 +1,24 @@
-import { type Judge, type Requests, run } from '../load.ts';
-import { cpuMeter, residentMiB, treeOf } from '../process.ts';
+import { treeMeter, treeMiB } from '../process.ts';
 import { fixed, median, quantile, table } from '../stats.ts';
-import { bytesOf, httpBytes, WORKLOADS, type Workload } from '../workload.ts';
+import { JSON_200, WORKLOADS, type Workload } from '../workload.ts';
+import { type Send, senderOf } from './requests.ts';
 import type { RunningGateway } from './running.ts';
 
-const portOf = ({ url }: RunningGateway): number => Number(new URL(url).port);
-
-function requestsOf(gateway: RunningGateway, { fields }: Workload): Requests {
-  const { url, key, model, headers = {} } = gateway;
-  const { pathname, search } = new URL(url);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return bytesOf(httpBytes(portOf(gateway), `${pathname}${search}`, key, { model, ...fields }, lines), 'own');
-}
-
-interface Round {
-  readonly cpu: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly errors: number;
-}
-
-/** Each request has its own prompt. */
-const MEASURED: readonly Workload[] = WORKLOADS.filter(({ name }) =>
-  ['JSON, 200 B', 'JSON, 100 KB', 'agent’s turn, 20 KB', 'stream of 50 chunks'].includes(name),
-);
-const CONCURRENCY = [1, 16, 64] as const;
-
-/** What the upstream of the benchmark says, whole: see upstream.ts. */
-const TEXT = 'word '.repeat(100).trim();
-const CHUNKS = 50;
-const isWholeReply: Judge = (body) => body.includes(`"${TEXT}"`) && body.trimEnd().endsWith('}');
-const isWholeStream: Judge = (body) =>
-  body.split('"word "').length === CHUNKS + 1 &&
-  /"finish_reason": ?"stop"/.test(body) &&
-  body.trimEnd().endsWith('data: [DONE]');
-const judgeOf = ({ stream }: Workload): Judge => (stream ? isWholeStream : isWholeReply);
-
-/** Its processes and all that they have started. */
-const processesOf = ({ pids }: RunningGateway): number[] => [...new Set(pids.flatMap(treeOf))];
-
-/** µs of CPU from now on, of all processes. */
-function meterOf(gateway: RunningGateway): () => number {
-  const meters = processesOf(gateway).map(cpuMeter);
-  return () => meters.reduce((sum, spent) => sum + spent().all, 0);
-}
-
-const memoryOf = (gateway: RunningGateway): number =>
-  processesOf(gateway).reduce((sum, one) => sum + residentMiB(one), 0);
+/** A workload, and how many requests are in flight. */
+type Setting = readonly [workload: string, inFlight: number];
+const SETTINGS: readonly Setting[] = [
+  [JSON_200, 64],
+  [JSON_200, 16],
+  [JSON_200, 1],
+  ['JSON, 100 KB', 16],
+  ['agent’s turn, 20 KB', 16],
+  ['stream of 50 chunks', 64],
+];
+const MEASURED = WORKLOADS.filter(({ name }) => SETTINGS.some(([workload]) => workload === name));
 
 interface Plan {
   readonly rounds: number;
-  /** About how long a round of each contender lasts. */
+  /** About how long a round of each gateway lasts. */
   readonly roundSeconds: number;
   /** Of processes that have just started. */
   readonly warmUp: WarmUp;
@@ -62,70 +30,73 @@ interface WarmUp {
   readonly seconds: number;
 }
 const FULL: Plan = {
-  rounds: 7,
-  roundSeconds: 1,
-  warmUp: { most: 60_000, seconds: 40 },
-  laterWarmUp: { most: 15_000, seconds: 6 },
+  rounds: 5,
+  roundSeconds: 0.5,
+  warmUp: { most: 24_000, seconds: 12 },
+  laterWarmUp: { most: 4_000, seconds: 3 },
 };
 const QUICK: Plan = {
   rounds: 3,
-  roundSeconds: 0.4,
+  roundSeconds: 0.3,
   warmUp: { most: 10_000, seconds: 8 },
   laterWarmUp: { most: 1_500, seconds: 2 },
 };
-/** With fewer in a round its 99th percentile would be its worst. One at a time takes long where an answer waits for a timer. */
-const leastOf = (concurrency: number): number => (concurrency === 1 ? 60 : 200);
+/** Requests of a round, so that even a slow gateway has enough for quantiles of all rounds. */
+const leastOf = (inFlight: number): number => Math.max(60, 2 * inFlight);
 
-/** One gateway in one cell, round by round. */
+/** One gateway in one setting. */
 interface Showing {
-  readonly name: string;
-  readonly promises: RunningGateway['promises'];
-  readonly rounds: readonly Round[];
+  /** µs a request, of each round. */
+  readonly cpu: readonly number[];
+  /** Of all rounds, ms, ascending. */
+  readonly latencies: Float64Array;
   readonly memory: number;
+  readonly wrong: number;
 }
 
-/** One workload at so many requests in flight: the floor, Signalbox, and the others. */
+/** One setting: what each gateway showed, in the order of the gateways. */
 interface Cell {
-  readonly workload: Workload;
-  readonly concurrency: number;
+  readonly setting: Setting;
   readonly showings: readonly Showing[];
 }
 
 /**
- * Measures gateways that share an upstream, in turns: Markdown of every figure, and of the ratios to Signalbox alone.
- * @param gateways the floor first, then Signalbox, then the others
+ * Measures gateways that share an upstream, in turns.
+ * @param gateways the floor first
+ * @returns Markdown: every figure, and a row for each gateway
  */
 export async function compareLoad(
   gateways: readonly RunningGateway[],
   quick: boolean,
 ): Promise<{ readonly full: string; readonly summary: string }> {
   const plan = quick ? QUICK : FULL;
-  const cells: Cell[] = [];
   for (const [nth, workload] of MEASURED.entries()) {
-    const length = nth === 0 ? plan.warmUp : plan.laterWarmUp;
-    for (const one of gateways) await warmUp(one, workload, length);
-    for (const concurrency of CONCURRENCY) {
-      const cell = await measure(gateways, workload, concurrency, plan);
-      for (const row of rowsOf(cell)) process.stderr.write(`${row.join('  ')}\n`);
-      cells.push(cell);
-    }
+    for (const one of gateways) await warmUp(one, workload, nth === 0 ? plan.warmUp : plan.laterWarmUp);
   }
-  const busiest = cells.filter(({ concurrency }) => concurrency === CONCURRENCY.at(-1));
-  const head = ['CPU against Signalbox', 'in flight', ...gateways.slice(2).map(({ name }) => name)];
-  return { full: table([HEAD, ...cells.flatMap(rowsOf)]), summary: table([head, ...busiest.map(summaryRow)]) };
+  process.stderr.write('measuring\n');
+  const cells: Cell[] = [];
+  for (const setting of SETTINGS) {
+    const cell = await measure(gateways, setting, plan);
+    for (const row of rowsOf(gateways, cell)) process.stderr.write(`${row.join('  ')}\n`);
+    cells.push(cell);
+  }
+  return {
+    full: table([HEAD, ...cells.flatMap((cell) => rowsOf(gateways, cell))]),
+    summary: summaryOf(gateways, cells),
+  };
 }
 
 /** Until three blocks in a row cost the same within 3 %, so that what runs often is compiled. */
 async function warmUp(gateway: RunningGateway, workload: Workload, { most, seconds }: WarmUp): Promise<void> {
+  const { name, pids } = gateway;
   const block = Math.ceil(most / 24);
-  const { name } = gateway;
-  const requests = requestsOf(gateway, workload);
+  const send = senderOf(gateway, workload);
   const until = performance.now() + seconds * 1_000;
   const costs: number[] = [];
   let sent = 0;
   while (sent < most && performance.now() < until) {
-    const spent = meterOf(gateway);
-    const { errors } = await run(portOf(gateway), requests, 64, block, judgeOf(workload));
+    const spent = treeMeter(pids);
+    const { errors } = await send(64, block);
     if (errors === block) throw new Error(`${name} answers no request with the upstream's whole answer`);
     sent += block;
     costs.push(spent() / block);
@@ -137,79 +108,78 @@ async function warmUp(gateway: RunningGateway, workload: Workload, { most, secon
   );
 }
 
+async function measure(gateways: readonly RunningGateway[], setting: Setting, plan: Plan): Promise<Cell> {
+  const [name, inFlight] = setting;
+  const workload = WORKLOADS.find((one) => one.name === name)!;
+  const least = leastOf(inFlight);
+  const entrants: { readonly pids: readonly number[]; readonly send: Send; readonly requests: number }[] = [];
+  for (const gateway of gateways) {
+    const send = senderOf(gateway, workload);
+    const { seconds } = await send(inFlight, least);
+    const requests = Math.max(least, Math.round((least / seconds) * plan.roundSeconds));
+    entrants.push({ pids: gateway.pids, send, requests });
+  }
+  const found = entrants.map(() => ({ cpu: [] as number[], latencies: [] as Float64Array[], wrong: 0 }));
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const [at, { pids, send, requests }] of entrants.entries()) {
+      const spent = treeMeter(pids);
+      const { latencies, errors } = await send(inFlight, requests);
+      const one = found[at]!;
+      one.cpu.push(spent() / requests);
+      one.latencies.push(latencies);
+      one.wrong += errors;
+    }
+  }
+  const showings = found.map(({ cpu, latencies, wrong }, at): Showing => {
+    const all = Float64Array.from(latencies.flatMap((some) => [...some])).sort();
+    return { cpu, latencies: all, memory: treeMiB(entrants[at]!.pids), wrong };
+  });
+  return { setting, showings };
+}
+
+/** Milliseconds beyond the floor. */
+const addedMs = (showing: Showing, { showings: [floor] }: Cell, share: number): string =>
+  showing === floor ? '–' : fixed(quantile(showing.latencies, share) - quantile(floor!.latencies, share), 2);
+
 const HEAD = [
   'request',
-  'conc.',
+  'in flight',
   'gateway',
   'promises',
   'CPU µs',
-  '÷ Signalbox (min–max)',
+  '÷ floor (min–max)',
   'added p50 ms',
   'added p99 ms',
-  'RSS MiB',
-  'errors',
+  'memory MiB',
+  'wrong answers',
 ];
 
-async function measure(
-  gateways: readonly RunningGateway[],
-  workload: Workload,
-  concurrency: number,
-  plan: Plan,
-): Promise<Cell> {
-  const entrants = gateways.map((gateway) => ({ gateway, port: portOf(gateway), next: requestsOf(gateway, workload) }));
-  const results = entrants.map((): Round[] => []);
-  const counts: number[] = [];
-  const least = leastOf(concurrency);
-  for (const { port, next } of entrants) {
-    // Warms this workload up, and tells how many requests a round of a second has.
-    await run(port, next, concurrency, least, judgeOf(workload));
-    const { seconds } = await run(port, next, concurrency, least, judgeOf(workload));
-    counts.push(Math.max(least, Math.round((least / seconds) * plan.roundSeconds)));
-  }
-  for (let i = 0; i < plan.rounds; i++) {
-    for (const [at, { gateway, port, next }] of entrants.entries()) {
-      const requests = counts[at]!;
-      const spent = meterOf(gateway);
-      const { latencies, errors } = await run(port, next, concurrency, requests, judgeOf(workload));
-      const cpu = spent() / requests;
-      results[at]!.push({ cpu, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), errors });
-    }
-  }
-  const showings = gateways.map((gateway, at) => {
-    const { name, promises } = gateway;
-    return { name, promises, rounds: results[at]!, memory: memoryOf(gateway) };
-  });
-  return { workload, concurrency, showings };
-}
-
-const ratiosOf = ({ rounds }: Showing, { showings }: Cell): number[] =>
-  rounds.map(({ cpu }, i) => cpu / showings[1]!.rounds[i]!.cpu);
-
-function rowsOf(cell: Cell): string[][] {
-  const of = ({ rounds }: Showing, figure: keyof Round) => median(rounds.map((one) => one[figure]));
-  const [floor] = cell.showings;
-  return cell.showings.map((one) => {
-    const ratios = ratiosOf(one, cell);
-    const added = (figure: 'p50' | 'p99') => (one === floor ? '–' : fixed(of(one, figure) - of(floor!, figure), 2));
+function rowsOf(gateways: readonly RunningGateway[], cell: Cell): string[][] {
+  return cell.showings.map((one, at) => {
+    const ratios = one.cpu.map((cpu, round) => cpu / cell.showings[0]!.cpu[round]!);
     return [
-      cell.workload.name,
-      String(cell.concurrency),
-      one.name,
-      one.promises,
-      fixed(of(one, 'cpu'), 0),
-      one === cell.showings[1]
-        ? '1'
-        : `${fixed(median(ratios))} (${fixed(Math.min(...ratios))}–${fixed(Math.max(...ratios))})`,
-      added('p50'),
-      added('p99'),
+      cell.setting[0],
+      String(cell.setting[1]),
+      gateways[at]!.name,
+      gateways[at]!.promises,
+      fixed(median(one.cpu), 0),
+      `${fixed(median(ratios))} (${fixed(Math.min(...ratios))}–${fixed(Math.max(...ratios))})`,
+      addedMs(one, cell, 0.5),
+      addedMs(one, cell, 0.99),
       fixed(one.memory, 0),
-      String(one.rounds.reduce((sum, { errors }) => sum + errors, 0)),
+      String(one.wrong),
     ];
   });
 }
 
-const summaryRow = (cell: Cell): string[] => [
-  cell.workload.name,
-  String(cell.concurrency),
-  ...cell.showings.slice(2).map((one) => fixed(median(ratiosOf(one, cell)))),
-];
+/** A row for each gateway: CPU in µs with the added p50 in ms for each setting, the largest memory, and all wrong answers. */
+function summaryOf(gateways: readonly RunningGateway[], cells: readonly Cell[]): string {
+  const settings = cells.map(({ setting: [workload, inFlight] }) => `${workload}, ${inFlight}`);
+  const rows = gateways.map(({ name, promises }, at) => {
+    const showings = cells.map(({ showings }) => showings[at]!);
+    const costs = showings.map((one, nth) => `${fixed(median(one.cpu), 0)} (${addedMs(one, cells[nth]!, 0.5)})`);
+    const memory = fixed(Math.max(...showings.map((one) => one.memory)), 0);
+    return [name, promises, ...costs, memory, String(showings.reduce((sum, { wrong }) => sum + wrong, 0))];
+  });
+  return table([['gateway', 'promises', ...settings, 'memory MiB', 'wrong answers'], ...rows]);
+}

@@ -68,7 +68,7 @@ export async function compareFaults(portkey: Portkey): Promise<string> {
   const stage = await setStage(TRIALS);
   const signalboxTrials = TRIALS.filter(({ gateway }) => gateway === 'Signalbox');
   const box = await startSignalbox({ policy: policyOf(signalboxTrials, stage), env: UPSTREAM_ENV });
-  const peer = await portkey.start('node');
+  const peer = await portkey.start('Node');
   try {
     const addressOf = (trial: Trial) => address(trial, stage, box, peer);
     const results = new Map<Trial, Partial<Result>>();

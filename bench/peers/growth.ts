@@ -1,0 +1,89 @@
+import { treeMeter } from '../process.ts';
+import { fixed, median, quantile, table } from '../stats.ts';
+import { JSON_200, WORKLOADS } from '../workload.ts';
+import { type Send, senderOf } from './requests.ts';
+import type { RunningGateway } from './running.ts';
+
+/** How many requests are recorded when the cost is measured. */
+const FULL = [0, 10_000, 100_000];
+const QUICK = [0, 1_000, 5_000];
+const ROUNDS = 3;
+/** Requests of a round, few in comparison with what is recorded. */
+const BUSY = { inFlight: 64, requests: 256 };
+const ALONE = { inFlight: 1, requests: 60 };
+/** So many requests are sent at once to fill the records, and for so long. */
+const BLOCK = 500;
+const FILL_MS = 300_000;
+
+/** The figures of a gateway at one count of records. */
+interface Stage {
+  /** µs a request with 64 in flight, of each round. */
+  readonly cpu: number[];
+  /** Of requests alone, ms. */
+  readonly alone: number[];
+}
+
+interface Grower {
+  readonly name: string;
+  readonly pids: readonly number[];
+  readonly send: Send;
+  /** One for each count that it has reached in time. */
+  readonly stages: Stage[];
+  sent: number;
+}
+
+/**
+ * Measures, in turns, what a request costs after more and more recorded requests.
+ * @param gateways the floor for comparison, and those that record
+ * @returns Markdown: a row for each gateway
+ */
+export async function compareGrowth(gateways: readonly RunningGateway[], quick: boolean): Promise<string> {
+  const workload = WORKLOADS.find(({ name }) => name === JSON_200)!;
+  const growers = gateways.map((gateway): Grower => {
+    return { name: gateway.name, pids: gateway.pids, send: senderOf(gateway, workload), stages: [], sent: 0 };
+  });
+  const counts = quick ? QUICK : FULL;
+  for (const [nth, count] of counts.entries()) {
+    const ready: Grower[] = [];
+    for (const one of growers) if (one.stages.length === nth && (await isFilled(one, count))) ready.push(one);
+    for (const one of ready) one.stages.push({ cpu: [], alone: [] });
+    for (let round = 0; round < ROUNDS; round++) for (const one of ready) await measure(one);
+    process.stderr.write(`${count} recorded: ${ready.map((one) => `${one.name} ${cellOf(one, nth)}`).join(', ')}\n`);
+  }
+  const head = ['recorded before', ...counts.map((count) => count.toLocaleString('en'))];
+  return table([head, ...growers.map((one) => [one.name, ...counts.map((_, nth) => cellOf(one, nth))])]);
+}
+
+/** Sends requests until so many are recorded. @returns false if that takes too long */
+async function isFilled(grower: Grower, count: number): Promise<boolean> {
+  const until = performance.now() + FILL_MS;
+  while (grower.sent < count) {
+    if (performance.now() > until) return false;
+    await sendSome(grower, BUSY.inFlight, Math.min(BLOCK, count - grower.sent));
+  }
+  return true;
+}
+
+async function measure(grower: Grower): Promise<void> {
+  const { cpu, alone } = grower.stages.at(-1)!;
+  const spent = treeMeter(grower.pids);
+  await sendSome(grower, BUSY.inFlight, BUSY.requests);
+  cpu.push(spent() / BUSY.requests);
+  alone.push(...(await sendSome(grower, ALONE.inFlight, ALONE.requests)));
+}
+
+/** @returns how long each took, ms @throws Error if an answer is wrong, since it may not be recorded */
+async function sendSome(grower: Grower, inFlight: number, requests: number): Promise<Float64Array> {
+  const { latencies, errors } = await grower.send(inFlight, requests);
+  if (errors > 0) throw new Error(`${grower.name}: ${errors} of ${requests} answers were wrong`);
+  grower.sent += requests;
+  return latencies;
+}
+
+/** CPU with 64 in flight in µs, and the p50 alone in ms. */
+function cellOf({ stages, sent }: Grower, nth: number): string {
+  const stage = stages[nth];
+  if (!stage) return `stopped at ${sent.toLocaleString('en')}`;
+  const { cpu, alone } = stage;
+  return `${fixed(median(cpu), 0)} (${fixed(quantile(Float64Array.from(alone).sort(), 0.5), 2)})`;
+}

@@ -1,0 +1,25 @@
+import { type Judge, type Requests, run, type Sample } from '../load.ts';
+import { bytesOf, httpBytes, type Workload } from '../workload.ts';
+import type { RunningGateway } from './running.ts';
+
+/** What the upstream of the benchmark says, whole: see upstream.ts. */
+const TEXT = 'word '.repeat(100).trim();
+const CHUNKS = 50;
+const isWholeReply: Judge = (body) => body.includes(`"${TEXT}"`) && body.trimEnd().endsWith('}');
+const isWholeStream: Judge = (body) =>
+  body.split('"word "').length === CHUNKS + 1 &&
+  /"finish_reason": ?"stop"/.test(body) &&
+  body.trimEnd().endsWith('data: [DONE]');
+
+/** Sends a gateway so many requests of one workload, each with its own prompt, and counts the answers that are not the upstream's. */
+export type Send = (inFlight: number, requests: number) => Promise<Sample>;
+
+export function senderOf(gateway: RunningGateway, workload: Workload): Send {
+  const { url, key, model, headers = {} } = gateway;
+  const { port, pathname, search } = new URL(url);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const body = { model, ...workload.fields };
+  const next: Requests = bytesOf(httpBytes(Number(port), `${pathname}${search}`, key, body, lines), 'own');
+  const judge = workload.stream ? isWholeStream : isWholeReply;
+  return (inFlight, requests) => run(Number(port), next, inFlight, requests, judge);
+}
