@@ -78,7 +78,7 @@ export function peerKey(key: string, known: readonly string[]): KeyRemedy | unde
   return found && { hint: found.hint ?? didYouMean(`${found.meant}`), meant: found.meant };
 }
 
-/** What to write in place of an unknown key. @param otherwise the hint for a key without a remedy that is like no known key */
+/** Returns the hint for an unknown key: the text to write in its place. @param otherwise the hint for a key without a remedy that is like no known key */
 export const insteadOf = (key: string, known: readonly string[], remedy?: KeyRemedy, otherwise?: string) => ({
   // The remedy says more than the list of keys.
   ...(!remedy && { expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all' }),

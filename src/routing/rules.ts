@@ -102,7 +102,7 @@ class ObservedScope implements RuleScope {
   }
 }
 
-/** What a condition says of a caller whatever it requests; 0 where that is not known or depends on the request. */
+/** The outcome of a condition for every request of a caller; 0 where it is not known or depends on the request. */
 const NEVER = 1;
 const ALWAYS = 2;
 

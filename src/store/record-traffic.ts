@@ -17,7 +17,7 @@ export interface TrafficPlace {
   readonly status: string;
 }
 
-/** What a record adds to traffic, at its last attempt. Times are ms, null for none. */
+/** The figures that a record adds to traffic, at its last attempt. Times are ms, null for none. */
 export interface RecordTraffic extends TrafficPlace {
   readonly figures: TrafficFigures;
   /** Of the caller. */
@@ -35,7 +35,7 @@ const VISIBLE_MIN = 16;
 const VISIBLE_MS_MIN = 50;
 
 /**
- * What a record adds, from the columns of its row and its outcome.
+ * Makes the figures of a record from the columns of its row and its outcome.
  * @param outcome null for a recommendation, and where it cannot be read
  */
 export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: DecisionOutcome | null): RecordTraffic {
@@ -53,7 +53,7 @@ export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: De
   };
 }
 
-/** What a record adds, from the record itself: the same as from its row. */
+/** Makes the figures of a record from the record itself. They equal the figures from its row. */
 export const trafficOf = (record: DecisionRecord): RecordTraffic =>
   recordTraffic(
     {
@@ -95,7 +95,7 @@ function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigu
 /** Records of one generation at most: more than a server writes between two counts. */
 const GENERATION = 8_192;
 
-/** What the records that this process wrote last add to traffic, so that counting need not read them back. State: traffic. */
+/** Keeps the figures of the records that this process wrote last, so that counting need not read them back. State: traffic. */
 export class WrittenTraffic {
   #newer = new Map<number, RecordTraffic>();
   #older = new Map<number, RecordTraffic>();

@@ -4,7 +4,7 @@ import type { Repositories } from '../../store/repositories.ts';
 import { requestOf } from '../../store/trail.ts';
 import type { Principal } from './principal.ts';
 
-/** What callers are blocked with whose credentials cannot be revoked here: wallets, and subjects of tokens. */
+/** Names that callers are blocked by, because their credentials cannot be revoked here: wallets, and subjects of tokens. */
 export interface BlockingSource {
   readonly blocklist: Pick<Blocklist, 'add' | 'remove'>;
   readonly store: Pick<Repositories, 'trail'>;

@@ -2,7 +2,7 @@ import type { InstanceName } from '../instance.ts';
 import type { LeaseChange, LeaseRow } from '../lease.ts';
 import type { LeaseTable } from '../lease-keeper.ts';
 import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
-import { StoreError } from '../store.ts';
+import { isMet } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { timelineCheck } from './timeline.ts';
 import type { LeaseCheck } from './transaction.ts';
@@ -37,7 +37,7 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
     });
     return { now: rows[0]?.now ?? 0, rows: leases };
   },
-  async write({ seen, row }: LeaseChange) {
+  write({ seen, row }: LeaseChange) {
     const values = { ...row, isReleased: row.isReleased ? 1 : 0 };
     const change = seen
       ? write(CHANGE, {
@@ -46,13 +46,7 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
           seenIsReleased: seen.isReleased ? 1 : 0,
         })
       : write(TAKE_FIRST, values);
-    try {
-      await db.commit([change]);
-      return true;
-    } catch (error) {
-      if (error instanceof StoreError && error.reason === 'unmet') return false;
-      throw error;
-    }
+    return isMet(db.commit([change]));
   },
 });
 

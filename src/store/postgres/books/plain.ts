@@ -13,9 +13,9 @@ export interface PlainOp {
 }
 
 export interface PlainRow {
-  /** What was granted, or charged in all, microcredits. */
+  /** The amount that was granted, or charged in all, microcredits. */
   readonly first: number;
-  /** Of a settlement: what upstreams billed beyond the hold, microcredits. */
+  /** Of a settlement: the amount that upstreams billed beyond the hold, microcredits. */
   readonly second: number;
   /** JSON of `FundAnswer[]`; null for an operation without funds. */
   readonly figures: string | null;

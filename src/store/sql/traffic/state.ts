@@ -1,5 +1,5 @@
 import { timeOfId } from '../../../core/id.ts';
-import { StoreError } from '../../store.ts';
+import { isMet, StoreError } from '../../store.ts';
 import { STEP_MS } from '../../traffic.ts';
 import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
@@ -40,20 +40,12 @@ export async function countingState(db: SqlReader): Promise<CountingState> {
  * Commits writes together with how far they count, unless something was counted since the state was read.
  * @returns whether they were written
  */
-export async function advance(
+export const advance = (
   db: SqlTables,
   state: CountingState,
   to: Partial<CountingState>,
   writes: readonly SqlWrite[],
-): Promise<boolean> {
-  try {
-    await db.commit([write(ADVANCE, { ...state, ...to, version: state.version }), ...writes]);
-    return true;
-  } catch (cause) {
-    if (cause instanceof StoreError && cause.reason === 'unmet') return false;
-    throw cause;
-  }
-}
+): Promise<boolean> => isMet(db.commit([write(ADVANCE, { ...state, ...to, version: state.version }), ...writes]));
 
 /** The first day, ms since 1970, of which all records are left: what is counted of earlier ones is kept. @param prunedBelow an ID; 0 for none */
 export const recountFromOf = (prunedBelow: number): number =>
