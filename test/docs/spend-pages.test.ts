@@ -3,31 +3,40 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 
-const pageOf = (name: string): string => readFileSync(join(import.meta.dir, '../../docs/spend', name), 'utf8');
-
-/** A small policy with the examples of a page, without a warning. */
-function snapshotWith(page: string) {
-  const examples = [...page.matchAll(/^```yaml policy\n([\s\S]*?)^```$/gm)].map(([, text = ''], at) => ({
+/** Loads a small policy together with the examples of a page. */
+function loadWith(page: string) {
+  const text = readFileSync(join(import.meta.dir, '../../docs', page), 'utf8');
+  const examples = [...text.matchAll(/^```yaml policy\n([\s\S]*?)^```$/gm)].map(([, text = ''], at) => ({
     path: `example-${at}.yaml`,
     text,
   }));
-  const result = load([{ path: 'p.yaml', text: SMALL }, ...examples]);
+  return load([{ path: 'p.yaml', text: SMALL }, ...examples]);
+}
+
+/** Compiles the examples of a page, and expects neither an error nor a warning. */
+function snapshotWith(page: string) {
+  const result = loadWith(page);
   expect(result.diagnostics).toEqual([]);
   return snapshotOf(result);
 }
 
-test('the examples of docs/spend/rate-limits.md are right, without a warning', () => {
-  const { rateLimits, gateway } = snapshotWith(pageOf('rate-limits.md'));
+test('a policy with the examples of docs/spend/rate-limits.md loads without a warning', () => {
+  const { rateLimits, gateway } = snapshotWith('spend/rate-limits.md');
   expect(rateLimits.map(({ name }) => name)).toEqual(['per-key', 'free-tier']);
   expect(gateway.trustedProxies).toHaveLength(2);
 });
 
-test('the example of docs/spend/budgets.md is right, without a warning', () => {
-  expect(snapshotWith(pageOf('budgets.md')).budgets.map(({ name }) => name)).toEqual([
-    'every-team',
-    'interns-in-a-day',
-    'search-models',
-    'both-teams',
-    'run',
-  ]);
+test.each([
+  ['spend/budgets.md', ['every-team', 'interns-in-a-day', 'run']],
+  ['spend/team-budgets.md', ['search-models', 'both-teams']],
+])('a policy with the examples of docs/%s loads without a warning', (page, names) => {
+  expect(snapshotWith(page).budgets.map(({ name }) => name)).toEqual(names);
+});
+
+test.each([
+  ['route/fallback.md', ['a', 'b']],
+  ['clients/timeouts.md', ['silent-model']],
+])('a policy with the models of docs/%s loads without an error', (page, names) => {
+  const ids = snapshotOf(loadWith(page)).models.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(names));
 });
