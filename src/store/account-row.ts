@@ -1,23 +1,23 @@
 import { type Dimensions, LABEL } from '../core/accounting/entry.ts';
 
-/** A spender, as the tables of a store have it; entries name it by number. */
+/** An account (who spends), as a row of the store's tables. Ledger entries refer to it by number. */
 export interface AccountRow {
   readonly keyId: string;
-  /** Of the key, as JSON. */
+  /** Labels of the API key, as JSON. */
   readonly labels: string;
   readonly selector: string;
-  /** Null for requests of no session. */
+  /** Session of the request; null if the request belongs to no session. */
   readonly session: string | null;
-  /** Null for requests of no agent within one. */
+  /** Agent within the session; null for none. */
   readonly agent: string | null;
-  /** IDs of the team and the user that the key belonged to; null for none. */
+  /** IDs of the team and the user that the key belonged to at that time; null for none. */
   readonly team: string | null;
   readonly user: string | null;
-  /** The wallet that pays in its place; null where its own balance does. */
+  /** Address of the wallet that pays instead of the key; null if the key's own balance pays. */
   readonly payer: string | null;
 }
 
-/** Throws RangeError for a dimension that the tables have no column for. */
+/** Makes the row for the dimensions of a request. @throws RangeError for a dimension that has no column */
 export function accountOf(dimensions: Dimensions): AccountRow {
   const { key = '', selector = '', holder: payer = null, session = null, agent = null, ...rest } = dimensions;
   const { team = null, user = null, ...others } = rest;
@@ -29,7 +29,7 @@ export function accountOf(dimensions: Dimensions): AccountRow {
   return { keyId: key, labels: JSON.stringify(labels), selector, payer, session, agent, team, user };
 }
 
-/** The dimensions of a row; its labels were written by `accountOf` alone. */
+/** Restores the dimensions from a row. Only `accountOf` writes the labels, so they are parsed without a check. */
 export function dimensionsOf({
   keyId,
   labels,

@@ -3,66 +3,68 @@ import type { InstanceName } from './instance.ts';
 import type { Write } from './store.ts';
 
 /**
- * What a rule has noticed of one subject, so that it is told once. `noted`: told for good, as of a window. `open`: told, and it
- * lasts. `closed`: it lasts no longer. Times are ms since 1970.
+ * What an alert rule has already noticed about one subject, so that people are alerted once. `noted`: alerted once for a window. `open`:
+ * alerted, and the condition still holds. `closed`: the condition no longer holds. Times are ms since 1970.
  */
 export interface AlertMark {
-  /** Made of the rule, the subject and its window. */
+  /** Built from the rule, the subject and the window. */
   readonly id: string;
   readonly state: 'noted' | 'open' | 'closed';
-  /** When it was noted or opened last. */
+  /** When the mark was last noted or opened. */
   readonly since: number;
-  /** When it may be forgotten; ignored while it is open. */
+  /** When the mark may be deleted. Ignored while the mark is open. */
   readonly until: number;
-  /** The instance that saw it: an open one is closed by what that instance sees. */
+  /** The instance that noticed the condition. Only this instance closes an open mark. */
   readonly owner: InstanceName;
 }
 
-/** A change of a mark, on the condition that its row still is the one seen; null: that there is none. */
+/** A change of a mark. It applies only if the stored row still equals `seen`; null: only if there is no row. */
 export interface AlertMarkChange {
   readonly seen: AlertMark | null;
   readonly mark: AlertMark;
 }
 
-/** The way of a message to one webhook. `waiting`: for its first or next try. */
+/** The delivery of a message to one webhook. `waiting`: a first or further attempt is still to come. */
 export interface AlertDelivery {
   readonly webhook: string;
   readonly state: 'waiting' | 'sent' | 'failed';
-  /** Tries that have ended. */
+  /** Number of attempts that have ended. */
   readonly tries: number;
-  /** The end of the last try, and from when the next one may begin; ms since 1970. */
+  /** When the last attempt ended, and when the next attempt may begin; ms since 1970. */
   readonly triedAt: number | null;
   readonly nextAt: number;
-  /** Why the last try failed, without a secret; null where it did not. */
+  /** Why the last attempt failed, without secrets; null if it did not fail. */
   readonly problem: string | null;
 }
 
-/** A message and its deliveries. */
+/** An alert message with its deliveries. */
 export interface AlertMessage {
   readonly id: number;
-  /** When it was made, ms since 1970. */
+  /** When the message was created, ms since 1970. */
   readonly time: number;
   readonly content: AlertContent;
   readonly deliveries: readonly AlertDelivery[];
-  /** The instance that sends it. */
+  /** The instance that sends the message. */
   readonly owner: InstanceName;
 }
 
-/** Whether something of a message is still to be sent. */
+/** Whether at least one delivery of a message is still waiting. */
 export const isWaiting = ({ deliveries }: AlertMessage): boolean => deliveries.some(({ state }) => state === 'waiting');
 
-/** What people were told, and is to be told. Nothing raises news. State: alert memory. */
+/** The memory of alerts: what was reported, and which messages are still to be sent. Writes to it raise no news. State: alert memory. */
 export interface AlertTable {
   marks(): Promise<readonly AlertMark[]>;
-  /** The commit is refused (`unmet`) where the row is another one than was seen. */
+  /** Fails its commit with the reason `unmet` if the stored row differs from the row that the caller saw. */
   mark(change: AlertMarkChange): Write;
   insert(message: AlertMessage): Write;
-  /** Writes deliveries and owner. The commit is refused (`unmet`) where another instance than `seen` owns it. */
+  /**
+   * Writes the deliveries and the owner of a message. Fails its commit with the reason `unmet` if an instance other than `seen` owns it.
+   */
   update(message: AlertMessage, seen: InstanceName): Write;
-  /** Messages of which something waits, oldest first. */
+  /** Messages with at least one waiting delivery, oldest first. */
   waiting(): Promise<readonly AlertMessage[]>;
-  /** Newest first. @param before an ID; null: from the newest on */
+  /** Messages, newest first. @param before return only messages older than this ID; null: begin with the newest */
   list(page: { readonly before: number | null; readonly limit: number }): Promise<readonly AlertMessage[]>;
-  /** Deletes marks that may be forgotten at a time, and messages that wait for nothing beyond the newest `most`. */
+  /** Deletes marks whose time to be deleted has passed. Of the messages without waiting deliveries, keeps only the newest `most`. */
   prune(time: number, most: number): readonly Write[];
 }

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Rows that are read at once. Some have long texts. */
+/** Rows to read at once. The number is small because some rows have long texts. */
 const BATCH = 64;
 
 /**
- * Reads rows as they are needed, so that a reader who stops early leaves the rest unread.
- * @param read returns at most `limit` rows after a row, or the first rows
+ * Reads rows in batches as the caller consumes them: a caller that stops early reads no further batch.
+ * @param read returns at most `limit` rows after the given row, or the first rows
  */
 export async function* inBatches<Row>(
   read: (last: Row | null, limit: number) => Promise<readonly Row[]>,
@@ -15,7 +15,7 @@ export async function* inBatches<Row>(
     yield* rows;
     if (rows.length < BATCH) return;
     last = rows.at(-1) ?? null;
-    // Requests are served between batches.
+    // Gives the process a turn to serve requests between two batches.
     await setImmediate();
   }
 }

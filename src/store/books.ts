@@ -9,8 +9,8 @@ import type { Orphan, StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
 /**
- * The ID of a hold or an earmark is the decision's (core/id.ts), which grows with time and tells the window. Other
- * operations have IDs of their own.
+ * An operation with an ID. A hold or earmark has the ID of its decision (core/id.ts). That ID grows with time and so determines the budget
+ * window. Other operations have IDs of their own.
  */
 interface NamedOp<Id = number> {
   readonly id: Id;
@@ -18,76 +18,90 @@ interface NamedOp<Id = number> {
   readonly at: number;
 }
 
-/** Sets money aside for a request in every fund, in one step: a hold. Granted or refused. */
+/** Makes a hold: sets money aside for a request in every fund, in one step. The books grant or refuse it. */
 export interface HoldOp extends NamedOp {
   readonly kind: 'hold';
   readonly dimensions: Dimensions;
-  /** In the order in which a fund that lacks the money is looked for. The same array is reused while the same funds apply. */
+  /**
+   * The funds to take from. If several lack the money, the first of them is reported. Callers reuse the same array while the same funds
+   * apply.
+   */
   readonly funds: readonly FundRef[];
   /**
-   * Microcredits. The hold gets the first amount, or the greatest of the others that all funds have free twice. It is refused if
-   * the first is not free, unless `least` is.
+   * Amounts in microcredits: first the chosen model, then the fallbacks. The hold gets the largest fallback amount of which every fund has
+   * twice as much free, but at least the first amount. If the first amount is not free, the hold is refused, unless `least` allows less.
    */
   readonly amounts: readonly [choice: Microcredits, ...fallbacks: Microcredits[]];
-  /** Where the first amount is not free, the hold gets what is, from this on, microcredits. Absent: the first amount or nothing. */
+  /**
+   * If the first amount is not free, the hold gets the money that is free, provided that this is at least `least` microcredits. Absent: the
+   * hold gets the first amount or nothing.
+   */
   readonly least?: Microcredits;
-  /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
+  /**
+   * Caps a hold that gets less than its first amount: at most `ample` microcredits, or a fixed share of the free money if the share is
+   * larger. Absent: the hold gets all the free money.
+   */
   readonly ample?: Microcredits;
-  /** The `agent_wallet` of the request. Stored with the hold; moves no money. */
+  /** The `agent_wallet` that the request named. It is stored with the hold and moves no money. */
   readonly note: string | null;
-  /** When it counts as forgotten, ms since 1970; Infinity: never. Stored with it, beside the instance whose books were asked. */
+  /**
+   * When the hold counts as abandoned, ms since 1970; Infinity: never. It is stored with the hold, together with the instance that made it.
+   */
   readonly expiresAt: number;
 }
 
 /**
- * A hold that a payment in progress will pay in part. It lives in the memory of its process: nothing is written before it is
- * captured. Granted or refused at once.
+ * Makes an earmark: a hold that a payment in progress will partly pay. It exists only in the memory of its process. Nothing is written
+ * before the payment is captured. The books grant or refuse it at once.
  */
 export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
   readonly kind: 'earmark';
-  /** Microcredits that the payment will add to the balance, which need not have that part of the amount. */
+  /** Microcredits that the payment will add to the balance. The balance itself does not need to have this part of the amount. */
   readonly expected: Microcredits;
 }
 
 /**
- * Books the deposit of an earmark, whose payment has arrived, and makes the earmark a hold. Refused if the balance was
- * lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and the earmark ends. Rejected with the
- * reason `unmet` where its instance was dead for the others: then nothing is booked, and the chain tells of the payment.
+ * Books the deposit of a payment that has arrived, and turns its earmark into a hold. The books refuse the hold if the balance was lowered
+ * since and no longer suffices. The deposit and the writes in `also` are then still booked, and the earmark ends. Rejects with the reason
+ * `unmet` if other instances consider this instance dead. Then nothing is booked, and the blockchain shows later whether the payment
+ * arrived.
  */
 export interface CaptureOp extends NamedOp {
   readonly kind: 'capture';
   readonly deposit: Deposit;
 }
 
-/** Ends an earmark: no payment has arrived. Does nothing after its end. */
+/** Ends an earmark whose payment did not arrive. Does nothing if the earmark has ended. */
 export interface ReleaseOp {
   readonly kind: 'release';
   readonly id: number;
 }
 
-/** Adds to a hold. Granted or refused; refused if it is closed. */
+/** Adds money to a hold. The books grant or refuse it; they refuse it if the hold is closed. */
 export interface ExtendOp extends NamedOp {
   readonly kind: 'extend';
-  /** Counts the extensions and posts of a hold from 1. */
+  /** Number of this step, counted from 1 over all extensions and posts of the hold. */
   readonly step: number;
-  /** The additional microcredits, as in a hold. */
+  /** Additional microcredits, with the same meaning as in a hold. */
   readonly amounts: HoldOp['amounts'];
   readonly least?: Microcredits;
 }
 
-/** Charges a failed attempt, at most what is left of the hold, and leaves the rest open. The result is `charged`. */
+/**
+ * Charges a failed attempt and leaves the rest of the hold open. The charge is at most the money left in the hold. The result is `charged`.
+ */
 export interface PostOp extends NamedOp {
   readonly kind: 'post';
   readonly step: number;
   readonly entry: EntryLine;
-  /** Microcredits that the caller knows to be left. Nothing beyond is charged. */
+  /** Microcredits that, to the caller's knowledge, are left in the hold. The books charge no more than this. */
   readonly most: Microcredits;
 }
 
 /**
- * Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole hold's charge. Where the
- * hold was expired meanwhile, the difference is booked as a correction: what was charged beyond is given back, and of what was
- * released as much is charged as its funds still have.
+ * Charges the last attempt, if there was one, and releases the rest of the hold. The result is `charged`, with the charge of the whole
+ * hold. If the hold expired before, the books correct the difference: they refund what was charged too much, and charge a released amount
+ * only as far as its funds still have it.
  */
 export interface SettleOp extends NamedOp {
   readonly kind: 'settle';
@@ -95,58 +109,61 @@ export interface SettleOp extends NamedOp {
   readonly most: Microcredits;
 }
 
-/** Closes a hold that was never settled, charged in full or released. The result is `charged`. */
+/** Closes a hold that was never settled: charges it in full or releases it. The result is `charged`. */
 export interface ExpireOp extends NamedOp {
   readonly kind: 'expire';
   readonly rule: 'charge' | 'release';
 }
 
 /**
- * Ends a hold or an earmark whose owner could not learn whether it was granted: nothing is charged. One that has not come yet is
- * refused when it comes. Does nothing to one that has ended. The result is `charged`.
+ * Ends a hold or an earmark whose owner could not learn whether it was granted. Nothing is charged. If the hold arrives later, the books
+ * refuse it. A hold that has ended is not changed. The result is `charged`.
  */
 export interface VoidOp extends NamedOp {
   readonly kind: 'void';
 }
 
-/** Moves an open hold or earmark to other funds, because the budgets changed. It may overdraw the new ones. */
+/** Moves an open hold or earmark to other funds, because the budgets changed. This can overdraw the new funds. */
 export interface AttachOp extends NamedOp {
   readonly kind: 'attach';
   readonly funds: readonly FundRef[];
 }
 
 /**
- * Counts charges of holds that did not draw on a budget into its windows. Granted where the budget is counted up to `from`, which
- * it is up to `to` from then on; else refused: another caller has counted them.
+ * Adds charges of holds that did not draw on a budget to the windows of that budget. Granted if the budget is counted up to exactly `from`;
+ * it is then counted up to `to`. Otherwise refused, because another caller has already counted these charges.
  */
 export interface CountOp {
   readonly kind: 'count';
-  /** The generation of the budget. */
+  /** The generation number of the budget. */
   readonly budget: number;
-  /** Null for a budget that is not counted yet. */
+  /** Null for a budget that has not been counted yet. */
   readonly from: Cursor | null;
   readonly to: Cursor;
   readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
 }
 
-/** Adds what subjects have spent in the windows of a budget while it did not apply to them. */
+/** Adds to the windows of a budget what subjects spent while the budget did not apply to them. */
 export interface JoinOp {
   readonly kind: 'join';
   readonly sums: CountOp['sums'];
 }
 
-/** The caller's holds draw on these budgets alone from now on. The newest policy's limit holds for all its windows; spent and held money stays. */
+/**
+ * States that from now on the caller's holds draw on these budgets only. The limit of the newest policy applies to all windows of a budget.
+ * Spent and held amounts stay.
+ */
 export interface EnforceOp {
   readonly kind: 'enforce';
   readonly budgets: readonly EnforcedBudget[];
 }
 
-/** A budget of a policy, by its generation. */
+/** A budget of a policy, identified by its generation number. */
 export interface EnforcedBudget {
   readonly budget: number;
-  /** The rank of the policy. */
+  /** The rank of the policy that states the budget. */
   readonly rank: number;
-  /** Microcredits, and those of some subjects in its place. */
+  /** The limit in microcredits, and separate limits that replace it for some subjects. */
   readonly limit: Microcredits;
   readonly limits?: ReadonlyMap<string, Microcredits>;
 }
@@ -155,26 +172,26 @@ export interface EnforcedBudget {
 export interface GrantOp extends NamedOp {
   readonly kind: 'grant';
   readonly holder: string;
-  /** Microcredits; negative for what is taken. */
+  /** Microcredits; negative to deduct. */
   readonly amount: Microcredits;
   readonly note: string;
 }
 
 /**
- * Gives back a charge of a closed hold, to the funds in which it counts. The result is `granted`, with the amount. Its ID is
- * made of what it gives back, and of what for.
+ * Refunds a charge of a closed hold to the funds in which the charge counts. The result is `granted`, with the amount. The ID is built from
+ * the refunded hold and the reason for the refund.
  */
 export interface CorrectOp extends NamedOp<string> {
   readonly kind: 'correct';
   readonly reservation: number;
-  /** Microcredits; limited to what is left of the charge. */
+  /** Microcredits. The books refund at most what is left of the charge. */
   readonly amount: Microcredits;
   readonly note: string;
 }
 
 /**
- * Adds what a wallet has paid in to its balance, less a fee. It counts once it is durable. One that only gives a fee back counts as the
- * waiver of the same ID.
+ * Adds a wallet's payment, less a fee, to the wallet's balance. It counts once it is durable. A deposit that only refunds a fee has the
+ * same effect as a waiver with the same ID.
  */
 export interface DepositOp extends NamedOp<string> {
   readonly kind: 'deposit';
@@ -182,13 +199,13 @@ export interface DepositOp extends NamedOp<string> {
   readonly deposit: Deposit;
 }
 
-/** Gives a fee back to a holder's balance. It counts at once, and can be written with a settlement. */
+/** Refunds a fee to a holder's balance. It counts at once, and can be written together with a settlement. */
 export interface WaiveOp extends NamedOp<string> {
   readonly kind: 'waive';
   readonly holder: string;
   /** Microcredits, at least 0. */
   readonly fee: Microcredits;
-  /** ID of the payment. */
+  /** The ID of the payment. */
   readonly note: string;
 }
 
@@ -211,20 +228,26 @@ export type LedgerOp =
   | DepositOp
   | WaiveOp;
 
-/** The answer to an operation. Amounts are microcredits. */
+/** The result of an operation. Amounts are microcredits. */
 export type OpResult =
   | { readonly kind: 'granted'; readonly amount: Microcredits }
   | {
       readonly kind: 'refused';
-      /** `exhausted`: final; `contended`: open holds have the money, and it may be granted later. */
+      /** `exhausted`: final. `contended`: open holds have the money, so the operation may be granted later. */
       readonly why: 'exhausted' | 'contended';
       /** The fund that lacks the money, with its figures; null if the hold is closed. */
       readonly fund: FundStanding | null;
     }
-  /** `charged`: the charge of this step, or of the whole hold for a settlement; `overrun`: the operator's loss, likewise. */
+  /**
+   * `charged`: the charge of this step, or of the whole hold for a settlement. `overrun`: the part of the upstream's bill that the operator
+   * loses, for the same step or hold.
+   */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
-/** Operations that cannot be refused, and writes of repositories, which follow from results and ride in their commit. */
+/**
+ * Follow-up to the results of other operations: operations that cannot be refused, and writes of repositories. The store commits them
+ * together with these results.
+ */
 export interface Sequel {
   readonly ops: readonly LedgerOp[];
   readonly writes: readonly Write[];
@@ -233,167 +256,181 @@ export interface Sequel {
 /** The charges of one group of entries. */
 export interface Charges {
   readonly dimensions: Dimensions;
-  /** Less refunds. */
+  /** Charges less refunds. */
   readonly microcredits: Microcredits;
 }
 
-/** Charges that a budget has not counted. */
+/** Charges that a budget has not counted yet. */
 export interface UncountedCharges {
-  /** The place up to which it is counted; null for nowhere. */
+  /** The position in the journal up to which the budget is counted; null if it was never counted. */
   readonly from: Cursor | null;
-  /** The end of the journal when they were read. */
+  /** The end of the journal when the charges were read. */
   readonly to: Cursor;
   /**
-   * By the quarter of an hour of their holds. Those of one window may be summed up under one of its quarters. Charges of accounts
-   * that the budget does not concern may be among them.
+   * Charges grouped by the quarter of an hour of their holds. All charges of one window may be summed under one of its quarters. The list
+   * may contain charges of accounts that the budget does not concern.
    */
   readonly charges: readonly (Charges & { readonly quarter: number })[];
 }
 
-/** The terms of a policy, as the books accept them. */
+/** The terms of a policy that the books are to accept. */
 export interface OfferedTerms {
-  /** USD, as the policy states it. */
+  /** Value of one Credit in USD, as written in the policy. */
   readonly usdPerCredit: string;
-  /** The policy's budgets, for commands that see no policy. */
+  /** The policy's budgets. They are stored for commands that do not load a policy. */
   readonly budgets: readonly StoredBudget[];
-  /** For servers with an older policy; absent for none. */
+  /** The policy's rate limits. They are stored for servers that still run an older policy; absent for none. */
   readonly rateLimits?: readonly StatedLimit[];
-  /** All budgets to count: the policy's, and those of keys. */
+  /** All budgets to count: budgets of the policy and budgets of keys. */
   readonly counted: readonly Pick<Budget, 'name' | 'definition'>[];
-  /** The rank under which the caller accepted the same budgets and rate limits of a policy before; null for others. */
+  /** The rank that the caller got earlier for a policy with the same budgets and rate limits; null otherwise. */
   readonly rank: number | null;
 }
 
 /** Terms that the books have accepted. */
 export interface AcceptedTerms {
-  /** The terms accepted last have the greatest. */
+  /** The rank. The most recently accepted terms have the greatest rank. */
   readonly rank: number;
   /**
-   * Of each budget to count, in their order: equal for all callers, as long as one of them has the budget in force. A budget whose
-   * count was given up gets another.
+   * The generation number of each budget to count, in the same order. All callers get the same number as long as one of them uses the
+   * budget. A budget whose count was given up gets a new number.
    */
   readonly generations: readonly number[];
 }
 
-/** Charges of one key at one endpoint in a period, by the times of the holds. */
+/** Charges of one key at one endpoint in a period. The times of the holds decide which charges are in the period. */
 export interface EndpointCharges extends Charges {
-  /** ID of the model; null for corrections and for holds closed after a crash. */
+  /** The ID of the model; null for corrections and for holds that were closed after a crash. */
   readonly model: string | null;
-  /** The provider that served it; null likewise. */
+  /** The provider that served the request; null when `model` is null. */
   readonly provider: string | null;
-  /** Attempts that were charged; a correction counts as one. */
+  /** Number of charged attempts. A correction counts as one. */
   readonly charges: number;
   readonly input: number;
   readonly output: number;
 }
 
-/** The charges to read. */
+/** Selects the charges to read. */
 export interface UsageFilter extends Partial<Record<'team' | 'user', string | null>> {
-  /** Null for all keys; so are a team and a user that are absent. */
+  /** Null for all keys. Without `team` or `user`, charges of all teams or users are read. */
   readonly keyId: string | null;
   readonly keyIds?: ReadonlySet<string> | null;
-  /** False where selectors, sessions and agents need not be told apart, which costs far less. */
+  /** False if charges need not be separated by selector, session and agent. This is much faster. */
   readonly hasRuns?: boolean;
   /** Ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
-  /** Exclusive. */
+  /** End of the period, exclusive. */
   readonly to: number;
 }
 
-/** Hears of changes once an operation is decided and its rows are handed to the disk. It may call the books, and must not throw. */
+/**
+ * Receives changes of the books. The books call it after an operation is decided and its rows are handed to the disk. A watcher may call
+ * the books, and must not throw.
+ */
 export interface BooksWatcher {
-  /** Money has come free in these funds. */
+  /** Called when money has become free in these funds. */
   freed(funds: readonly FundStanding[]): void;
-  /** A holder has a balance from now on. */
+  /** Called when a holder gets a balance. */
   opened(holder: string): void;
-  /** A grant or a correction counts from now on. A refused request may now be granted, and a waiting one may never be. */
+  /**
+   * Called when a grant or a correction takes effect. Requests that were refused may now be granted. Requests that wait may now have no
+   * chance.
+   */
   adjusted(): void;
-  /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction gives back to them. */
+  /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction refunds to these funds. */
   fundsOf(dimensions: Dimensions, atMs: number): readonly FundRef[];
-  /** Reads what `fundsOf` has to know of a revoked key. To be awaited before it; absent: nothing is read. Rejects with StoreError. */
+  /**
+   * Reads what `fundsOf` needs to know about a revoked key. Callers must await it before `fundsOf`. Absent: nothing needs to be read.
+   * Rejects with StoreError.
+   */
   prepare?(dimensions: Dimensions): Promise<void>;
 }
 
 /**
- * The books: funds, holds and entries, behind batches of plain data. Rows, packing, memory and locks are those of an
- * implementation; the rules are `accounting/`, the same for all.
+ * The books of a ledger: its funds, holds and entries. Callers change them with batches of operations that are plain data. Each
+ * implementation has its own rows, encoding, memory and locks. The rules of money are the same for all: `core/accounting/`.
  *
- * For every fund, in any order of operations: spent + held ≤ limit, except after a limit was lowered, a balance was lowered, or
- * funds were attached.
+ * For every fund, after any sequence of operations: spent + held ≤ limit. The exceptions are a lowered limit, a lowered balance, and funds
+ * that were attached to an open hold.
  */
 export interface LedgerBooks {
   /**
-   * Decides operations one after the other, in the order of all calls. Each is applied at most once under the ID that its
-   * caller chose: a repeated one changes nothing and returns the first result, which is found in the store, and its `also` is not
-   * written again. Refusals are not remembered.
+   * Decides operations one after the other, in the order of all calls. The caller chooses the ID of each operation, and the books apply
+   * each ID at most once. A repeated operation changes nothing and returns its first result, which the books look up in the store; its
+   * `also` is not written again. Refusals are not remembered.
    *
-   * Resolves when the results survive this process. Rejects with StoreError when they could not be written. Then holds,
-   * extensions, captures, grants, corrections and deposits have not happened; settlements, posts, expiries and waivers have,
-   * and are written as soon as they can be. With the reason `unknown` the former may have happened, too: repeat them, or void them.
+   * Resolves once the results survive the end of this process. Rejects with StoreError if they could not be written. After a rejection,
+   * holds, extensions, captures, grants, corrections and deposits have not happened. Settlements, posts, expiries and waivers have
+   * happened, and are written as soon as possible. With the reason `unknown`, operations of the first group may have happened: repeat or
+   * void them.
    *
-   * @param also writes of repositories that ride in the same commit, granted or refused; those of a hold alone that is refused
-   * are dropped with it
-   * @returns a result for each operation, in their order
-   * @throws RangeError, by rejecting, for an impossible amount or ID, a mistake in the program
+   * @param also writes of repositories for the same commit, whether the operations are granted or refused. If the only operation is a hold
+   * and it is refused, they are dropped.
+   * @returns a result for each operation, in the same order
+   * @throws RangeError, by rejecting, for an impossible amount or ID, which is a bug in the program
    */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
-   * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, voids, attachments,
-   * releases, counts, joins, enforcements and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
+   * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, voids, attachments, releases,
+   * counts, joins, enforcements and waivers. Resolves with their results, which may be shown to callers. `written` reports when the results
+   * survive the end of this process.
    *
-   * @param follow called once with the results, before the call returns where the books are in this process. Its errors alone are
-   * thrown, at once or by rejecting, with the operations booked nevertheless.
+   * @param follow called once with the results. If the books are in this process, it is called before this method returns. Only errors of
+   * `follow` are thrown, at once or by rejecting; the operations are booked even then.
    */
   append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
-  /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
+  /** Returns the figures of funds, which may be a little old. They inform decisions and guarantee nothing. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
-  /** The figures of the windows of a budget that begin at a time, ms since 1970, of bounded age: those that any caller has drawn on. */
+  /**
+   * Returns the figures of a budget's windows that begin at a time, ms since 1970, which may be a little old. Includes every window that
+   * any caller has drawn on.
+   */
   windowsOf(budget: number, starts: number): readonly FundStanding[];
-  /** The balance of a holder; null for one that was never granted anything and has paid nothing in. */
+  /** Returns the balance of a holder; null if nothing was ever granted to the holder and the holder never paid in. */
   balanceOf(holder: string): FundStanding | null;
-  /** All balances. */
+  /** Returns all balances. */
   balances(): readonly FundStanding[];
-  /** Adds a listener for changes: one of each caller, before its first operation. */
+  /** Adds a listener for changes. Each caller adds one, before its first operation. */
   watch(watcher: BooksWatcher): void;
   /**
-   * How long instances are given to come back before their holds are resolved, ms; 0 where the store proves that every epoch before
-   * this one is dead.
+   * How long an instance that lost its lease may take to come back before other instances resolve its holds, ms. 0 if the store proves that
+   * all earlier epochs are dead.
    */
   readonly graceMs: number;
   /**
-   * Returns the open holds of dead epochs, and those of living ones that expired more than a minute ago. A dead epoch stays dead, and
-   * a hold ends once, so that two who resolve the same one do what one does.
+   * Returns the open holds of dead epochs, and holds of living epochs that expired more than a minute ago. A dead epoch stays dead, and a
+   * hold ends only once. So two instances that resolve the same hold have the same effect as one.
    */
   orphans(): Promise<readonly Orphan[]>;
-  /** True once all operations so far survive this process, false while they do not. Never rejects. */
+  /** Resolves with true once all operations so far survive the end of this process, and with false if they do not. Never rejects. */
   written(): Promise<boolean>;
-  /** The worth of a Credit in all entries, and the budgets in force. */
+  /** Returns the value of a Credit in all entries, and the active budgets. */
   state(): LedgerState;
   /**
-   * Stores the terms of a policy. Rejects with StoreError; its reason is `unmet` where Credits have another worth. That is set once:
-   * books of one process alone may let it change until something is reserved.
+   * Stores the terms of a policy. Rejects with StoreError; the reason is `unmet` if Credits already have another value. The value is set
+   * once. Only books of a single process may change it until the first hold.
    */
   accept(terms: OfferedTerms): Promise<AcceptedTerms>;
   /**
-   * Reads the charges of holds that did not draw on a budget and that it has not counted. Returns them at once where that takes no
-   * query, and then they are all, in this turn. Rejects with StoreError.
+   * Reads charges of holds that did not draw on a budget and that the budget has not counted. If no query is needed, returns them at once,
+   * and they are complete at that moment. Rejects with StoreError.
    *
-   * @param budget its generation
-   * @param window of a budget that is not counted yet: the one to count, with what follows it
+   * @param budget its generation number
+   * @param window for a budget that was never counted: the window to count, with everything after it
    */
   uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges>;
-  /** Microcredits charged over all entries, less refunds. */
+  /** Returns the microcredits charged over all entries, less refunds. */
   charged(): Promise<Microcredits>;
-  /** Reads the charges of a period; groups may repeat. */
+  /** Reads the charges of a period. The same group may appear several times. */
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
-  /** Microcredits that a key was charged for its holds of a window, less refunds. */
+  /** Returns the microcredits that a key was charged for its holds of a window, less refunds. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
-  /** A hold by its ID; null for none. */
+  /** Returns a hold by its ID; null if there is none. */
   reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null>;
-  /** Applies the grants and corrections that were asked for through `LedgerTable`, by whichever process. */
+  /** Applies the grants and corrections that any process has requested through `LedgerTable`. */
   refresh(): Promise<void>;
-  /** Writes a checkpoint, so that the next start is quick. Rejects with StoreError. */
+  /** Writes a checkpoint, so that the next start is fast. Rejects with StoreError. */
   checkpoint(): Promise<void>;
-  /** The holds that are open, and microcredits that they may still charge. */
+  /** Returns the number of open holds, and the microcredits that they may still charge. */
   open(): { readonly count: number; readonly held: Microcredits };
 }

@@ -1,7 +1,7 @@
 import { checkHeldSum, isCost } from '../core/accounting/held-sum.ts';
 import type { HoldOp, LedgerOp } from './books.ts';
 
-/** Returns the number of holds among operations. Throws RangeError for those that are a mistake of the program. */
+/** Returns the number of holds among operations. @throws RangeError for operations that only a bug in the program can produce */
 export function checkOps(ops: readonly LedgerOp[]): number {
   let holds = 0;
   for (let i = 0; i < ops.length; i++) {
@@ -13,7 +13,7 @@ export function checkOps(ops: readonly LedgerOp[]): number {
   return holds;
 }
 
-/** Throws RangeError for amounts that no reservation can have. */
+/** @throws RangeError for amounts that no hold can have */
 function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
   for (const amount of amounts) checkHeldSum(amount, null);
   if (ample !== undefined) checkHeldSum(ample, null);

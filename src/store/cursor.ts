@@ -1,5 +1,5 @@
 /**
- * A place in a log of a store. Everything up to it is visible, and nothing will appear there later. Places of the same log can be
- * compared; they are no times and no counts.
+ * A position in a log of a store. All entries up to it are visible, and no entry will appear there later. Positions of the same log can be
+ * compared. They are neither times nor counts.
  */
 export type Cursor = number;

@@ -9,7 +9,7 @@ import type { RateStore } from './rates.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
-/** A room whose tables a store has. */
+/** A room: a group of tables that belong together and are versioned together. */
 export type StoreRoom =
   | 'access'
   | 'alerts'
@@ -29,153 +29,160 @@ export type StoreRoom =
   | 'threads'
   | 'traffic';
 
-/** A store with its repositories. */
+/** An open store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
-  /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
+  /** This process as one of the servers that use the store; `NO_INSTANCE` for a command. */
   readonly instance: Instance;
   readonly news: News;
-  /** The work that one instance does for all; null where no other process decides by the store. */
+  /** The work that one instance does for all; null if no other server shares the store. */
   readonly leaders: LeaderTable | null;
-  /** The limits that instances share; null where no other process decides by the store. */
+  /** The rate limits that instances share; null if no other server shares the store. */
   readonly rates: RateStore | null;
-  /** Appends that should outlive the process, and that neither the store nor its spool has. */
+  /** Number of appended writes that should survive the process, but that neither the store nor its spool has. */
   readonly unkept: number;
   /**
-   * Opens the books for this one process.
+   * Opens the books. Only this process may have them open.
    * @param now ms since 1970
-   * @throws an Error of one clear sentence, by rejecting, when they are damaged.
+   * @throws an Error with one clear sentence, by rejecting, if the books are damaged
    */
   openBooks(now: () => number): Promise<LedgerBooks>;
 }
 
-/** A store at one moment. Its repositories read alone. Leaving the scope of a `using` closes it. */
+/** A store as it is at one moment, for reading only. Leaving the scope of a `using` declaration closes it. */
 export interface StoreReader extends Repositories, Disposable {
-  /** Compares a spool with this store. @throws an Error of one clear sentence, by rejecting, where they do not fit. */
+  /** Compares a spool with this store. @throws an Error with one clear sentence, by rejecting, if the spool does not belong to the store */
   unbooked(spool: SpoolSettlements): Promise<UnbookedSettlements>;
   close(): void;
 }
 
-/** The hold of one process on a store, against other servers. */
+/** A lock that one process has on a store. It keeps other servers out. */
 export interface StoreLock {
   release(): void;
 }
 
-/** The settlements that were read from a spool. Only a reader of the same driver sees what is in them. */
+/** The settlements read from a spool. Only a reader of the same driver can interpret their content. */
 export interface SpoolSettlements {
-  /** The path of the spool, as it was given. */
+  /** The path of the spool, as the caller gave it. */
   readonly path: string;
-  /** The generation of its entries, which grows each time that it is emptied; 0: there is no spool. */
+  /** The generation of the spool's entries. It grows each time that the spool is emptied. 0: there is no spool. */
   readonly generation: number;
-  /** The number of its whole entries. */
+  /** The number of complete entries. */
   readonly entries: number;
 }
 
-/** Where a store notes, outside its spool, how far the spool is: by it a start misses entries that have vanished. */
+/** Notes kept outside the spool about how far the spool was filled. With them a start can detect that entries have vanished. */
 export interface SpoolNotes {
-  /** The generation that was noted last; 0 for none. */
+  /** The last generation that was noted; 0 for none. */
   readonly generation: number;
   /**
-   * Notes that the spool has so many whole entries of a generation, or that it is empty. On the disk when this returns, even
-   * where the disk is full. Throws the system's error.
-   * @param entries 0 before the first one; null: the spool is empty.
+   * Notes the number of complete entries of a generation, or that the spool is empty. The note is on the disk when this returns, even if
+   * the disk is full. Throws the system's error.
+   * @param entries 0 before the first entry; null: the spool is empty
    */
   note(generation: number, entries: number | null): void;
 }
 
-/** The settlements of a spool that its store lacks. */
+/** The settlements of a spool that its store does not have yet. */
 export interface UnbookedSettlements {
-  /** IDs of the holds that they close. */
+  /** IDs of the holds that these settlements close. */
   readonly closed: readonly number[];
-  /** The sum of their charges, failed attempts included. */
+  /** The sum of their charges in microcredits, including failed attempts. */
   readonly charged: Microcredits;
 }
 
-/** The settlements that an opening has booked from the spool of an earlier run. */
+/** The settlements that the store booked, when it was opened, from the spool of an earlier run. */
 export interface SpoolReport extends UnbookedSettlements {
-  /** Whether the spool's last entry was torn, and is left out. */
+  /** Whether the last entry of the spool was incomplete, and therefore ignored. */
   readonly isTorn: boolean;
 }
 
 export interface OpenOptions {
   /**
-   * `serve`: for the server. Brings all tables up to date, and fences off a server that has the store open.
-   * `repair`: for a command that holds the lock of the store. Brings the tables of `rooms` up to date.
-   * `beside`: for a command beside a server. Refuses tables of `rooms` that are not of this version.
+   * `serve`: for the server. Migrates all tables, and fences off any server that has the store open. `repair`: for a command that holds the
+   * lock of the store. Migrates the tables of `rooms`. `beside`: for a command that runs while a server may run. Refuses tables of `rooms`
+   * that have another version.
    */
   readonly mode: 'serve' | 'repair' | 'beside';
-  /** The rooms whose tables are used; all in the mode `serve`. */
+  /** The rooms whose tables the caller uses. The mode `serve` uses all. */
   readonly rooms?: readonly StoreRoom[];
-  /** Called with appended writes that were lost, and once each time the disk starts to fail. */
+  /** Called for each lost append, and once each time the disk begins to fail. */
   readonly onError?: (error: StoreError) => void;
-  /** In the mode `serve`: the version of Signalbox, noted with tables that it makes. */
+  /** For the mode `serve`: the version of Signalbox, which the store records with tables that it creates. */
   readonly program?: string;
-  /** In the mode `serve`: a file that takes settlements while the store refuses them. */
+  /** For the mode `serve`: path of the file that takes settlements while the store refuses them. */
   readonly spool?: string;
-  /** Where the spool is noted; absent: nowhere. */
+  /** Where the notes about the spool are kept; absent: nowhere. */
   readonly spoolNotes?: SpoolNotes;
-  /** Called once with the settlements that were booked from the spool of an earlier run. */
+  /** Called once with the settlements that the store booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
-  /** In the mode `serve`: called once where no place for a server is free, and the start waits for one. Absent: it is refused. */
+  /** For the mode `serve`: called once if all server slots are taken. The start then waits for a slot. Absent: the start fails. */
   readonly onFull?: () => void;
-  /** Called once where a shared store is refused for good, with the reason in one sentence. */
+  /** Called once if a shared store is refused permanently, with the reason in one sentence. */
   readonly onRefused?: (problem: string) => void;
-  /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
+  /**
+   * For the mode `serve`: returns whole ms since 1970, never decreasing. A store without its own clock uses it. Absent: the system's clock.
+   */
   readonly now?: () => number;
-  /** ms on a clock that never goes back, by which a shared store reckons its lease and the age of copies; the process's own unless stated. */
+  /** Returns ms of a monotonic clock. A shared store uses it to measure its lease and the age of copies. Absent: the process's clock. */
   readonly clock?: () => number;
-  /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
+  /** How long a write waits for another process, ms. This process does nothing else during the wait. */
   readonly busyTimeoutMs?: number;
-  /** Sets writes behind and retries; the process's own unless stated. */
+  /** Timers for delayed writes and retries; the process's timers unless given. */
   readonly timers?: Timers;
 }
 
-/** The tables of a store. */
+/** The versions of a store's tables. */
 export interface TablesState {
   /** The version of the tables; 0 for none. */
   readonly version: number;
   /** The version that this program is written for. */
   readonly known: number;
-  /** The program that brought them there; null where that is not noted. */
+  /** The program version that created or migrated them to this version; null if that is not recorded. */
   readonly program: string | null;
-  /** Programs that are written for this version or a later one can use them. */
+  /** Programs written for this version or a later one can use the tables. */
   readonly serves: number;
 }
 
-/** One kind of database. `open.ts` picks it by the scheme of a URL. Each method rejects with StoreError of one clear sentence. */
+/** One kind of database. `open.ts` selects it by the scheme of the URL. Each method rejects with a StoreError of one clear sentence. */
 export interface StoreDriver {
-  /** Opens a store for writing, made when missing. The error's reason is `newer` or `older` for tables of another version. */
+  /**
+   * Opens a store for writing and creates it if it is missing. The error's reason is `newer` or `older` if the tables have another version.
+   */
   open(url: string, options: OpenOptions): Promise<OpenStore>;
   /**
-   * Opens an existing store for reading, beside any server: all that is read is of one moment.
-   * @param rooms those whose tables are read; refused where a newer version of Signalbox wrote them.
+   * Opens an existing store for reading, even while a server runs. All reads see the same moment.
+   * @param rooms the rooms to read. The method refuses tables that a newer version of Signalbox wrote.
    */
   read(url: string, rooms: readonly StoreRoom[]): Promise<StoreReader>;
-  /** Resolves with whether there is a store. Makes none. */
+  /** Resolves with whether a store exists. Creates none. */
   exists(url: string): Promise<boolean>;
-  /** Reads how far the tables of a store are. Makes none. */
+  /** Reads the versions of a store's tables. Creates no store. */
   tables(url: string): Promise<TablesState>;
   /**
-   * Brings the tables up to date, and makes them where there are none, as a server does at its start.
+   * Migrates the tables to this version, or creates them, as a server does at its start.
    * @param program the version of Signalbox
    * @returns the number of versions that were applied
    */
   migrate(url: string, program: string): Promise<number>;
-  /** Vouches for a store that may lack what it had answered, such as behind a failover: servers use it again. Resolves with false where that was done before, with null where it has no failover. */
+  /**
+   * Records the operator's confirmation that servers may use a store again although it may have lost acknowledged writes, for example after
+   * a failover. Resolves with false if it was already confirmed, and with null for a kind of store that has no failover.
+   */
   accept(url: string): Promise<boolean | null>;
-  /** Copies an existing store, as it is at one moment, to a SQLite file, beside any server. An existing file is left alone. */
+  /** Copies an existing store, as it is at one moment, to a new SQLite file, even while a server runs. Never overwrites a file. */
   copy(url: string, target: string): Promise<void>;
   /**
-   * Takes a store for this process, until `release` or its end. The error's reason is `busy` where another process has it.
-   * @param how `alone` where servers that could share it with this process are in the way, too
+   * Locks a store for this process until `release` or until the process ends. The error's reason is `busy` if another process has the lock.
+   * @param how `alone`: also fail if servers run that could share the store
    */
   lock(url: string, how?: 'alone'): Promise<StoreLock>;
-  /** Resolves with whether another process, such as a server, has taken the store. */
+  /** Resolves with whether another process, such as a server, has locked the store. */
   isLocked(url: string): Promise<boolean>;
-  /** Names a store to people, without its password. */
+  /** Returns the location of a store for messages, without its password. */
   placeOf(url: string): string;
-  /** Reads a spool; one that does not exist is empty. @throws an Error of one clear sentence when it is damaged. */
+  /** Reads a spool. A spool that does not exist counts as empty. @throws an Error with one clear sentence if the spool is damaged */
   readSpool(path: string): SpoolSettlements;
-  /** @returns the number of settlements in a spool; undefined where it cannot be read: another server may have taken it over. */
+  /** @returns the number of settlements in a spool; undefined if it cannot be read, because another server may have taken it over */
   settlementsIn(path: string): number | undefined;
 }

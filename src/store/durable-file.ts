@@ -3,11 +3,11 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Writes a file, readable by its owner only, and replaces one of that name. Its content is on the disk when this resolves. A
- * crash can leave a partial file: write under a temporary name, then `moveDurably`. Rejects with the system's error.
+ * Writes a file that only its owner can read, and replaces a file of the same name. The content is on the disk when this resolves. A crash
+ * can leave a partial file: write under a temporary name, then call `moveDurably`. Rejects with the system's error.
  */
 export async function writeDurably(file: string, content: string): Promise<void> {
-  // An existing file might be readable by others.
+  // An existing file could be readable by others, so it is deleted first.
   await rm(file, { force: true });
   const handle = await open(file, 'wx', 0o600);
   try {
@@ -18,7 +18,10 @@ export async function writeDurably(file: string, content: string): Promise<void>
   }
 }
 
-/** Gives a file its final name in the same folder, in place of the file of that name. A crash leaves one of the two. Rejects with the system's error. */
+/**
+ * Renames a file within its folder and replaces a file of the target name. After a crash, either the old or the new file has that name.
+ * Rejects with the system's error.
+ */
 export async function moveDurably(file: string, target: string): Promise<void> {
   await rename(file, target);
   const folder = await open(dirname(target), 'r');
@@ -29,7 +32,7 @@ export async function moveDurably(file: string, target: string): Promise<void> {
   }
 }
 
-/** Syncs a folder while nothing else happens: a new name in it is on the disk only then. */
+/** Syncs a folder, and blocks the process until that is done. A new file name in the folder is durable only after the sync. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
@@ -39,7 +42,10 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Writes all bytes at a place of an open file. A disk that has no room for all of them may take a part, and says so only at the next write. */
+/**
+ * Writes all bytes at a position of an open file. The loop is needed because a full disk may accept only a part of them, and reports the
+ * error at the next write.
+ */
 export function writeAll(fd: number, bytes: Uint8Array, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
 }

@@ -2,30 +2,27 @@ import type { StoppedBilling } from '../core/abort-billing.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Write } from './store.ts';
 
-/** An endpoint by the names of the policy. */
+/** An endpoint, identified by names that the policy uses. */
 export interface EndpointName {
   readonly provider: string;
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   readonly upstream: string;
   readonly model: string;
 }
 
-/** A declaration of what an endpoint bills after an abort, which it has not kept. */
+/** A broken declaration: the policy declares what an endpoint bills after an abort, and the endpoint billed more. */
 export interface BrokenDeclaration extends EndpointName, Pick<StoppedBilling, 'marginTokens' | 'marginMs'> {
-  /** When it was first broken, ms since 1970. */
+  /** When the declaration was first broken, ms since 1970. */
   readonly since: number;
-  /** The sum billed beyond what was held. */
+  /** The sum, in microcredits, that the provider billed beyond what was held. */
   readonly excess: Microcredits;
 }
 
-/**
- * The declarations that endpoints have broken, at most one of each endpoint. Every write raises the news `endpoints`.
- * State: broken declarations.
- */
+/** The broken declarations, at most one for each endpoint. Every write raises the news `endpoints`. State: broken declarations. */
 export interface BrokenDeclarationTable {
-  /** By provider, upstream and model. */
+  /** Returns all, ordered by provider, upstream and model. */
   all(): Promise<readonly BrokenDeclaration[]>;
-  /** Replaces that of the endpoint. */
+  /** Adds a broken declaration, or replaces the one of the same endpoint. */
   put(broken: BrokenDeclaration): Write;
   delete(endpoint: EndpointName): Write;
 }

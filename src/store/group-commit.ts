@@ -3,72 +3,73 @@ import type { Timer, Timers } from '../core/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import { StoreError, type StoreErrorReason, type Write } from './store.ts';
 
-/** With this many commits within the window, it pays to wait for more. */
+/** If this many commits arrive within the window, waiting for more of them pays off. */
 const DENSE_COMMITS = 24;
 const DENSE_WINDOW_MS = 1;
-/** An append waits at most this long to be written or synced with a commit. */
+/** The longest that an append waits to be written or synced together with a commit, ms. */
 const APPEND_DELAY_MS = 5;
-/** As many deferred writes go to the database together, and none waits longer. */
+/** Number of deferred writes at which they are passed on together. A write is also passed on after `DEFER_MS`. */
 const DEFERRED_MAX = 64;
 const DEFER_MS = 50;
-/** Pause after the database has failed, so that a broken one is not hammered. */
+/** Pause after the database failed, ms, to avoid overloading a broken one. */
 const RETRY_MS = 100;
-/** Most units waiting. Beyond it commits and droppable appends are refused; other appends are bounded by open requests. */
+/** The most waiting units. Above it, commits and droppable appends are refused. The number of open requests bounds the other appends. */
 const UNITS_MAX = 10_000;
 const OWN_FAULTS: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet']);
 
-/** Writes that are written all or nothing. */
+/** A unit: writes that the database applies all or nothing. */
 export interface WriteUnit<Own extends Write> {
   readonly writes: readonly Own[];
 }
 
-/** Without `reject` it is an append. */
+/** A unit without `reject` is an append: no caller waits for it. */
 interface Unit<Own extends Write> extends WriteUnit<Own> {
   readonly resolve: (() => void) | null;
   readonly reject: ((error: StoreError) => void) | null;
 }
 
-/** How a database likes its transactions. */
+/** How a database prefers its transactions. */
 export interface GroupPace {
-  /** Units in one transaction at most. */
+  /** The most units in one transaction. */
   readonly unitsMax: number;
-  /** Pause between two transactions while commits come densely, ms; 0 for none. */
+  /** Pause between two transactions while many commits arrive, ms; 0 for none. */
   readonly spacingMs: number;
-  /** How often a failing database is tried when nothing waits for it, so that readiness recovers with it, ms. */
+  /** How often to retry a failing database while no write waits, ms. The server becomes ready again when a retry succeeds. */
   readonly probeMs: number;
-  /** Whether it can write without a sync, which survives the process but not the machine. */
+  /** Whether the database can commit without a sync. Such a commit survives a crash of the process but not of the machine. */
   readonly canSkipSync: boolean;
-  /** Whether commits are refused at once while it fails: one try may take as long as a connection does. */
+  /** Whether commits are refused at once while the database fails. One attempt may take as long as a connection timeout. */
   readonly failsFast: boolean;
 }
 
-/** A database that transactions are grouped for, with writes of its own. */
+/** A database whose writes `GroupCommit` groups into transactions. */
 export interface GroupedDatabase<Own extends Write> {
   readonly pace: GroupPace;
   /**
-   * Writes all units in one transaction, or fails and changes nothing. `synced`: they and all earlier writes are then on the
-   * disk, even if there is nothing to write; otherwise they may only be in the system's memory. While the database fails, an
-   * empty transaction tries it too.
-   * @returns nothing once it is done; a promise where that takes time, of false where nothing has happened and it is to be repeated
+   * Writes all units in one transaction, or fails and changes nothing. With `synced`, these and all earlier writes are on the disk
+   * afterwards, even if there is nothing to write; otherwise they may only be in the operating system's memory. While the database fails,
+   * an empty transaction also tests it.
+   * @returns undefined if done at once; else a promise. It resolves with false if nothing happened and the caller must repeat the
+   * transaction.
    */
   transact(units: readonly WriteUnit<Own>[], synced: boolean): Promise<boolean> | undefined;
-  /** Why it failed. `refused` and `unmet` lie in the writes themselves, so that they will never succeed. */
+  /** Returns why a transaction failed. The reasons `refused` and `unmet` are caused by the writes themselves: a retry can never succeed. */
   faultOf(error: unknown): StoreErrorReason;
-  /** The same in words. */
+  /** Returns why a transaction failed, in words. */
   textOf(error: unknown): string;
-  /** Called with appends that were lost, and once when the database starts to fail. */
+  /** Called for each lost append, and once when the database begins to fail. */
   onError(error: StoreError): void;
-  /** Called with all appends that wait, once the database has refused some. @returns whether those that must outlive the process do */
+  /** Called with all waiting appends after the database refused some. @returns whether the appends that must survive the process now do */
   keep(appends: readonly WriteUnit<Own>[]): boolean;
-  /** Called once the database has written what was given to it. */
+  /** Called once the database has written everything that it was given. */
   written(synced: boolean): void;
 }
 
 /**
- * Groups writes into few transactions, because a sync to the disk is most of the cost of a commit. A single commit is done in
- * the same turn of the event loop. When many come at once, they wait for the transaction in progress, or for the spacing of the
- * database. Appends are written with the next commit. If a caller waits for them and no commit is near, they are written without
- * a sync where the database can. A unit with a fault of its own is refused alone. State: writes.
+ * Group commit: joins many writes into few transactions, because the sync to the disk is most of the cost of a commit. A single commit runs
+ * in the same turn of the event loop. When many commits arrive at once, they wait for the transaction in progress, or for the database's
+ * pause. Appends are written with the next commit. If a caller waits for appends and no commit is near, they are written without a sync if
+ * the database can do that. A unit that is itself faulty is refused alone. State: writes.
  */
 export class GroupCommit<Own extends Write> implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
@@ -79,30 +80,30 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   #units: Unit<Own>[] = [];
   /** Units of the transaction in progress. */
   #current: readonly Unit<Own>[] = [];
-  /** So many of the first units are tried one by one, because there is a bad one among them. */
+  /** Number of units at the head of the queue to try one by one, because one of them is faulty. */
   #apart = 0;
-  /** Whether a transaction takes time now. */
+  /** Whether an asynchronous transaction is in progress. */
   #isBusy = false;
-  /** Whether the database has failed in the run in progress. */
+  /** Whether the database has failed during the current run. */
   #hasFailed = false;
-  /** Times of the last DENSE_COMMITS commits, as a ring. */
+  /** Times of the last DENSE_COMMITS commits, in a ring buffer. */
   readonly #recent = new Float64Array(DENSE_COMMITS).fill(Number.NEGATIVE_INFINITY);
   #next = 0;
   #lastRun = Number.NEGATIVE_INFINITY;
-  /** Why the database could not be written; null while it can be. */
+  /** Why the database could not be written; null while it works. */
   #fault: StoreError | null = null;
-  /** A run is due whatever else comes. */
+  /** Whether a run is already scheduled. */
   #scheduled = false;
   #appendTimer: Timer | null = null;
   readonly #onAppendDue = (): void => this.#appendDue();
-  /** When the oldest append came that is not synced. */
+  /** When the oldest append arrived that is not synced yet. */
   #oldestAppend = Number.POSITIVE_INFINITY;
   #deferred: Own[] = [];
   #deferTimer: Timer | null = null;
   readonly #onDeferDue = (): void => this.#appendDeferred();
-  /** Settled by the next run, once earlier appends are written or refused: all who wait for them share it. */
+  /** A promise shared by all callers that wait for earlier appends. The next run settles it once those are written or refused. */
   #awaited: PromiseWithResolvers<boolean> | null = null;
-  /** Whether all appends that should outlive the process do. */
+  /** Whether all appends that should survive the process do. */
   #areKept = true;
   #isClosed = false;
 
@@ -149,7 +150,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
   }
 
-  /** Appends a write together with those that follow: a page that many rows share is then written once. */
+  /** Appends a write a little later, together with the next deferred writes. If many rows share a page, the page is then written once. */
   defer(write: Own): void {
     this.#deferred.push(write);
     if (this.#isClosed || this.#deferred.length >= DEFERRED_MAX) this.#appendDeferred();
@@ -157,8 +158,8 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   }
 
   /**
-   * Resolves with true once all appends so far are written, perhaps not synced yet, so that they outlive this process. If the
-   * database refuses them, they are tried again, and this resolves with whether they are kept elsewhere.
+   * Resolves with true once all appends so far are written and so survive this process, although they may not be synced yet. If the
+   * database refuses them, they are retried, and this resolves with whether they are safe elsewhere, such as in a spool.
    */
   written(): Promise<boolean> {
     if (this.#isClosed || (this.#units.length === 0 && !this.#isBusy)) return Promise.resolve(this.#areKept);
@@ -177,7 +178,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0 || this.#isBusy) await this.#add([]);
   }
 
-  /** Flushes, then refuses everything. */
+  /** Flushes, then refuses all further writes. */
   async close(): Promise<void> {
     try {
       await this.flush();
@@ -188,7 +189,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     }
   }
 
-  /** Ends the wait of all callers while it is unknown whether the transaction in progress has happened. Its appends wait on. */
+  /** Rejects all waiting callers while it is unknown whether the transaction in progress was committed. Its appends stay in the queue. */
   protected stopWaiting(): void {
     const lost = new StoreError('the connection broke before the database had answered', { reason: 'unknown' });
     this.#fault ??= new StoreError('the database cannot be reached');
@@ -202,7 +203,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     this.#deferTimer = null;
     const writes = this.#deferred;
     this.#deferred = [];
-    // Each alone, so that a bad one takes no other with it.
+    // Each write becomes its own unit, so that a faulty write does not fail the others.
     for (const write of writes) this.append([write], true);
   }
 
@@ -213,7 +214,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     return new StoreError(`${UNITS_MAX} writes are waiting for the database`, { reason: 'crowded' });
   }
 
-  /** @returns how long a commit that came now waits for more, ms */
+  /** @returns how long a commit that arrives now waits for more commits, ms */
   #spacing(): number {
     const { spacingMs } = this.#pace;
     if (spacingMs === 0) return 0;
@@ -231,14 +232,14 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     else setImmediate(() => this.#run(false));
   }
 
-  /** The timer stays when a commit writes its appends: setting a timer costs more than letting it fire in vain. */
+  /** The timer keeps running after a commit has written the appends, because setting a timer costs more than one that fires for nothing. */
   #armAppend(delayMs: number): void {
     this.#appendTimer ??= this.#timers.after(delayMs, this.#onAppendDue);
   }
 
   #appendDue(): void {
     this.#appendTimer = null;
-    // What comes during a transaction that takes time is written when it ends.
+    // Appends that arrive during an asynchronous transaction are written when it ends.
     if (this.#oldestAppend === Number.POSITIVE_INFINITY || this.#isBusy) return;
     const left = APPEND_DELAY_MS - (performance.now() - this.#oldestAppend);
     if (left > 1) this.#armAppend(left);
@@ -246,11 +247,11 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     else this.#run(true);
   }
 
-  /** `due`: appends have waited long enough for a sync. */
+  /** Runs the next transaction. `due`: appends have waited long enough and need a sync. */
   #run(due: boolean): void {
     if (this.#isClosed) return;
     this.#scheduled = true;
-    // What is deferred rides along: soon it would need a sync of its own.
+    // Includes the deferred writes, which would otherwise soon need another sync.
     if (due) this.#appendDeferred();
     const synced = due || !this.#pace.canSkipSync || this.#units.some(({ reject }) => reject !== null);
     this.#hasFailed = false;
@@ -258,7 +259,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     else this.#end();
   }
 
-  /** Writes the next group, and then each unit that is to be tried apart. */
+  /** Writes the next group. If it has a faulty unit, then writes each of its units alone. */
   #write(synced: boolean): void {
     do {
       const answer = this.#transact(synced);
@@ -311,7 +312,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     for (const unit of this.#current) unit.resolve?.();
   }
 
-  /** A bad unit is found by trying each apart: its neighbours are written. */
+  /** To find a faulty unit, each unit of the group is tried alone, so that the others are still written. */
   #failed(cause: unknown): void {
     if (!OWN_FAULTS.has(this.#db.faultOf(cause))) this.#keep(cause);
     else if (this.#current.length === 1) this.#refuse(this.#current[0]!, cause);
@@ -321,7 +322,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     }
   }
 
-  /** The database failed: commits are rejected, appends stay first in line. */
+  /** Handles a failed database: rejects commits, and keeps appends at the head of the queue. */
   #keep(cause: unknown): void {
     const error = this.#failure('the database cannot be written', cause);
     if (!this.#fault) this.#db.onError(error);
@@ -364,12 +365,12 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
     this.#lastRun = performance.now();
     this.#awaited?.resolve(this.#areKept);
     this.#awaited = null;
-    // What came meanwhile has waited long enough.
+    // Writes that arrived during the transaction have waited long enough.
     if (wasBusy && !this.#hasFailed && this.#units.length > 0) this.#run(false);
   }
 }
 
-/** Rejects those of the units that a caller waits for. @returns the others, which are appends */
+/** Rejects the units that a caller waits for. @returns the other units, which are appends */
 function withoutCallers<Own extends Write>(units: readonly Unit<Own>[], error: StoreError): Unit<Own>[] {
   for (const { reject } of units) reject?.(error);
   return units.filter(({ reject }) => reject === null);

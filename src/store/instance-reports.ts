@@ -1,63 +1,68 @@
 import { type InstanceName, isSameInstance } from './instance.ts';
 import type { Write } from './store.ts';
 
-/** Where an instance takes its policy from: files that it watches, or the revisions that are pushed to the store. */
+/** Where an instance gets its policy: from files that it watches, or from revisions that operators push to the store. */
 export const POLICY_ORIGINS = ['files', 'store'] as const;
 export type PolicyOrigin = (typeof POLICY_ORIGINS)[number];
 
-/** How far an instance is, as it last wrote it: at its start, and when something of it changes. Times are ms since 1970. */
+/**
+ * The state of an instance, as the instance itself last reported it: at its start, and whenever a value changes. Times are ms since 1970.
+ */
 export interface InstanceReport extends InstanceName {
-  /** For operators: its host and process. */
+  /** Host and process of the instance, for operators to read. */
   readonly name: string;
-  /** The build. */
+  /** The build of Signalbox that the instance runs. */
   readonly version: string;
   readonly follows: PolicyOrigin;
-  /** The policy in force there. */
+  /** The policy revision that is active on the instance. */
   readonly revision: string;
-  /** Since when it is in force there. */
+  /** When that revision became active on the instance. */
   readonly since: number;
-  /** The rank of its budgets: those of the greatest rank decide the limits of all. */
+  /** The rank of the instance's budgets. The budgets with the greatest rank decide the limits on all instances. */
   readonly rank: number;
-  /** Why the last policy that it read is not in force there; null where it is. */
+  /** Why the last policy that the instance read is not active; null if it is active. */
   readonly error: string | null;
-  /** The number of the pushed policy in force there; null for files. */
+  /** The number of the pushed policy that is active on the instance; null if it uses files. */
   readonly pushed: number | null;
-  /** The number of the pushed policy that it judged last, and why it cannot serve it; null for none. */
+  /** The number of the pushed policy that the instance checked last, and why it cannot serve that policy; null for none. */
   readonly judged: number | null;
   readonly refusal: string | null;
-  /** The name of that policy there: it depends on which variables are set, too. */
+  /** The revision name that this policy gets on the instance. The name also depends on which environment variables are set there. */
   readonly judgedRevision: string | null;
-  /** The place in the trail up to which all changes are in force there. */
+  /** The ID of the audit-trail entry up to which all changes are active on the instance. */
   readonly seen: number;
-  /** The store's clock less its own, ms. */
+  /** The store's clock minus the instance's clock, ms. */
   readonly clockOffsetMs: number;
 }
 
-/** An instance that may write. */
+/** An instance that may write to the store. */
 export interface PresentInstance extends InstanceName {
-  /** When its lease was renewed last, by the store's clock; null for a store whose lease needs no renewal. */
+  /** When its lease was last renewed, by the store's clock; null for a store whose leases need no renewal. */
   readonly renewed: number | null;
 }
 
 /** The reports of instances. State: instance report. */
 export interface InstanceReportTable {
-  /** Every report that was ever written, by slot: instances that have ended left theirs. */
+  /** Returns every report ever written, by slot. Includes instances that have ended. */
   all(): Promise<readonly InstanceReport[]>;
-  /** The instances that the store takes writes from. On SQLite it is the last that began, and the lock of its folder tells whether it runs. */
+  /**
+   * Returns the instances that may write to the store. On SQLite this is the last one that started; the lock of its folder shows whether it
+   * still runs.
+   */
   present(): Promise<readonly PresentInstance[]>;
-  /** Replaces the report of the slot. */
+  /** Writes the report of a slot, and replaces the earlier one. */
   put(report: InstanceReport): Write;
 }
 
-/** A store, as far as it has reports. */
+/** The part of a store that has instance reports. */
 export interface ReportSource {
   readonly instanceReports: InstanceReportTable;
 }
 
-/** An instance that runs, with its report. */
+/** A running instance with its report. */
 export type LiveInstance = InstanceReport & PresentInstance;
 
-/** The instances that run, by slot. One that has not reported yet is left out. Rejects with StoreError. */
+/** Returns the running instances by slot, without any that has not reported yet. Rejects with StoreError. */
 export async function liveInstances({ instanceReports: table }: ReportSource): Promise<readonly LiveInstance[]> {
   const [reports, present] = await Promise.all([table.all(), table.present()]);
   return reports.flatMap((report) => {
@@ -66,7 +71,7 @@ export async function liveInstances({ instanceReports: table }: ReportSource): P
   });
 }
 
-/** The names of instances that run and do not have a change of the trail in force. Rejects with StoreError. */
+/** Returns the names of running instances on which a change of the audit trail is not active yet. Rejects with StoreError. */
 export async function instancesBehind({ instanceReports: table }: ReportSource, change: number) {
   const [reports, present] = await Promise.all([table.all(), table.present()]);
   return present.flatMap((one) => {
@@ -75,7 +80,7 @@ export async function instancesBehind({ instanceReports: table }: ReportSource, 
   });
 }
 
-/** The revisions that instances have in force, with how many have each, the most frequent first. */
+/** Returns the policy revisions that are active on instances, and how many instances use each, the most frequent first. */
 export function revisionsIn(instances: readonly Pick<InstanceReport, 'revision'>[]) {
   const counts = Map.groupBy(instances, ({ revision }) => revision);
   return [...counts]

@@ -5,39 +5,39 @@ import type { StoredBalance } from './ledger-table.ts';
 import type { Payment } from './payments.ts';
 import type { TrafficKind, TrafficStep } from './traffic.ts';
 
-/** A reservation that was not closed at a checkpoint. */
+/** A reservation that was still open at a checkpoint. */
 export interface OpenReservation {
   readonly reservation: number;
   readonly account: number;
   readonly keyId: string;
   readonly amount: Microcredits;
   readonly charged: Microcredits;
-  /** IDs of the funds that it draws on, as in the journal. */
+  /** IDs of the funds that the reservation draws on, in the format of the journal. */
   readonly funds: string | null;
-  /** Absent, like `expires`, in a checkpoint of before 2.0. */
+  /** The instance that made the reservation. Absent, like `expires`, in a checkpoint that an earlier build wrote. */
   readonly owner?: number | null;
-  /** When it counts as forgotten, ms since 1970; null: never. */
+  /** When the reservation counts as abandoned, ms since 1970; null: never. */
   readonly expires?: number | null;
 }
 
-/** The row of the journal up to which the sums are written. */
+/** The journal row up to which the stored sums are complete, with the state at that row. */
 export interface JournalCheckpoint {
   readonly through: number;
-  /** Null where the list cannot be read. */
+  /** Null if the list cannot be read. */
   readonly open: readonly OpenReservation[] | null;
-  /** The sum of all charges up to that row. */
+  /** The sum of all charges up to that row, in microcredits. */
   readonly charged: Microcredits;
 }
 
-/** A fund that the journal names. */
+/** A fund that the journal refers to. */
 export interface FundRow extends Pick<FundTitle, 'kind' | 'name' | 'subject' | 'definition' | 'starts'> {
   readonly id: number;
-  /** Null for one that never ends. */
+  /** The end of the window; null for a fund that never ends. */
   readonly ends: number | null;
-  /** The limit of a budget; 0 for a balance, whose grants are entries. */
+  /** The limit of a budget. 0 for a balance: its grants are entries of the journal. */
   readonly most: Microcredits;
   readonly opening: Microcredits;
-  /** The last row of the journal before the fund. Only later rows name it. */
+  /** The last row of the journal before the fund was added. Only later rows refer to the fund. */
   readonly afterSeq: number;
 }
 
@@ -58,15 +58,14 @@ export interface BalanceRow extends StoredBalance {
 }
 
 /**
- * The kind of an entry. Entries are only ever added, in the order of events; a mistake is corrected by
- * another entry.
+ * The kind of an entry. Entries are only ever added, in the order of events; another entry corrects a mistake.
  *
- * `reserve`: sets `amount` aside in `funds`. `raise`: sets `amount` more aside. `attach`: draws on `funds` from
- * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
- * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes a reservation that was never settled,
- * mostly after a crash. `overrun`: an upstream's bill beyond the reservation, charged to no caller.
- * `correct`: gives a charge back (negative). `grant`: adds to a balance or deducts from it. `deposit`: a holder's payment.
- * `fee`: the part of it that is kept for its settlement (negative), or given back.
+ * `reserve`: sets `amount` aside in `funds`. `raise`: sets `amount` more aside. `attach`: the reservation draws on `funds` from now on,
+ * because the budgets changed. `post`: charges a failed attempt, and the reservation stays open. `settle`: charges the last attempt,
+ * releases the rest, and closes the reservation. `expire`: closes a reservation that was never settled, mostly after a crash. `overrun`:
+ * the part of an upstream's bill beyond the reservation, which no caller pays. `correct`: refunds a charge (negative). `grant`: adds to a
+ * balance or deducts from it. `deposit`: a holder's payment. `fee`: the part of a deposit that Signalbox keeps for settling the payment
+ * (negative), or refunds.
  */
 export type EntryKind =
   | 'reserve'
@@ -79,19 +78,19 @@ export type EntryKind =
   | 'correct'
   | BalanceKind;
 
-/** An entry that moves a balance alone: a grant of an operator, a deposit of a holder, the fee of a deposit. */
+/** The kind of an entry that changes only a balance: an operator's grant, a holder's deposit, or the fee of a deposit. */
 export type BalanceKind = 'grant' | 'deposit' | 'fee';
 
 /** A row of the journal. */
 export interface JournalRow {
   readonly seq: number;
   readonly kind: EntryKind;
-  /** Null for an entry that only moves a balance. */
+  /** Null for an entry that only changes a balance. */
   readonly reservation: number | null;
   readonly account: number;
   readonly amount: Microcredits;
   readonly time: number;
-  /** IDs of the funds that it draws on, separated by spaces; null for none. */
+  /** IDs of the funds that the entry draws on, separated by spaces; null for none. */
   readonly funds: string | null;
   readonly tariff: number | null;
   readonly input: number | null;
@@ -99,20 +98,20 @@ export interface JournalRow {
   readonly keyId: string;
 }
 
-/** A row of the journal with the rows that it names. The journal may be damaged, so these may be missing. */
+/** A row of the journal with the rows that it refers to. In a damaged journal those can be missing. */
 export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
   readonly kind: string;
-  /** Null: the account does not exist. */
+  /** The key of the account; null if the account does not exist. */
   readonly keyId: string | null;
-  /** The payment of a deposit or a fee. */
+  /** The ID of the payment, for a deposit or a fee. */
   readonly note: string | null;
-  /** The holder that pays in place of the key; null for none. */
+  /** The holder that pays instead of the key; null for none. */
   readonly payer: string | null;
-  /** Null: the tariff does not exist, or none is named. */
+  /** The number of the tariff if it exists; null if it does not exist, or if the row refers to none. */
   readonly knownTariff: number | null;
 }
 
-/** A payment, to compare with the journal. */
+/** A payment, to be compared with the journal. */
 export interface PaymentRow extends Pick<Payment, 'id' | 'payer' | 'paid' | 'fee'> {
   readonly state: string;
 }
@@ -120,23 +119,23 @@ export interface PaymentRow extends Pick<Payment, 'id' | 'payer' | 'paid' | 'fee
 /** An entry that moves money. */
 export interface MoneyEntry {
   readonly kind: Exclude<EntryKind, 'reserve' | 'raise' | 'attach'>;
-  /** Null for an entry that only moves a balance. */
+  /** Null for an entry that only changes a balance. */
   readonly reservation: number | null;
   readonly amount: Microcredits;
-  /** Microcredits that the upstream billed beyond `amount`, of a charge. */
+  /** For a charge: microcredits that the upstream billed beyond `amount`. */
   readonly overrun: Microcredits;
   readonly time: number;
   readonly keyId: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly selector: string;
-  /** '' for none. */
+  /** The session; '' for none. */
   readonly session: string;
-  /** '' for none. */
+  /** The agent; '' for none. */
   readonly agent: string;
-  /** IDs of the team and the user that the key belonged to; '' for none. */
+  /** IDs of the team and the user that the key belonged to at that time; '' for none. */
   readonly team: string;
   readonly user: string;
-  /** Empty, like provider and upstream, where no attempt is known. */
+  /** Empty, like `provider` and `upstream`, if no attempt is known. */
   readonly model: string;
   readonly provider: string;
   readonly upstream: string;
@@ -148,18 +147,18 @@ export interface MoneyEntry {
   readonly estimated: boolean;
   /** JSON of the price; null where none applied. */
   readonly price: string | null;
-  /** JSON of what was billed beside tokens; null for nothing. */
+  /** JSON of what was billed in addition to tokens; null for nothing. */
   readonly addOns: string | null;
   readonly note: string;
 }
 
-/** The kinds of entries of a hold that have an amount. */
+/** The kinds of a hold's entries that have an amount. */
 export const HOLD_ENTRIES = ['reserve', 'raise', 'post', 'settle', 'expire', 'overrun'] as const;
 
-/** A row of one reservation, with the tariff that it names. */
+/** A row of one reservation, with its tariff. */
 export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | 'price' | 'addOns' | 'estimated'> {
   readonly kind: EntryKind;
-  /** Null, like provider and upstream, where no attempt is known. */
+  /** Null, like `provider` and `upstream`, if no attempt is known. */
   readonly model: string | null;
   readonly provider: string | null;
   readonly upstream: string | null;
@@ -170,70 +169,73 @@ export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | '
   readonly reasoning: number;
 }
 
-/** A row of the journal with the price that it names. */
+/** A row of the journal with its price. */
 export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached' | 'written' | 'output' | 'addOns'> {
   readonly seq: number;
   readonly kind: string;
   readonly reservation: number;
-  /** JSON. */
+  /** The price as JSON. */
   readonly price: string;
 }
 
-/** A cell of traffic, or all cells of one kind and bucket, whose money differs from the journal. Amounts are microcredits. */
+/**
+ * A cell of the traffic statistics whose money differs from the journal, or the sum of all cells of one kind and bucket that differs.
+ * Amounts are microcredits.
+ */
 export interface WrongCell {
   readonly step: TrafficStep;
   readonly kind: TrafficKind;
-  /** The beginning of the bucket, ms since 1970. */
+  /** The start of the bucket, ms since 1970. */
   readonly time: number;
-  /** Null for the sum over all series of the kind. */
+  /** The series; null for the sum over all series of the kind. */
   readonly series: string | null;
   readonly cell: Microcredits;
   readonly journal: Microcredits;
 }
 
-/** The entries to read. Times are milliseconds since 1970, of the reservation: budgets count by them, too. */
+/** Selects entries to read. The times are ms since 1970 and refer to the reservation of an entry, as budgets do. */
 export interface MoneyFilter {
   readonly from: number;
-  /** Exclusive; Infinity for all. */
+  /** The end, exclusive; Infinity for all. */
   readonly to: number;
   readonly keyId: string | null;
   readonly model: string | null;
 }
 
-/** Rows in pages, in the order in which they were written. A journal may be larger than the memory. */
+/** Rows in pages, in the order in which they were written. Pages are needed because a journal can be larger than the memory. */
 export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
 /**
- * The journal of a ledger of this version, row by row, for the audit and the export: up to the horizon, so that no page misses an entry
- * that appears behind it. Rejects with StoreError. State: journal.
+ * Reads the journal of a ledger of this version row by row, for the audit and the export. It reads up to the horizon, so that no entry can
+ * appear later within a page. Rejects with StoreError. State: journal.
  */
 export interface JournalReader {
-  /** So late a budget may count charges of servers that do not have it, ms; 0 where there is one server. */
+  /** How late a budget may still count charges of servers that do not have the budget, ms; 0 if there is one server. */
   readonly lagMs: number;
-  /** @returns the place of the last entry up to which nothing will appear; 0 for none */
+  /** @returns the position of the last entry before which no entry will appear; 0 for none */
   horizon(): Promise<Cursor>;
-  /** @returns null where there is none, which is damage. */
+  /** @returns the last checkpoint; null if there is none, which means that the ledger is damaged */
   checkpoint(): Promise<JournalCheckpoint | null>;
-  /** @returns sentences on damage that the database finds in itself. */
+  /** @returns sentences about damage that the database finds in itself */
   damages(): Promise<readonly string[]>;
   funds(): RowPages<FundRow>;
   rows(): RowPages<AuditRow>;
-  /** The rows that name a tariff. */
+  /** The rows that refer to a tariff. */
   priced(): RowPages<PricedRow>;
-  /** In the order of quarter, account and tariff. */
+  /** The sums of charges, ordered by quarter, account and tariff. */
   spend(): RowPages<SpendRow>;
-  /** @returns null where the store has no payments. */
+  /** @returns the payments; null if the store has no table of payments */
   payments(): Promise<RowPages<PaymentRow> | null>;
   balances(): Promise<readonly BalanceRow[]>;
   /**
-   * Compares the money of traffic with the entries that are counted in it. Finds nothing where the store has no traffic, or while
-   * its cells are deleted to be counted again.
-   * @param now ms since 1970: buckets that are too old for their length are left out
+   * Compares the money in the traffic statistics with the journal entries that the statistics have counted. Finds nothing if the store has
+   * no traffic, or while its cells are deleted for a recount.
+   * @param now ms since 1970. Buckets that are too old to be kept are not compared.
    */
   wrongCells(now: number): Promise<readonly WrongCell[]>;
-  /** The rows of a reservation from its first to its end, without what was given back later; empty for none. */
+  /** The rows of a reservation from its first to its end, without later refunds; empty if there is no such reservation. */
   reservation(id: number): Promise<readonly ReservationEntry[]>;
   money(filter: MoneyFilter): RowPages<MoneyEntry>;
-  /** @returns the worth of a Credit in USD, as the policy states it; null in a ledger that never had a policy. */
+  /** @returns the value of a Credit in USD, as written in the policy; null for a ledger that never had a policy */
   usdPerCredit(): Promise<string | null>;
 }

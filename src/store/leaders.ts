@@ -4,50 +4,51 @@ import { LEASE_MS, RENEW_MS } from './lease.ts';
 import type { Write } from './store.ts';
 
 /**
- * Work that one instance does for all. `sweep`: resolves what dead instances left. `reconcile`: asks chains about payments. `count`: the
- * traffic. `learning`: stores the usual lengths of questions. `prune`: deletes old rows. `alerts`: looks at budgets and keys.
+ * Jobs that one instance, the leader, does for all. `sweep`: resolves what dead instances left. `reconcile`: queries blockchains about
+ * payments. `count`: counts traffic. `learning`: stores the usual lengths of questions. `prune`: deletes old rows. `alerts`: checks budgets
+ * and keys.
  */
 export const LEADER_JOBS = ['sweep', 'reconcile', 'count', 'learning', 'prune', 'alerts'] as const;
 export type LeaderJob = (typeof LEADER_JOBS)[number];
 
-/** The leases of jobs, as one instance has them: each lasts `LEASE_MS`, and no longer than that of its instance. */
+/** The leases of jobs that one instance holds. Each lasts `LEASE_MS`, but no longer than the lease of the instance itself. */
 export interface LeaderTable {
   /**
-   * Takes the jobs that nobody has, and renews its own. Rejects with StoreError.
-   * @returns those that it has from now on
+   * Takes the jobs that no instance holds, and renews the leases of jobs that this instance holds. Rejects with StoreError.
+   * @returns the jobs that this instance now holds
    */
   take(): Promise<readonly LeaderJob[]>;
-  /** For a commit, which is refused (`unmet`) where this instance does not have the job any more. */
+  /** Makes a condition for a commit: the commit fails with the reason `unmet` if this instance no longer holds the job. */
   require(job: LeaderJob): Write;
 }
 
-/** One job, as this instance has it or not. */
+/** One job from the view of this instance, which may or may not hold it. */
 export interface Lead {
   /** Whether this instance does the job now. */
   readonly isHeld: boolean;
-  /** The condition of commits that only its leader may make. */
+  /** Conditions for commits that only the leader may make. */
   conditions(): readonly Write[];
 }
 
-/** The lead of a process that nobody shares a store with. */
+/** For a process that shares its store with no other process: it always leads. */
 export const ALONE: Lead = { isHeld: true, conditions: () => [] };
 
 interface LeadershipOptions {
-  /** Null where no other process decides by the store: then this one leads in everything, at no cost. */
+  /** Null if no other server shares the store. This instance then leads all jobs, at no cost. */
   readonly table: LeaderTable | null;
-  /** This instance: a job is no longer its own than its name is. */
+  /** This instance. It loses its jobs when it loses its name. */
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'isCurrent'>;
-  /** Milliseconds on a clock that never goes back. It goes on while the process is stopped. */
+  /** Milliseconds of a monotonic clock that also advances while the process is stopped. */
   readonly clock: () => number;
   readonly timers: Timers;
 }
 
-/** Keeps the leases of the jobs that this instance leads, and takes those that become free. State: leaders. */
+/** Renews the leases of the jobs that this instance leads, and takes jobs that become free. State: leaders. */
 export class Leadership {
   readonly #options: LeadershipOptions;
   #held: ReadonlySet<LeaderJob> = new Set();
   #until = Number.NEGATIVE_INFINITY;
-  /** The name under which they were taken. */
+  /** The instance name that the jobs were taken with. */
   #name: InstanceName | null = null;
   #timer: Timer | null = null;
   #renewing: Promise<void> | null = null;
@@ -56,7 +57,7 @@ export class Leadership {
     this.#options = options;
   }
 
-  /** Asks for all jobs, now and regularly. Never rejects: where the store is away, others take them. */
+  /** Tries to take all jobs, now and regularly. Never rejects: if this instance cannot reach the store, other instances take the jobs. */
   async begin(): Promise<void> {
     if (!this.#options.table) return;
     this.#timer = this.#options.timers.every(RENEW_MS, () => void this.renew());
@@ -64,12 +65,12 @@ export class Leadership {
     await this.renew();
   }
 
-  /** Begins no more work; the jobs are others' once the leases have run out, or the instance has ended. */
+  /** Stops renewing. Other instances can take the jobs once their leases run out or this instance ends. */
   stop(): void {
     this.#timer?.close();
   }
 
-  /** One at a time. */
+  /** Renews the leases. Concurrent calls share one renewal. */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew()
       .catch(() => {})

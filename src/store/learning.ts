@@ -1,65 +1,67 @@
 import type { Write } from './store.ts';
 
-/** Where outcomes come from: a caller's score. Versions before 0.2 also judged answers by checks and retries. */
+/** Sources of outcomes. This version stores only callers' scores; versions before 0.2 also judged answers by checks and retries. */
 export const OUTCOME_SOURCES = ['caller', 'checks', 'retry'] as const;
 export type OutcomeSource = (typeof OUTCOME_SOURCES)[number];
 
 /**
- * An outcome in the log. Versions that learned from outcomes filled all of it; a score of this version counts as one outcome, and its
- * `estimated`, `probability` and `among` say that nothing was learned or drawn.
+ * An outcome in the log. Only versions that learned from outcomes used all fields. In this version a score counts as one outcome, and
+ * `estimated`, `probability` and `among` have the values for "nothing learned, nothing drawn".
  */
 export interface OutcomeRow {
-  /** Contains its time; see `core/id.ts`. */
+  /** The ID, which contains the time of the outcome; see `core/id.ts`. */
   readonly id: number;
   readonly decision: number;
   readonly source: OutcomeSource;
-  /** Name of the estimator that learned it. */
+  /** Name of the estimator that learned the outcome. */
   readonly estimator: string;
   readonly keyId: string;
   readonly model: string;
   readonly task: string;
-  /** 0..1 */
+  /** The score, 0..1. */
   readonly score: number;
-  /** The weight under the policy, and the weight that counts, in outcomes; 0: it does not count. */
+  /**
+   * `offered`: the weight according to the policy. `weight`: the weight that counts; 0: the outcome does not count. Both are in outcomes.
+   */
   readonly offered: number;
   readonly weight: number;
-  /** Q as declared. */
+  /** The quality that the policy declares. */
   readonly declared: number;
-  /** Q as estimated before the outcome. */
+  /** The quality that was estimated before the outcome. */
   readonly estimated: number;
-  /** How the model was drawn: its probability, and the number of models. */
+  /** How the model was drawn: its probability, and the number of models in the draw. */
   readonly probability: number;
   readonly among: number;
-  /** The faults that a check of the answer looked for, as bits; 0 for callers' scores. */
+  /** The faults that a check of the answer looked for, as bits; 0 for a caller's score. */
   readonly looked: number;
-  /** The caller's label; of another source, the fault that the answer showed. */
+  /** The caller's label. For other sources: the fault that the answer showed. */
   readonly label: string | null;
 }
 
-/** The outcomes of one source. */
+/** Sums over the outcomes of one source. */
 export interface SourceSums {
   readonly source: OutcomeSource;
   readonly outcomes: number;
-  /** Their weight in outcomes. */
+  /** The sum of their weights. */
   readonly learnt: number;
-  /** Those that did not count because their key had reached its share, in earlier versions. */
+  /** Outcomes that earlier versions did not count, because their key had reached its share. */
   readonly withheld: number;
 }
 
-/** The callers' scores of a model at a task since the last reset of the model. */
+/** Callers' scores of a model at a task since the scores of the model were last reset. */
 export interface ScoreMean {
   readonly model: string;
   readonly task: string;
-  /** The sum of their weights. */
+  /** The sum of the scores' weights. */
   readonly outcomes: number;
-  /** The means of the scores and of the qualities that were declared for these requests, 0..1. */
+  /** `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. Both are 0..1. */
   readonly mean: number;
   readonly declared: number;
 }
 
-/** Selects outcomes; null for all. */
+/** Selects outcomes. Null values match all. */
 export interface OutcomeFilter {
-  /** IDs, exclusive. */
+  /** Only outcomes with IDs between these two, exclusive. */
   readonly after: number;
   readonly before: number;
   readonly keyId: string | null;
@@ -67,46 +69,46 @@ export interface OutcomeFilter {
   readonly source: OutcomeSource | null;
 }
 
-/** The log of outcomes, in the order of their IDs. */
+/** The log of outcomes, ordered by ID. */
 export interface OutcomeLog {
   /**
-   * Fails its commit with the reason `unmet` where the decision has an outcome of that source. A row that comes after one with a
-   * greater ID gets the next ID above that.
+   * Fails its commit with the reason `unmet` if the decision already has an outcome of that source. If a stored row has a greater ID, the
+   * new row gets the ID after it.
    */
   add(row: OutcomeRow): Write;
-  /** @returns the caller's score of a decision */
+  /** @returns the caller's score of a decision; null if there is none */
   findScore(decision: number): Promise<OutcomeRow | null>;
-  /** @returns the outcomes that match, at most `most`, in their order; with `latest` those with the greatest IDs, latest first */
+  /** @returns at most `most` matching outcomes, ordered by ID; with `latest`, the outcomes with the greatest IDs, latest first */
   list(filter: OutcomeFilter, most: number, latest?: boolean): Promise<OutcomeRow[]>;
-  /** @returns the sums by source, in the order of their names */
+  /** @returns the sums by source, ordered by name */
   sums(): Promise<SourceSums[]>;
-  /** @returns the means by model and task, in the order of their names */
+  /** @returns the means by model and task, ordered by name */
   means(): Promise<ScoreMean[]>;
-  /** @returns the IDs of the models with outcomes, ascending */
+  /** @returns the IDs of the models that have outcomes, ascending */
   models(): Promise<string[]>;
-  /** Deletes the outcomes below an ID, in batches. */
+  /** Deletes the outcomes with IDs below `beforeId`, in batches. */
   prune(beforeId: number): Promise<number>;
 }
 
 export interface ResetTable {
-  /** Leaves the scores of a model, or all for null, out of the means up to a time, ms since 1970. Raises the news `learning`. */
+  /** Excludes scores up to a time (ms since 1970) from the means of a model; null: of all models. Raises the news `learning`. */
   add(model: string | null, at: number): Write;
 }
 
-/** The lengths of questions, as bytes; see `gateway/prompt/question-lengths-part.ts`. */
+/** The usual lengths of questions, as bytes; see `gateway/prompt/question-lengths-part.ts`. */
 export interface LengthsTable {
-  /** @returns null before the first `put` */
+  /** @returns the bytes; null before the first `put` */
   find(): Promise<Uint8Array | null>;
   put(bytes: Uint8Array): Write;
 }
 
-/** Hashed words of questions that versions learned from while the answer could be scored. */
+/** Hashed words of questions. Versions that learned from outcomes kept them while an answer could still be scored. */
 export interface ExampleTable {
-  /** Deletes those whose time for a score ended before a time, ms since 1970, in batches. */
+  /** Deletes the examples that could no longer be scored at a time (ms since 1970), in batches. */
   prune(before: number): Promise<number>;
 }
 
-/** The tables of scores and of questions' lengths. State: outcomes. */
+/** The tables of scores and of question lengths. State: outcomes. */
 export interface LearningTables {
   readonly outcomes: OutcomeLog;
   readonly resets: ResetTable;

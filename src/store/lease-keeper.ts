@@ -15,41 +15,44 @@ import { StoreError } from './store.ts';
 
 /** How far IDs may be ahead of the store's clock, ms. */
 const AHEAD_MAX_MS = 1_000;
-/** A renewal that comes so long behind the one before, ms, is one that had to be repeated. */
+/** If two renewals are further apart than this, ms, a renewal in between failed and had to be repeated. */
 const MISSED_MS = 1.5 * RENEW_MS;
-/** Between two looks for a slot that has become free, ms. */
+/** Pause between two attempts to find a free slot, ms. */
 export const PLACE_WAIT_MS = 1_000;
-/** Rivals for a slot, at a start, before it is given up. */
+/** How many times a starting process may lose a slot to another process before it gives up. */
 const TRIES = 1_000;
 
-/** The slots of a store that several instances share. Both methods reject with StoreError. */
+/** The slots of a store that several instances share. Its methods reject with StoreError. */
 export interface LeaseTable {
-  /** @returns every slot that was ever taken, with the store's time of that moment (ms since 1970) */
+  /** @returns every slot that was ever taken, and the store's current time (ms since 1970) */
   read(): Promise<{ readonly now: number; readonly rows: readonly LeaseRow[] }>;
-  /** Rejects with StoreError `fenced` of one sentence where the store may lack what it has answered. Absent: it never does. */
+  /**
+   * Rejects with StoreError `fenced`, with one sentence, if the store may have lost writes that it acknowledged. Absent: it never loses
+   * them.
+   */
   check?(): Promise<void>;
-  /** Makes a change in one step. @returns false where the row is not the one seen */
+  /** Makes a change in one step. @returns false if the stored row differs from `change.seen` */
   write(change: LeaseChange): Promise<boolean>;
 }
 
 export interface LeaseOptions {
   readonly table: LeaseTable;
-  /** ms on a clock that never goes back. It goes on while the process is stopped. */
+  /** Milliseconds of a monotonic clock that also advances while the process is stopped. */
   readonly clock: () => number;
-  /** ms since 1970 by the system. Only shown beside the store's. */
+  /** The system's ms since 1970. It is only displayed, next to the store's time. */
   readonly now: () => number;
   readonly timers: Timers;
-  /** Called once where all slots are taken at the start, which then waits for one. Absent: it is refused. */
+  /** Called once if all slots are taken at the start. The start then waits for a slot. Absent: the start fails. */
   readonly onFull?: (() => void) | undefined;
-  /** Called once where the store may lack what it has answered, with the reason in one sentence. */
+  /** Called once if the store may have lost writes that it acknowledged, with the reason in one sentence. */
   readonly onRefused?: ((problem: string) => void) | undefined;
-  /** Called when the lease has ended and the process has a new name: work of the old one is another's to end. */
+  /** Called when the lease has ended and the process has a new name. Other instances now finish the work of the old name. */
   readonly onLost?: (old: InstanceName) => void;
 }
 
 /**
- * Takes a slot for this process and renews its lease until `release`. A process that missed its renewals, because it was stopped
- * or the store was away, is not current before it acts again; it takes a new epoch by itself.
+ * Takes a slot for this process and renews its lease until `release`. A process can miss renewals because it was stopped or the store was
+ * away. It is then no longer current before it acts again, and takes a new epoch by itself.
  * @throws StoreError `busy`, by rejecting, while all slots are taken, unless it waits
  */
 export async function keepLease(options: LeaseOptions): Promise<Instance> {
@@ -63,22 +66,25 @@ export async function keepLease(options: LeaseOptions): Promise<Instance> {
   }
 }
 
-/** Renews the lease of a slot that this process has just taken, as `keepLease` does. */
+/** Renews the lease of a slot that this process has just taken, as described at `keepLease`. */
 function holdLease(options: LeaseOptions, taken: TakenSlot): Instance {
   const keeper = new LeaseKeeper(options, taken);
   keeper.start();
   return keeper;
 }
 
-/** A row that this process has written. */
+/** A slot that this process has taken or renewed. */
 interface TakenSlot extends LeaseChange {
-  /** When its row was asked for, on the process's clock: the lease does not end before `LEASE_MS` behind that. */
+  /** When the request was sent, on the process's clock. The lease lasts at least `LEASE_MS` from then on. */
   readonly from: number;
-  /** The store's clock less that of the process, ms. */
+  /** The store's clock minus the process's clock, ms. */
   readonly offset: number;
 }
 
-/** Asks the store, and writes what is chosen; null where nothing is, or another was faster. */
+/**
+ * Reads the slots and writes the change that `choose` returns. Resolves with null if `choose` returns none, and with `overtaken` if another
+ * process changed the row first.
+ */
 async function change(
   { table, clock }: LeaseOptions,
   choose: (rows: readonly LeaseRow[], now: number) => LeaseChange | null,
@@ -92,7 +98,7 @@ async function change(
   return (await table.write(chosen)) ? { ...chosen, from, offset } : 'overtaken';
 }
 
-/** Resolves with null while all slots are taken. */
+/** Takes a free slot. Resolves with null while all slots are taken. */
 async function take(options: LeaseOptions, own: InstanceName | null): Promise<TakenSlot | null> {
   for (let tried = 0; tried < TRIES; tried++) {
     const taken = await change(options, (rows, now) => takeSlot(rows, now, own));
@@ -102,24 +108,27 @@ async function take(options: LeaseOptions, own: InstanceName | null): Promise<Ta
 }
 
 const full = (): StoreError =>
-  new StoreError('All places for servers at the database are taken; stop one, or wait for two minutes.', {
+  new StoreError('All server slots of the database are taken; stop a server, or wait two minutes.', {
     reason: 'busy',
   });
 
 const goneBack = (): StoreError =>
   new StoreError(
-    'This server grants nothing: an older copy is in the place of the database, which lacks what was answered; see `signalbox ledger audit`, and start the servers again.',
+    'This server accepts no requests: the database is an older copy, which lacks writes that were confirmed before; run `signalbox ledger audit`, and then restart the servers.',
     { reason: 'fenced' },
   );
 
-/** The slot of this process, and the clock and IDs that go with it. State: lease. */
+/** The slot that this process holds, with its clock and its IDs. State: lease. */
 class LeaseKeeper implements Instance {
   readonly #options: LeaseOptions;
   readonly now = (): number => this.#now();
   readonly nextId = (): number => this.#next();
   #row: LeaseRow;
   #validUntil: number;
-  /** When the store last answered, and since when it has done so without a break: ms on the process's clock. */
+  /**
+   * `#renewedAt`: when the store last answered. `#reachedSince`: since when it has answered without a break. Both in ms of the process's
+   * clock.
+   */
   #renewedAt: number;
   #reachedSince: number;
   #offset: number;
@@ -130,7 +139,7 @@ class LeaseKeeper implements Instance {
   #timer: Timer | null = null;
   #renewing: Promise<void> | null = null;
   #isReleased = false;
-  /** Why the store is refused, for good; null where it is not. */
+  /** Why the store is permanently refused; null if it is not. */
   #refusal: string | null = null;
 
   constructor(options: LeaseOptions, taken: TakenSlot) {
@@ -164,8 +173,8 @@ class LeaseKeeper implements Instance {
   get fenced(): string | null {
     if (this.isCurrent) return null;
     if (this.#refusal !== null) return this.#refusal;
-    if (this.#isReleased) return 'This server has left the database, since it stops.';
-    return 'The lease of this server on the database ended without a renewal, and it takes a new one by itself; see that the database answers and that this machine does not sleep.';
+    if (this.#isReleased) return 'This server has left the database because it is stopping.';
+    return 'The lease of this server on the database ran out before it was renewed. The server takes a new lease by itself; check that the database answers and that this machine does not sleep.';
   }
 
   get reachedForMs(): number {
@@ -183,7 +192,10 @@ class LeaseKeeper implements Instance {
     this.#timer.unref();
   }
 
-  /** Renews the lease, or takes a new epoch where it has ended. One at a time. Where the store is away, the lease runs out. */
+  /**
+   * Renews the lease, or takes a new epoch if it has ended. Concurrent calls share one renewal. While the store is away, the lease runs
+   * out.
+   */
   renew(): Promise<void> {
     if (this.#refusal !== null) return Promise.resolve();
     this.#renewing ??= this.#renew()
@@ -194,7 +206,7 @@ class LeaseKeeper implements Instance {
     return this.#renewing;
   }
 
-  /** A store that may lack what it has answered is not used any more: this process may know of rows that are gone. */
+  /** Stops using a store that may have lost acknowledged writes, because this process may know of rows that no longer exist. */
   #refuse(error: unknown): void {
     if (!(error instanceof StoreError && error.reason === 'fenced')) return;
     this.#refusal = error.message;
@@ -216,7 +228,7 @@ class LeaseKeeper implements Instance {
       const row = rows.find((one) => isSameInstance(one, own));
       return row ? releaseLease(row, last) : null;
     };
-    // Without an answer, the lease runs out.
+    // If the store does not answer, the lease simply runs out.
     await change(this.#options, ended).catch(() => null);
   }
 
@@ -224,7 +236,7 @@ class LeaseKeeper implements Instance {
     const own = nameOf(this);
     const renewed = await change(this.#options, (rows, now) => {
       const row = rows.find(({ slot }) => slot === own.slot);
-      // No mark goes back, whoever has the slot by now.
+      // The stored mark never decreases, no matter which process holds the slot. A lower mark proves that the store is an older copy.
       if (!row || row.idsThrough < this.#row.idsThrough) throw goneBack();
       return renewLease(row, own, now);
     });
@@ -234,7 +246,7 @@ class LeaseKeeper implements Instance {
     const taken = await take(this.#options, own);
     if (!taken) throw full();
     this.#adopt(taken);
-    // Another may have given IDs of a slot that was not this process's.
+    // Another instance may have used IDs of a slot that this process did not hold before.
     if (taken.row.slot !== own.slot) {
       this.#above = taken.seen?.idsThrough ?? 0;
       this.#last = Math.max(this.#last, this.#above);
@@ -261,7 +273,9 @@ class LeaseKeeper implements Instance {
       if (!this.isCurrent || id > this.#row.idsThrough)
         throw new StoreError(this.fenced ?? 'the lease is too old for new IDs', { reason: 'fenced' });
       if (id > idAt(this.#now() + AHEAD_MAX_MS))
-        throw new StoreError('IDs are a second ahead of the clock; wait for it', { reason: 'crowded' });
+        throw new StoreError('IDs are more than a second ahead of the clock; try again in a second', {
+          reason: 'crowded',
+        });
       this.#last = id;
     });
   }

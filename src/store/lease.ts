@@ -1,29 +1,29 @@
 import { ID_SLOTS, idAt } from '../core/id.ts';
 import { type InstanceName, isSameInstance } from './instance.ts';
 
-/** How long a lease lasts behind its renewal, ms. */
+/** How long a lease lasts after its last renewal, ms. */
 export const LEASE_MS = 20_000;
-/** The interval of renewals, ms: three may be lost. */
+/** The interval of renewals, ms. A lease survives the loss of three renewals. */
 export const RENEW_MS = 5_000;
 /**
- * How long behind the end of its lease a slot is nobody else's, ms: its holder comes back first, and ends what it began. The mark has
- * passed by then, so that the next IDs are not ahead of the clock.
+ * How long after the end of a lease no other process may take its slot, ms. In that time the holder can come back and finish its work. By
+ * then the clock has also passed the mark `idsThrough`, so the next holder's IDs are not ahead of the clock.
  */
 export const FREE_AFTER_MS = 60_000;
-/** How far the mark is ahead of a renewal, ms: beyond the end of the lease, and the second that IDs may be ahead of the clock. */
+/** How far the mark is ahead of a renewal, ms. It covers the rest of the lease, and the second that IDs may be ahead of the clock. */
 const MARK_AHEAD_MS = 30_000;
 
-/** A slot, as the store has it. Times are those of the store's clock, ms since 1970. */
+/** A slot as the store has it. Times are ms since 1970 by the store's clock. */
 export interface LeaseRow extends InstanceName {
-  /** The end of the lease: every commit behind it is refused. */
+  /** The end of the lease. The store refuses every later commit. */
   readonly until: number;
   /** The mark: no ID of this slot is greater. */
   readonly idsThrough: number;
-  /** Whether its holder has ended it, so that the slot is free at once. */
+  /** Whether the holder has ended the lease, so that the slot is free at once. */
   readonly isReleased: boolean;
 }
 
-/** A change of a slot, on the condition that its row still is the one seen; null: that there is none. */
+/** A change of a slot. It applies only if the stored row still equals `seen`; null: only if there is no row. */
 export interface LeaseChange {
   readonly seen: LeaseRow | null;
   readonly row: LeaseRow;
@@ -35,18 +35,20 @@ const heldFrom = (now: number): Pick<LeaseRow, 'until' | 'idsThrough' | 'isRelea
   isReleased: false,
 });
 
-/** Whether the lease of a row lasts: only then a commit in its name is accepted. Once it does not, it never does again. */
+/**
+ * Whether the lease of a row is valid. The store accepts commits in its name only while it is. An ended lease never becomes valid again.
+ */
 export const isHeld = ({ until, isReleased }: LeaseRow, now: number): boolean => !isReleased && now < until;
 
-/** Whether a slot may be taken by anybody: others may take over the work of its holder, too. */
+/** Whether any process may take a slot. Other instances may then also take over the work of its holder. */
 export const isFree = (row: LeaseRow, now: number): boolean => row.isReleased || now >= row.until + FREE_AFTER_MS;
 
 /**
- * Chooses the slot of a process that begins, or whose lease has ended: the lowest one that is free. So the old name keeps its time, in
- * which the process ends its work. Only where no other is free it takes its own again.
+ * Chooses a slot for a process that starts, or whose lease has ended: the lowest free slot. A process whose lease has ended prefers another
+ * slot, so that its old name still has time to finish its work. It takes its own slot again only if no other slot is free.
  * @param rows every slot that was ever taken
  * @param now the store's time, ms since 1970
- * @param own the name under which the process had a lease before
+ * @param own the process's name under its earlier lease; null at a start
  * @returns null while all slots are taken
  */
 export function takeSlot(rows: readonly LeaseRow[], now: number, own: InstanceName | null): LeaseChange | null {
@@ -62,19 +64,22 @@ export function takeSlot(rows: readonly LeaseRow[], now: number, own: InstanceNa
   return { seen: mine, row: { ...mine, epoch: mine.epoch + 1, ...raised(mine, now) } };
 }
 
-/** A mark never goes back, though the store's clock may. */
+/** The mark never decreases, even if the store's clock does. */
 const raised = (seen: LeaseRow | null, now: number) => {
   const held = heldFrom(now);
   return { ...held, idsThrough: Math.max(held.idsThrough, seen?.idsThrough ?? 0) };
 };
 
-/** The row of a renewed lease; null where it has ended, or another has the slot: the process takes a new epoch. */
+/**
+ * Returns the change that renews a lease. Returns null if the lease has ended or another process has the slot; the process must then take a
+ * new epoch.
+ */
 export function renewLease(row: LeaseRow | undefined, own: InstanceName, now: number): LeaseChange | null {
   if (!row || !isSameInstance(row, own) || !isHeld(row, now)) return null;
   return { seen: row, row: { ...row, ...raised(row, now) } };
 }
 
-/** The row of a lease that its holder ends. @param lastId the greatest ID that it gave */
+/** Returns the change with which a holder ends its lease. @param lastId the greatest ID that it used */
 export const releaseLease = (row: LeaseRow, lastId: number): LeaseChange => ({
   seen: row,
   row: { ...row, isReleased: true, idsThrough: Math.min(row.idsThrough, lastId) },

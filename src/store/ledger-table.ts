@@ -3,79 +3,80 @@ import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Write } from './store.ts';
 
-/** An open hold whose owner is gone: the epoch of its instance is dead, or it expired long ago. */
+/** An open hold without an owner: the epoch of its instance is dead, or the hold expired long ago. */
 export interface Orphan {
   readonly id: number;
-  /** Microcredits. */
+  /** The amount of the hold in microcredits. */
   readonly reserved: Microcredits;
   readonly charged: Microcredits;
-  /** The holder whose balance it draws on; null without one. */
+  /** The holder whose balance the hold draws on; null for none. */
   readonly holder: string | null;
 }
 
-/** A hold that expired so long ago has no owner who would end it, ms. */
+/** A hold that expired longer ago than this, ms, counts as having no owner that would still end it. */
 export const FORGOTTEN_MS = 60_000;
 
 /** A reservation as its store has it. Amounts are microcredits. */
 export interface StoredReservation {
   readonly reservation: number;
-  /** The group of dimensions that it counts for. */
+  /** The number of the account (key, labels, selector, session …) that the reservation counts for. */
   readonly account: number;
   readonly keyId: string;
-  /** The wallet that paid in the place of the key; null where the key's own balance did, or none. */
+  /** The wallet that paid instead of the key; null if the key's own balance paid, or no balance did. */
   readonly payer: string | null;
   readonly isOpen: boolean;
-  /** Whether a balance paid for it. */
+  /** Whether a balance paid for the reservation. */
   readonly onBalance: boolean;
   readonly charged: Microcredits;
-  /** Billed beyond that by upstreams, of what stands before its end. */
+  /** Microcredits that upstreams billed beyond the charge, in entries before the end of the reservation. */
   readonly overrun: Microcredits;
-  /** The sum given back so far, pending corrections included. */
+  /** The sum refunded so far, including refunds that are requested but not applied yet. */
   readonly givenBack: Microcredits;
-  /** The last adjustment that requested it; 0 for none. */
+  /** The last adjustment that requested a refund; 0 for none. */
   readonly lastAdjustment: number;
 }
 
-/** The balance of a key or a wallet as its store has it. */
+/** The balance of a key or a wallet, as the store has it. */
 export interface StoredBalance {
-  /** Granted or paid in. */
+  /** Microcredits granted or paid in. */
   readonly granted: Microcredits;
   readonly spent: Microcredits;
 }
 
 /**
- * The ledger of a store, for commands beside the process that has the books open. Grants and refunds are requested here;
- * that process adopts them, or the next one that opens the books. Reading methods reject with StoreError. State: ledger name.
+ * The ledger of a store, for commands that run while another process has the books open. Grants and refunds are requested here. That
+ * process applies them, or the next process that opens the books. Reading methods reject with StoreError. State: ledger name.
  */
 export interface LedgerTable {
-  /** @returns whether there is a ledger of this version. */
+  /** @returns whether the store has a ledger of this version */
   exists(): Promise<boolean>;
-  /** @returns the name of the ledger, 32 hexadecimal digits; null for one that has none: an empty one, or one of 0.1. */
+  /** @returns the name of the ledger, 32 hexadecimal digits; null for a ledger without a name: an empty one, or one of version 0.1 */
   identity(): Promise<string | null>;
-  /** @returns the terms that a policy must fit, of a ledger of any version. */
+  /** @returns the terms that a policy must match. Works for a ledger of any version. */
   state(): Promise<LedgerState>;
-  /** @returns the budgets of the policy in force, in its order, of a ledger of this version. */
+  /** @returns the budgets of the active policy, in its order. Requires a ledger of this version. */
   budgets(): Promise<readonly StoredBudget[]>;
-  /** @returns microcredits that a key was charged for what it reserved in a window, less what was given back. */
+  /** @returns the microcredits that a key was charged for its holds of a window, less refunds */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /**
-   * Includes requested grants.
+   * Returns a balance, including requested grants.
    * @param holder the ID of a key, or the address of a wallet
-   * @returns null for a key without a grant. A wallet has a balance in any case.
+   * @returns null for a key that was never granted anything. A wallet always has a balance.
    */
   balance(holder: string): Promise<StoredBalance | null>;
-  /** @returns all balances, requested grants included, by their holders. */
+  /** @returns all balances by holder, including requested grants */
   balances(): Promise<ReadonlyMap<string, StoredBalance>>;
-  /** @returns microcredits that were ever granted to a key, or paid in by a wallet less fees, requested grants included. */
+  /** @returns the microcredits ever granted to a key, or paid in by a wallet less fees, including requested grants */
   granted(holder: string): Promise<Microcredits>;
-  /** @returns null for no such reservation. Consistent where the store is read at one moment. */
+  /** @returns a reservation by its ID; null if there is none. The result is consistent if the reader sees one moment. */
   reservation(id: number): Promise<StoredReservation | null>;
   /**
-   * Forgets the results of holds that were made before a moment, ms since 1970, and have ended. Their entries stay. Rejects with StoreError.
+   * Deletes the stored results of holds that were made before a time (ms since 1970) and have ended. Their entries stay. Rejects with
+   * StoreError.
    * @returns the number of holds
    */
   prune(before: number): Promise<number>;
-  /** @returns whether the process with the open books has taken over every refund that was requested for a reservation. */
+  /** @returns whether the process with the open books has applied every refund that was requested for a reservation */
   isAdopted(reservation: number): Promise<boolean>;
   /**
    * Requests a grant to a key or a wallet.
@@ -83,7 +84,7 @@ export interface LedgerTable {
    */
   grant(holder: string, amount: Microcredits, note: string, time: number): Write;
   /**
-   * Requests a refund. Fails its commit with the reason `unmet` when another was requested since the reservation was read.
+   * Requests a refund. Fails its commit with the reason `unmet` if another refund was requested after the reservation was read.
    * @param time ms since 1970
    */
   refund(reservation: StoredReservation, amount: Microcredits, note: string, time: number): Write;

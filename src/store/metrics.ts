@@ -6,7 +6,7 @@ import { type LiveInstance, revisionsIn } from './instance-reports.ts';
 import { LEADER_JOBS, type Leadership } from './leaders.ts';
 import { NEWS_SUBJECTS } from './news.ts';
 
-/** Metrics on the place of this server among those of its database, and on its copies of what is there. */
+/** Metrics about this server's slot at the database, and about its copies of stored data. */
 export const instanceFamilies = ({ instance, news }: Pick<OpenStore, 'instance' | 'news'>): readonly Family[] => [
   gauge('signalbox_instance_slot', 'The place of this server at the database.', () => instance.slot),
   gauge('signalbox_instance_epoch', 'Grows with each server that takes the place.', () => instance.epoch),
@@ -17,8 +17,8 @@ export const instanceFamilies = ({ instance, news }: Pick<OpenStore, 'instance' 
 ];
 
 /**
- * Metrics on the servers at the database, as this one knows them.
- * @param rank of the budgets in force here
+ * Metrics about all servers of the database, as this server knows them.
+ * @param rank the rank of the budgets that are active on this server
  */
 export const clusterFamilies = (
   instance: Pick<OpenStore['instance'], 'clockOffsetMs'>,
@@ -36,11 +36,11 @@ export const clusterFamilies = (
 ];
 
 /**
- * Metrics on the work that one server does for all.
- * @param prunedAt when this one last deleted old rows, ms since 1970; 0 for never
+ * Metrics about the jobs that one server does for all.
+ * @param prunedAt when this server last deleted old rows, ms since 1970; 0 for never
  */
 export const leaderFamilies = (leadership: Pick<Leadership, 'of'>, prunedAt: () => number): readonly Family[] => [
-  // Prometheus has a label `job` of its own.
+  // The label is `work`, because Prometheus uses a label `job` of its own.
   gaugeBy('signalbox_instance_leads', '1 while this server does the work for all.', 'work', () =>
     LEADER_JOBS.map((job) => [job, leadership.of(job).isHeld ? 1 : 0]),
   ),
@@ -49,7 +49,7 @@ export const leaderFamilies = (leadership: Pick<Leadership, 'of'>, prunedAt: () 
   }),
 ];
 
-/** Metrics on the database. */
+/** Metrics about the database. */
 export function storeFamilies(activity: StoreActivity): readonly Family[] {
   return [
     spread('signalbox_store_commit_seconds', 'Time to write one transaction.', COMMIT_BOUNDS, () => activity.commits),

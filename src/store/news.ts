@@ -1,6 +1,9 @@
 import type { Write } from './store.ts';
 
-/** The things of which instances keep copies. News says which of them another has changed, so that nothing else is read again. */
+/**
+ * The subjects of which instances keep copies in memory. News names the subject that another instance changed, so that only its copy is
+ * read again.
+ */
 export const NEWS_SUBJECTS = [
   'keys',
   'wallets',
@@ -15,44 +18,50 @@ export const NEWS_SUBJECTS = [
 ] as const;
 export type NewsSubject = (typeof NEWS_SUBJECTS)[number];
 
-/** How often each subject was raised. A number grows in the commits that raise it, in their order. */
+/** How often each subject was raised. The commits that raise a subject increase its number, in their order. */
 export type NewsNumbers = Readonly<Record<NewsSubject, number>>;
 
-/** Reads what has changed. After a rejection it is called again at the next look. */
+/** Reads what has changed. If it rejects, it is called again at the next poll. */
 export type NewsListener = () => void | Promise<void>;
 
 /**
- * Tells an instance which of its copies another one, a command or it itself has made old. A message may come late, twice or
- * never: `look` is the net.
+ * News tells an instance that one of its copies is outdated, because another instance, a command or the instance itself changed the data. A
+ * notification may arrive late, twice or never, so `look` polls in addition.
  *
- * A change raises its subject by itself: writes to the tables of keys (all but last uses), of the blocklist (`wallets`), of
- * broken declarations (`endpoints`) and of resets of scores (`learning`), grants and corrections that are asked for (`funds`), terms that the
- * books accept (`policy`, `budgets`), and a server that takes its place (`instances`). `people` and `logins` are those of sign-in.
+ * These changes raise their subject by themselves: writes to the tables of keys (except last uses), of the blocklist (`wallets`), of broken
+ * declarations (`endpoints`) and of score resets (`learning`); requested grants and corrections (`funds`); terms that the books accept
+ * (`policy`, `budgets`); and a server that takes its slot (`instances`). `people` and `logins` belong to sign-in.
  */
 export interface News {
-  /** For the commit of a change that does not raise its subject by itself. */
+  /** Makes a write for the commit of a change that does not raise its subject by itself. */
   raise(subject: NewsSubject): Write;
-  /** How often `look` is due, ms: a database elsewhere costs more to look at, and says itself that a look is due. */
+  /**
+   * How often to call `look`, ms. A remote database is polled less often, because a poll costs more and the database also sends
+   * notifications.
+   */
   readonly lookEveryMs: number;
   /**
-   * Calls the listener after each change of the subject that was committed after this call, and at the first look, one call at
-   * a time: changes that come during a call share the next one.
-   * @returns how to end that
+   * Calls the listener after each change of the subject that is committed after this call, and at the first poll. Calls do not overlap:
+   * changes during a call share the next call.
+   * @returns a function that removes the listener
    */
   on(subject: NewsSubject, listener: NewsListener): () => void;
-  /** Resolves once the listeners of every change committed before this call have ended. Rejects with the error of one that failed. */
+  /**
+   * Polls for changes. Resolves once the listeners of every change committed before this call have finished. Rejects with the error of a
+   * listener that failed.
+   */
   look(): Promise<void>;
   /**
-   * The age of this instance's copy of a subject, ms: for so long nothing may have been heard of it. 0 where no other process
-   * decides by the store: what a command changes there counts from the moment that the server has it.
+   * The age of this instance's copy of a subject, ms: changes that are more recent may be missing from it. 0 if no other server shares the
+   * store: a command's change then counts from the moment that the server has read it.
    */
   ageOf(subject: NewsSubject): number;
 }
 
-/** One listener, and how far it is. */
+/** One listener, with the number of the last change that it has read. */
 class Follower {
   readonly #listener: NewsListener;
-  /** The number of the subject before the last call that succeeded began; -1 before any. */
+  /** The subject's number just before the last successful call began; -1 before the first. */
   #done = -1;
   #wanted = -1;
   #calls: Promise<void> | null = null;
@@ -61,7 +70,7 @@ class Follower {
     this.#listener = listener;
   }
 
-  /** @returns null where nothing is new */
+  /** @returns null if the listener has already read this change */
   tell(number: number): Promise<void> | null {
     this.#wanted = Math.max(this.#wanted, number);
     if (this.#done === this.#wanted) return null;
@@ -72,7 +81,7 @@ class Follower {
   async #call(): Promise<void> {
     try {
       while (this.#done < this.#wanted) {
-        // Read before the call: a change during it may be seen by it, or not.
+        // The number is read before the call, because the call may or may not see a change that is committed during it.
         const number = this.#wanted;
         await Promise.try(this.#listener);
         this.#done = number;
@@ -83,13 +92,13 @@ class Follower {
   }
 }
 
-/** The listeners of one handle of a store, which tells it the numbers that it has read or heard of. State: news. */
+/** The listeners of one open store. The store passes on the numbers that it reads or is notified of. State: news. */
 export class NewsDesk {
   readonly #followers = new Map<NewsSubject, Set<Follower>>();
-  /** When each subject was last known to be followed up, by the clock of the handle. */
+  /** When each subject's changes were last known to be read, by the store's own clock. */
   readonly #followedAt = new Map<NewsSubject, number>();
 
-  /** As `News.on`. */
+  /** See `News.on`. */
   on(subject: NewsSubject, listener: NewsListener): () => void {
     const follower = new Follower(listener);
     const others = this.#followers.get(subject) ?? new Set();
@@ -100,16 +109,16 @@ export class NewsDesk {
   }
 
   /**
-   * Numbers that are not greater than those known already change nothing.
-   * @param at when their reading began, ms by the clock of `ageOf`; null for a message, which says nothing of other subjects
-   * @returns as `News.look`
+   * Calls the listeners of subjects whose number has grown.
+   * @param at when the numbers were read, ms by the clock of `ageOf`; null for a notification, which covers only some subjects
+   * @returns a promise that settles like `News.look`
    */
   async tell(numbers: Partial<NewsNumbers>, at: number | null = null): Promise<void> {
     const ended = await Promise.allSettled(NEWS_SUBJECTS.map((subject) => this.#tell(subject, numbers[subject], at)));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
 
-  /** The time since the reading at which a subject was last followed up, ms; Infinity before the first. */
+  /** The time since the read after which all listeners of a subject had finished, ms; Infinity before the first. */
   ageOf(subject: NewsSubject, now: number): number {
     return now - (this.#followedAt.get(subject) ?? Number.NEGATIVE_INFINITY);
   }
@@ -118,7 +127,7 @@ export class NewsDesk {
     if (number === undefined) return;
     const followers = [...(this.#followers.get(subject) ?? [])];
     const calls = followers.flatMap((follower) => follower.tell(number) ?? []);
-    // The usual case has no news, and must not wait.
+    // Usually nothing is new, and then this must not wait.
     if (calls.length > 0) await Promise.all(calls);
     if (at !== null) this.#followedAt.set(subject, Math.max(at, this.#followedAt.get(subject) ?? at));
   }

@@ -17,7 +17,7 @@ for (const [what, args, env = {}] of cases) {
     try {
       const { code, out, err } = await runToEnd([PROGRAM, ...args], env, cwd);
       expect(err).toMatch(
-        /^signalbox: A data folder is named by its path, [^\n]+, not by a postgres URL; DATABASE_URL names a database\.\n$/,
+        /^signalbox: The data folder must be a path, [^\n]+, not a postgres URL; set DATABASE_URL to name a database\.\n$/,
       );
       expect(err).not.toContain('hunter2');
       expect([code, out]).toEqual([1, '']);

@@ -73,7 +73,7 @@ describe('a lease', () => {
       await stand.pass(6_000);
       expect([instance.isCurrent, instance.fenced]).toEqual([
         false,
-        expect.stringMatching(/^This server grants nothing: an older copy is/),
+        expect.stringMatching(/^This server accepts no requests: the database is an older copy/),
       ]);
       copy = null;
       await stand.pass(30_000);

@@ -50,7 +50,7 @@ test('a URL of another database is refused by every use of a store, and its pass
   ];
   for (const use of uses) {
     const error = await use().then(() => null, String);
-    expect(error).toMatch(/^UsageError: There is no store for mysql URLs; there is sqlite, which takes a path/);
+    expect(error).toMatch(/^UsageError: Signalbox has no store for mysql URLs/);
     expect(error).not.toContain('secret');
   }
 });
@@ -66,7 +66,7 @@ const MISTAKES = [
 for (const url of MISTAKES) {
   test(`${url} is refused: no server begins a database of its own in a file of that name`, () => {
     const attempt = () => storeUrlOf('/nowhere', url);
-    expect(attempt).toThrow(/^A database is named by a URL without quotation marks, postgres:/);
+    expect(attempt).toThrow(/Use a URL without quotation marks, postgres:/);
     expect(attempt).not.toThrow(/secret/);
   });
 }

@@ -8,7 +8,7 @@ import { type CopiedRow, idsIn } from './tables.ts';
 
 const SELECT_OPENED = sql('SELECT max(funds, 1) AS number FROM news');
 
-/** A fund of which SQLite has a row for each time that it was named anew. */
+/** A fund. SQLite has several rows for it: a new row each time that its terms change. */
 interface MappedFund {
   readonly id: number;
   last: FundRow;
@@ -16,7 +16,7 @@ interface MappedFund {
   held: number;
 }
 
-/** An open reservation, with what its entries tell. */
+/** An open hold, with the values that its journal entries contain. */
 interface MappedHold {
   readonly open: OpenReservation;
   readonly funds: readonly number[];
@@ -27,8 +27,8 @@ interface MappedHold {
 }
 
 /**
- * Makes of SQLite's journal what PostgreSQL keeps beside its own: the figures of funds, and open holds. Windows of budgets are
- * kept as entries name them; the next server counts budgets anew, as a start on SQLite does.
+ * Derives from SQLite's journal the tables that PostgreSQL keeps in addition to its journal: figures of funds, and open holds. Budget
+ * windows stay as the entries name them. The next server counts all budgets again, as it does at every start on SQLite.
  */
 export class BooksMapping {
   readonly #funds = new Map<string, MappedFund>();
@@ -36,10 +36,10 @@ export class BooksMapping {
   readonly #byRow = new Map<number, MappedFund>();
   readonly #holds = new Map<number, MappedHold>();
   readonly #balances: ReadonlyMap<string, Balance>;
-  /** What reservations draw on, while they are open. */
+  /** The funds that each open reservation draws on. */
   readonly #drawing = new Map<number, readonly number[]>();
   readonly #opened: number;
-  /** By their numbers, from 1. */
+  /** Funds by their number, which begins at 1. */
   readonly #numbered: readonly MappedFund[];
 
   private constructor(
@@ -76,7 +76,7 @@ export class BooksMapping {
     return new BooksMapping(rows, [...found.open.values()], found.balances, opened?.number ?? 1);
   }
 
-  /** An entry with the funds that it counts in. Entries come in their order. */
+  /** Returns an entry with the funds that it counts in. Call it for the entries in their order. */
   entry(row: CopiedRow): CopiedRow {
     const { kind, seq, amount } = row as { kind: string; seq: number; amount: number };
     const id = typeof row.reservation === 'number' ? row.reservation : 0;
@@ -94,7 +94,7 @@ export class BooksMapping {
     return { ...row, funds: names.length === 0 ? null : `{${names}}`, drawn: drawn && `{${drawn}}` };
   }
 
-  /** What stands beside the entries, once all have come, by table. */
+  /** Returns the rows of the other tables, by table. Call it after the last entry. */
   rest(): readonly (readonly [table: string, rows: readonly CopiedRow[]])[] {
     const funds = [...this.#funds.values()];
     const fundRows = this.#rows.map(({ id, most, opening, afterSeq }) => ({
@@ -145,7 +145,7 @@ export class BooksMapping {
     const balance = isBalance ? this.#balances.get(name) : undefined;
     return {
       ...{ id, kind, name, subject, definition, starts, ends, held },
-      // A window of the past is found by its number alone.
+      // Nothing looks up a past window by its digest, only by its number. So any unique text will do.
       digest: Uint8Array.fromHex(digestOf(isBalance ? balanceText(name) : `copied ${keyOf(last)}`)),
       budget: isBalance ? 0 : -1,
       most: isBalance ? (balance?.granted ?? 0) : last.most,

@@ -9,15 +9,18 @@ import { copyToPostgres } from './to-postgres.ts';
 import { copyToSqlite } from './to-sqlite.ts';
 
 /**
- * Copies a SQLite file to a database of PostgreSQL, which gets its tables where it has none. A failure leaves no row.
+ * Copies a SQLite file to a PostgreSQL database. Creates the tables if the database has none. If the copy fails, no row is left.
  * @param program the version of Signalbox
  */
 export async function copyFileToPostgres(file: string, url: string, program: string): Promise<void> {
   const { version, known } = await sqliteDriver.tables(file);
   if (version < known)
-    throw new StoreError(`${sqliteDriver.placeOf(file)} is of an older version; bring it up to date first.`, {
-      reason: 'older',
-    });
+    throw new StoreError(
+      `${sqliteDriver.placeOf(file)} was written by an older version of Signalbox; start this version on it once, then copy again.`,
+      {
+        reason: 'older',
+      },
+    );
   const from = openReader(pathOf(file), ALL_TABLES);
   try {
     await postgresDriver.migrate(url, program);
@@ -27,11 +30,13 @@ export async function copyFileToPostgres(file: string, url: string, program: str
   }
 }
 
-/** Copies a database of PostgreSQL to a new SQLite file. A failure leaves none. */
+/** Copies a PostgreSQL database to a new SQLite file. If the copy fails, no file is left. */
 export async function copyPostgresToFile(url: string, file: string): Promise<void> {
   const path = pathOf(file);
   if (existsSync(path))
-    throw new StoreError(`${sqliteDriver.placeOf(file)} exists already: copy to a new file.`, { reason: 'denied' });
+    throw new StoreError(`${sqliteDriver.placeOf(file)} exists already; name a file that does not exist.`, {
+      reason: 'denied',
+    });
   const part = `${path}.part`;
   const from = await PostgresSnapshot.open(addressOf(url));
   const drop = () => {

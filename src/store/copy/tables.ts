@@ -1,34 +1,34 @@
 import type { SqlReader, SqlValue } from '../sql/statement.ts';
 import { sql } from '../sql/statement.ts';
 
-/** A row, by its columns. */
+/** The values of a row, by column name. */
 export type CopiedRow = Record<string, SqlValue>;
 
-/** A table, as SQLite describes it. */
+/** The name, columns and primary key of a table, as SQLite describes them. */
 export interface CopiedTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Its primary key, by which it is read in pages. */
+  /** The columns of the primary key. The copy reads the table in pages of this order. */
   readonly key: readonly string[];
 }
 
-/** Takes rows, in one transaction with all others. */
+/** Receives the rows of all tables in one transaction. */
 export interface CopyTarget {
   insert(table: string, rows: readonly CopiedRow[]): Promise<void>;
 }
 
-/** Rows that are in memory at once: some have long texts. */
+/** Rows in memory at once. The number is limited because some rows have long texts. */
 const PAGE_ROWS = 500;
 
-/** What a copy makes of the rows of a table. */
+/** How the copy changes the rows of a table. */
 export interface TableChange {
-  /** Columns that it leaves out. */
+  /** Columns that are not copied. */
   readonly without?: readonly string[];
-  /** @returns null for a row that it leaves out */
+  /** @returns the row to write; null for a row that is not copied */
   readonly rowOf?: (row: CopiedRow) => CopiedRow | null;
 }
 
-/** Tables that the two databases have each in its own way, or that are of servers which run. All others are copied as they are. */
+/** Tables that are not copied as they are: each database has them in its own form, or they describe running servers. */
 const APART: ReadonlySet<string> = new Set([
   ...['accounts', 'adjustments', 'balances', 'budgets', 'checkpoint', 'funds', 'journal', 'spend', 'tariffs'],
   ...['decisions', 'fence', 'instance_reports', 'instances', 'migrations', 'record_index', 'record_indexing'],
@@ -37,7 +37,7 @@ const APART: ReadonlySet<string> = new Set([
 
 const quoted = (name: string): string => `"${name}"`;
 
-/** The tables of a SQLite database, by name. */
+/** Returns the tables of a SQLite database, by name. */
 export async function tablesOf(sqlite: SqlReader): Promise<ReadonlyMap<string, CopiedTable>> {
   const rows = await sqlite.query<{ name: string; column: string; place: number }>(
     sql(`SELECT t.name, c.name AS "column", c.pk AS place FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
@@ -70,7 +70,7 @@ async function* rowsOf(db: SqlReader, { name, columns, key }: CopiedTable): Asyn
   }
 }
 
-/** Copies the tables that both databases have, as they are or with the change that is stated. */
+/** Copies the tables that both databases have, unchanged or with the given changes. */
 export async function copyTables(
   tables: ReadonlyMap<string, CopiedTable>,
   from: SqlReader,

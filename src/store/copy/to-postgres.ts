@@ -17,7 +17,7 @@ import { type CopiedRow, type CopyTarget, copyTables, type TableChange, tablesOf
 const SELECT_INSTANCE = sql('SELECT ids_through AS ids FROM instances');
 const SELECT_FENCE = sql('SELECT epoch FROM fence');
 const SELECT_CHECKPOINT = sql('SELECT through, charged, usd_per_credit, budgets, rank FROM checkpoint');
-/** Numbers of adjustments that programs make of the time are far above. */
+/** Numbers counted up by SQLite are below this. Programs derive numbers of adjustments from the time, and those are far above. */
 const COUNTED_IDS = 1_000_000_000;
 const SELECT_ADJUSTMENTS = sql(`SELECT id, kind, key_id, reservation, amount, note, time, adopted FROM adjustments
     WHERE adopted = 0 ORDER BY id`);
@@ -26,14 +26,14 @@ const SELECT_DONE =
     UNION ALL SELECT 'correct ' || name, -amount, time FROM adjustments WHERE adopted = 1 AND kind = 'correct' AND name IS NOT NULL`);
 const SELECT_LAST_REQUEST = sql(`SELECT coalesce(max(id), 0) AS id FROM adjustments WHERE id < ${COUNTED_IDS}`);
 
-/** Rows that the tables are made with. */
+/** Tables that contain one row from their creation on. */
 const SEEDS = ['news', 'identity', 'terms', 'folded', 'traffic_counting'];
 const TABLES = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'signalbox_schema'`;
-/** A number behind the greatest that is there. */
+/** Selects the columns whose numbers PostgreSQL generates. After the copy, each sequence must continue after the greatest copied number. */
 const NUMBERED = `SELECT table_name AS name, column_name AS "column" FROM information_schema.columns
     WHERE table_schema = current_schema() AND is_identity = 'YES'`;
 
-/** A database that is being filled, in one transaction. Its triggers rest meanwhile. */
+/** A database that is being filled in one transaction. Its triggers are disabled until the copy ends. */
 class PostgresTarget implements CopyTarget {
   readonly #connection: Connection;
 
@@ -41,20 +41,22 @@ class PostgresTarget implements CopyTarget {
     this.#connection = connection;
   }
 
-  /** @throws StoreError where there are rows already */
+  /** @throws StoreError if the database already has rows */
   async begin(): Promise<void> {
     await this.run('BEGIN');
-    // What comes is in the past, so that the partitions ahead stay empty.
+    // All copied records lie in the past, so one partition takes them and the partitions for the future stay empty.
     await this.run(`SELECT records_partition_1(0, '{${boundsFrom(idAt(Date.now()), idSpan(DAY_MS))}}')`);
     const { rows } = await this.#connection.run<{ name: string }>(TABLES);
     for (const { name } of rows) {
-      // What operators vouch for is no data.
+      // This table has confirmations by operators (`StoreDriver.accept`), so its rows do not make the database count as used.
       if (name === 'timelines') continue;
       await this.run(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`);
       if (SEEDS.includes(name)) await this.run(`DELETE FROM ${name}`);
       const found = await this.#connection.run(`SELECT 1 FROM ${name} LIMIT 1`);
       if (found.count > 0)
-        throw new StoreError(`The database has rows already (${name}): copy to a new one.`, { reason: 'denied' });
+        throw new StoreError(`The database already has rows in the table ${name}; use a new database.`, {
+          reason: 'denied',
+        });
       await this.run(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
     }
   }
@@ -92,7 +94,7 @@ class PostgresTarget implements CopyTarget {
   }
 }
 
-/** Copies a SQLite store, as it is at one moment, to a database whose tables have no rows. A failure leaves none. */
+/** Copies a SQLite store, as it is at one moment, to a PostgreSQL database without rows. If the copy fails, no row is left. */
 export async function copyToPostgres(from: SqlReader, url: string): Promise<void> {
   const connection = await Connection.open(addressOf(url), { ...MIGRATION_BOUNDS, idleInTransactionMs: 600_000 });
   try {
@@ -115,7 +117,10 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
   }
 }
 
-/** The index of SQLite may be behind its records, and has those of version 0.1, which are left out. */
+/**
+ * SQLite's index can lack recent records, and it has records of version 0.1, which are not copied. These statements add the missing records
+ * to the index and delete labels of records that were not copied.
+ */
 const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
     WITH missing AS (
       INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id)
@@ -126,7 +131,7 @@ const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1
       ON CONFLICT DO NOTHING`;
 
 const changesFor = (mapping: BooksMapping): Readonly<Record<string, TableChange>> => ({
-  // Rows as the books wrote them.
+  // Only the books write these rows, so they need no check.
   accounts: {
     without: ['agent_wallet'],
     rowOf: named(({ key_id: keyId, team_id: team, user_id: user, ...row }) =>
@@ -144,7 +149,7 @@ const changesFor = (mapping: BooksMapping): Readonly<Record<string, TableChange>
   traffic_counting: { rowOf: (row) => ({ ...row, old_before: 0 }) },
 });
 
-/** What stands beside the entries, once all of them have come. */
+/** Copies the tables that belong to the books, after all journal entries are copied. */
 async function copyBooks(from: SqlReader, to: PostgresTarget, mapping: BooksMapping): Promise<void> {
   for (const [table, rows] of mapping.rest()) {
     for (let at = 0; at < rows.length; at += 500) await to.insert(table, rows.slice(at, at + 500));
@@ -156,7 +161,10 @@ async function copyBooks(from: SqlReader, to: PostgresTarget, mapping: BooksMapp
   await to.insert('done_once', await from.query<CopiedRow>(SELECT_DONE));
 }
 
-/** Adds the digest of its text to a row. SQLite may have the same twice: then the later ones are found by their number alone. */
+/**
+ * Adds the digest of its text to a row. SQLite can have the same text twice. Then the later rows get a digest that nothing looks up, and
+ * are found by their number only.
+ */
 function named(textOf: (row: CopiedRow) => string): (row: CopiedRow) => CopiedRow {
   const seen = new Set<string>();
   return (row) => {

@@ -17,7 +17,7 @@ const SELECT_REQUESTED = sql(
   `SELECT kind, key_id, reservation, amount, note, time FROM adjustments WHERE adopted = 0 ORDER BY id`,
 );
 
-/** A database that is being made: its triggers come when all rows are there. */
+/** A database that is being created. It gets its triggers after all rows are copied. */
 class SqliteTarget implements CopyTarget {
   readonly db: Database;
   readonly #triggers: readonly { readonly name: string; readonly sql: string }[];
@@ -58,8 +58,8 @@ class SqliteTarget implements CopyTarget {
 }
 
 /**
- * Copies a store of PostgreSQL, as it is at one moment, to a new SQLite file.
- * @param path of the file, which is there only once it is whole
+ * Copies a PostgreSQL store, as it is at one moment, to a new SQLite file.
+ * @param path the path of the file. The file appears there only when the copy is complete.
  */
 export async function copyToSqlite(from: SqlReader, path: string): Promise<void> {
   await (await openSqlite(path, [...ALL_TABLES, FENCE_TABLE])).close();
@@ -82,7 +82,7 @@ const readerOf = (db: Database): SqlReader => ({
     db.query<Row, SqlValue[]>(sql).all(...params),
 });
 
-/** The index of SQLite stands behind its records, and names them by their places. */
+/** SQLite's index refers to records by their position, so it is built after the records. */
 const INDEX_RECORDS = `CREATE TEMP TABLE places AS SELECT id, seq FROM records;
   CREATE INDEX temp.places_id ON places (id);
   UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id);
@@ -119,7 +119,7 @@ async function copyBooks(from: SqlReader, to: SqliteTarget): Promise<void> {
   await copyAdjustments(from, to);
 }
 
-/** An array as PostgreSQL writes it. */
+/** Converts an array from PostgreSQL's text form. */
 function namesOf(funds: unknown): string | null {
   const names = typeof funds === 'string' ? funds.slice(1, -1).replaceAll(',', ' ') : '';
   return names === '' ? null : names;
@@ -130,7 +130,10 @@ const spendOf = ({ input, output, quarter, account, tariff, charges, microcredit
   ...{ input_tokens: input, output_tokens: output },
 });
 
-/** SQLite asks for all that is granted and given back by adjustments. First results stand under their names, on no reservation. */
+/**
+ * Copies grants and refunds as adjustments, which SQLite expects for all of them. First results of other operations are stored under their
+ * names as adjustments without a reservation.
+ */
 async function copyAdjustments(from: SqlReader, to: SqliteTarget): Promise<void> {
   const done = await from.query<{ name: string; amount: number; time: number }>(SELECT_DONE);
   const first = done.flatMap(({ name, amount, time }): CopiedRow[] => {

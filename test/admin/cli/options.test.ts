@@ -105,7 +105,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'a data folder that is a URL of SQLite',
       ['serve', '--data=sqlite:///var/lib/x'],
-      /by its path.* not by a sqlite URL/,
+      /must be a path.* not a sqlite URL/,
     ],
     [
       'a data variable that is a URL',

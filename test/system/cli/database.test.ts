@@ -50,7 +50,9 @@ test('commands name a database whose tables are missing or of a later program, w
     ['policy', 'history'],
     ['alerts', 'list'],
   ])
-    expect(await errorOf(...args)).toBe(`signalbox: There are no tables in ${place}; start the server once.\n`);
+    expect(await errorOf(...args)).toBe(
+      `signalbox: The database ${place} has no tables; start the server once to create them.\n`,
+    );
   expect(await errorOf('db', 'accept')).toBe(
     `signalbox: Cannot use the database ${place}: it has no tables yet; run \`signalbox db migrate\` first.\n`,
   );
