@@ -2,30 +2,30 @@ import type { DeclaredTeam, MemberTerms, NamedTeam, TeamNames, UserRole } from '
 import type { Write } from './store.ts';
 
 /**
- * Where a team comes from, which alone changes it. `api`: requests and commands. `policy`: the policy in force. `former`: a policy
- * that no longer has it, or does not have it yet; it can be declared or taken over.
+ * The origin of a team, which also says what can change it. `api`: requests and commands. `policy`: the active policy. `former`: a policy
+ * declared the team, but the active policy does not. Such a team can be declared again or taken over by the API.
  */
 export const TEAM_ORIGINS = ['api', 'policy', 'former'] as const;
 export type TeamOrigin = (typeof TEAM_ORIGINS)[number];
 
-/** Times are milliseconds since 1970. */
+/** A team as it is stored. Times are ms since 1970. */
 export interface Team extends DeclaredTeam {
-  /** `team_…`; IDs grow with time. */
+  /** `team_…`. IDs grow with time. */
   readonly id: string;
   readonly origin: TeamOrigin;
   readonly createdAt: number;
-  /** Null while it exists. A removed one keeps its row, so that its name is known in figures of before. */
+  /** When the team was removed; null while it exists. The row stays, so that reports of earlier periods can show the name. */
   readonly removedAt: number | null;
   /**
-   * The names that it had before and that no other team has had since, the latest first; of a removed team also its last name.
+   * Names that the team had before and that no other team has used since, the latest first. For a removed team it includes the last name.
    * Absent for none.
    */
   readonly formerNames?: readonly string[];
 }
 
 /**
- * Finds which team a name stands for: the one that has it, else the one that had it last. Of teams written by earlier builds, which
- * can share former names, an existing team comes before a deleted one.
+ * Finds the team that a name refers to: the team that has the name, or else the team that had it last. Earlier builds could store the same
+ * former name for several teams; then an existing team is preferred to a removed one.
  */
 export function teamNamesOf(teams: Iterable<Team>): TeamNames {
   const names = new Map<string, NamedTeam>();
@@ -53,25 +53,25 @@ export function teamNamesOf(teams: Iterable<Team>): TeamNames {
 }
 
 export interface User {
-  /** `user_…`; IDs grow with time. */
+  /** `user_…`. IDs grow with time. */
   readonly id: string;
-  /** A person is (issuer, sub). Both are null for one that no sign-in knows. */
+  /** `issuer` and `sub` together identify a person. Both are null for a user who has never signed in. */
   readonly issuer: string | null;
   readonly sub: string | null;
-  /** For showing alone, as the address is. */
+  /** The name and the email address are only displayed. */
   readonly name: string;
   readonly email: string | null;
-  /** ID of its one team; null for none. */
+  /** ID of the user's only team; null for none. */
   readonly team: string | null;
   readonly role: UserRole;
   readonly terms: MemberTerms;
   readonly createdAt: number;
   readonly suspendedAt: number | null;
-  /** Null while it exists. A removed one has no name, address, issuer and sub. */
+  /** When the user was removed; null while the user exists. A removed user has no name, address, issuer and sub. */
   readonly removedAt: number | null;
 }
 
-/** A row and the number of the news with which it was last changed, which tells its versions apart. */
+/** A row with its version: the number of the news with which the row last changed. */
 export interface VersionedRow<Row> {
   readonly row: Row;
   readonly version: number;
@@ -80,44 +80,48 @@ export interface VersionedRow<Row> {
 export interface PeopleChanges {
   readonly teams: readonly VersionedRow<Team>[];
   readonly users: readonly VersionedRow<User>[];
-  /** For the next reading. */
+  /** Pass this to `changedAfter` to read the next changes. */
   readonly through: number;
 }
 
-/** The team and the user of a key, by their IDs. */
+/** The IDs of a key's team and user. */
 export interface Membership {
   readonly team: string | null;
   readonly user: string | null;
 }
 
-/** Who makes a user within the limits of a role, and how many that is at most. */
+/** The creator of a user, whose role limits how many users the creator may add. */
 export interface UserMaker {
-  /** ID of the user who makes it. */
+  /** ID of the user who creates the new user. */
   readonly maker: string;
-  /** Users made in the 24 hours before the new one. */
+  /** The most users that the creator may add within 24 hours, including the new one. */
   readonly aDay: number;
 }
 
 /** Teams and users. Rows are never deleted. Every write raises the news `people`. State: people. */
 export interface PeopleTable {
   /**
-   * Returns the rows that were changed since a number of their news, in the order of their IDs, and the number up to which the
-   * caller then has all. From -1 on: all rows.
+   * Returns the rows that changed since a number of the news `people`, ordered by ID, and the number up to which the caller then knows all
+   * changes. With -1, returns all rows.
    */
   changedAfter(number: number): Promise<PeopleChanges>;
   /**
-   * Adds a team, where `version` is null, or replaces it in that version. Unmet: for another version, for the name of another
-   * team, and for a removal while users or unrevoked keys other than child keys are of it.
+   * Adds a team if `version` is null; otherwise replaces the team with that version. Fails its commit with the reason `unmet` if the stored
+   * version differs, if another team has the name, or if the team is to be removed but still has users or unrevoked keys (child keys do not
+   * count).
    */
   putTeam(team: Team, version: number | null): Write;
   /**
-   * Adds a user, or replaces it, as `putTeam` does. Unmet: for another version, for the issuer and sub of another user, for a
-   * team that does not exist, and for a removal while unrevoked keys other than child keys are of it; for a new user also where the maker has made as many
-   * as it may.
+   * Adds or replaces a user in the same way as `putTeam`. Fails its commit with the reason `unmet` if the stored version differs, if
+   * another user has the same issuer and sub, if the team does not exist, if the user is to be removed but still has unrevoked keys (child
+   * keys do not count), or if the creator of a new user has reached the limit.
    */
   putUser(user: User, version: number | null, by?: UserMaker | null): Write;
-  /** Counts the users that a maker has made within 24 hours. @param time ms since 1970 */
+  /** Counts the users that a creator has added within the last 24 hours. @param time ms since 1970 */
   countOfMaker(maker: string, time: number): Promise<number>;
-  /** Changes nothing. Unmet unless the team and the user of a new key exist, and the team is that of the user. */
+  /**
+   * A condition for a commit that changes nothing. The commit fails with the reason `unmet` unless the team and the user of a new key
+   * exist, and the user belongs to that team.
+   */
   requireMembership(membership: Membership): Write;
 }

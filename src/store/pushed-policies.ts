@@ -1,45 +1,60 @@
 import type { Write } from './store.ts';
 
-/** A revision that was pushed to the store: its files as data, and the code that it needs. */
+/** A policy revision that was pushed to the store: its files as data, and the plugins that it needs. */
 export interface PushedPolicy {
-  /** Grows with each push. */
+  /** The number of the push. It grows with each push. */
   readonly id: number;
-  /** The number of the revision that it replaces; 0 for none. */
+  /** The number of the revision that this one replaces; 0 for none. */
   readonly base: number;
-  /** Its name at the server that judged it first; until then the name with the variables of a running server, or else of its maker. */
+  /**
+   * The revision's name on the first server that checked it. Until then: the name with the environment variables of a running server, or
+   * else of the process that pushed it.
+   */
   readonly revision: string;
-  /** Its files, as JSON. */
+  /** The policy's files, as JSON. */
   readonly source: string;
-  /** The operator's own plugins, with a hash of their code. */
+  /** The operator's own plugins, each with a hash of its code. */
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
-  /** ms since 1970 */
+  /** When it was pushed, ms since 1970. */
   readonly time: number;
-  /** `offered` until every server has judged it; then in force, and former once another is, or refused and in force nowhere. */
+  /**
+   * `offered`: the servers are checking it. `accepted`: every server can serve it; it is active until a later one is accepted. `refused`: a
+   * server could not serve it, and it is active on none.
+   */
   readonly state: 'offered' | 'accepted' | 'refused';
-  /** Why it is refused; null where it is not. */
+  /** Why it was refused; null if it was not. */
   readonly reason: string | null;
 }
 
 /** A pushed revision without its files. */
 export type PushEntry = Omit<PushedPolicy, 'source' | 'plugins'>;
 
-/** The revisions that were pushed. The last one that was accepted is in force. Changes are news of `policy`. State: pushed policies. */
+/**
+ * The policy revisions that were pushed. The last accepted revision is active. Every write raises the news `policy`.
+ * State: pushed policies.
+ */
 export interface PushedPolicyTable {
-  /** @returns null for an unknown or forgotten one */
+  /** @returns a pushed revision; null if it is unknown or deleted */
   find(id: number): Promise<PushedPolicy | null>;
-  /** The one in force; null before the first. */
+  /** Returns the active revision; null before the first. */
   head(): Promise<PushedPolicy | null>;
-  /** The one that servers are to judge; null for none. */
+  /** Returns the revision that servers are to check; null for none. */
   offered(): Promise<PushedPolicy | null>;
-  /** The newest first. @param before only those of a smaller number */
+  /** Returns pushed revisions, newest first. @param before only revisions with a smaller number */
   list(limit: number, before?: number): Promise<readonly PushEntry[]>;
-  /** Offers a revision. Unmet unless `base` is the one in force, no other is offered, and `id` follows the last one. */
+  /**
+   * Offers a revision to the servers. Fails its commit with the reason `unmet` unless `base` is the active revision, no other revision is
+   * offered, and `id` is the next number.
+   */
   offer(push: Omit<PushedPolicy, 'state' | 'reason'>): Write;
-  /** Ends an offer. Unmet where it has ended. @param revision its name at a server; @param reason why it is refused */
+  /**
+   * Ends an offer. Fails its commit with the reason `unmet` if the offer has ended. @param revision the revision's name on a server; @param
+   * reason why the revision is refused
+   */
   accept(id: number, revision: string): Write;
   refuse(id: number, reason: string): Write;
-  /** Refuses what was offered before a time, ms since 1970: its maker has ended. */
+  /** Refuses an offer that was made before a time (ms since 1970), because the process that pushed it has ended. */
   expire(before: number, reason: string): Write;
-  /** Forgets those up to a number, but for the one in force. */
+  /** Deletes the revisions up to a number, except the active one. */
   forget(through: number): Write;
 }

@@ -1,62 +1,66 @@
 import type { StatedLimit } from '../core/rate-limit.ts';
 
-/** The things that a limit counts. */
+/** What a limit counts. */
 export type RateUnit = 'requests' | 'tokens' | 'streams';
 
-/** For so long an instance may use units that it took ahead, ms. */
+/** How long an instance may use units that it took in advance, ms. */
 export const AHEAD_MS = 1_000;
 
-/** The wish of an instance for units of one limit and subject, with its account of those that it has. */
+/** A request of one instance for units of one limit and subject. It also reports what the instance used and holds. */
 export interface RateDemand {
   readonly limit: string;
   readonly subject: string;
   readonly unit: RateUnit;
-  /** Units a minute, at least 1; of streams: those at once. */
+  /** The limit: units per minute, at least 1; for streams, the number at the same time. */
   readonly most: number;
-  /** Units for requests that wait: as many are granted as there are. */
+  /** Units for requests that are waiting. As many are granted as are available. */
   readonly need: number;
-  /** Units to be had beyond these; 0 for streams. */
+  /** Additional units to take in advance; 0 for streams. */
   readonly ahead: number;
-  /** Units that were granted and not used; negative: used without a grant, and debited in any case. 0 for streams. */
+  /**
+   * Units that were granted but not used, which the instance returns. Negative: units that it used without a grant, which are debited in
+   * any case. 0 for streams.
+   */
   readonly back: number;
-  /** Streams of this instance that are open; else 0. */
+  /** Open streams of this instance; 0 for other units. */
   readonly held: number;
 }
 
-/** The answer to a demand. The units are debited. */
+/** The answer to a request for units. The granted units are already debited. */
 export interface RateGrant {
   readonly granted: number;
-  /** Of those wanted ahead. They are to be used or given back within `AHEAD_MS` of the question. */
+  /** Units granted in advance. The instance must use or return them within `AHEAD_MS` of its request. */
   readonly ahead: number;
-  /** 1/60,000 of units that are left behind it; negative where more was used than expected. Of streams: those free. */
+  /** What is left after the grant, in 1/60,000 of a unit; negative if more was used than expected. For streams: the number that is free. */
   readonly left: number;
 }
 
 /**
- * The limits that instances share. A grant is debited at once, so the units of a dead instance are lost, and never granted twice. In any
- * `w` milliseconds at most `most` + `most` × w / 60,000 units are used: all instances together take a second of the rate ahead in
- * each second, and a bucket fills up only so far that those of two seconds still fit. Streams are counted exactly: those of an instance
- * whose lease has ended count no more. State: shared limits.
+ * The rate limits that instances share. A grant is debited at once. If an instance dies, its units are lost and never granted twice. In any
+ * `w` milliseconds, at most `most` + `most` × w / 60,000 units are used. This holds because all instances together take at most one second
+ * of the rate in advance in each second, and a bucket fills only so far that the units of two seconds still fit. Streams are counted
+ * exactly: streams of an instance whose lease has ended no longer count. State: shared limits.
  */
 export interface RateStore {
   /**
-   * Decides demands one by one, each in one step. Rejects with StoreError; then nothing is granted, and what was debited may be lost.
-   * @param demands in the order of their limits, subjects and units, by code units: otherwise two instances wait for each other
+   * Decides requests for units one by one, each in one step. Rejects with StoreError; nothing is then granted, and debited units may be
+   * lost.
+   * @param demands sorted by limit, subject and unit in code-unit order. Otherwise two instances can wait for each other.
    */
   take(demands: readonly RateDemand[]): Promise<readonly RateGrant[]>;
-  /** The news of it is `policy`. Rejects with StoreError. */
+  /** Returns the rate limits of the newest policy, which are covered by the news `policy`. Rejects with StoreError. */
   newest(): Promise<NewestRates>;
-  /** Deletes the rows that tell nothing. Rejects with StoreError. */
+  /** Deletes rows that no longer affect a limit. Rejects with StoreError. */
   prune(): Promise<void>;
 }
 
-/** The rate limits of the policy that the books have accepted last. */
+/** The rate limits of the policy that the books accepted last. */
 export interface NewestRates {
   readonly rank: number;
   readonly limits: readonly StatedLimit[];
 }
 
-/** The order in which demands are decided. */
+/** Compares two requests for units by the order in which they are decided. */
 export function rateOrder(one: RateDemand, other: RateDemand): number {
   return compare(one.limit, other.limit) || compare(one.subject, other.subject) || compare(one.unit, other.unit);
 }

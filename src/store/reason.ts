@@ -13,5 +13,5 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
 };
 
-/** Returns why the file system refused, in words for an operator. */
+/** Returns why the file system refused an operation, in words for an operator. */
 export const reasonOf = (error: unknown): string => REASONS[codeOf(error)] ?? messageOf(error);

@@ -2,14 +2,14 @@ import { type DecisionOutcome, type DecisionRecord, modelOf, statusOf } from '..
 import { isOfProvider } from '../core/failure-kinds.ts';
 import { labelSeries, type TrafficFigures } from './traffic.ts';
 
-/** The series that something counts in; empty for none. */
+/** The series in which a request or a charge counts; an empty name for none. */
 export interface TrafficPlace {
-  /** Of the request, which is of its moment. */
+  /** The ID of the request, which contains its time. */
   readonly id: number;
   readonly key: string;
   readonly team: string;
   readonly user: string;
-  /** Series of the labels of the key. */
+  /** Series of the key's labels. */
   readonly labels: readonly string[];
   readonly model: string;
   readonly provider: string;
@@ -17,26 +17,29 @@ export interface TrafficPlace {
   readonly status: string;
 }
 
-/** The figures that a record adds to traffic, at its last attempt. Times are ms, null for none. */
+/**
+ * The figures that a decision record adds to the traffic statistics. The model and the provider are those of its last attempt. Times are
+ * ms, null for none.
+ */
 export interface RecordTraffic extends TrafficPlace {
   readonly figures: TrafficFigures;
-  /** Of the caller. */
+  /** Time until the caller got the first token. */
   readonly ttft: number | null;
   readonly duration: number | null;
-  /** Of the last attempt. */
+  /** Time until the last attempt returned its first token. */
   readonly attemptTtft: number | null;
   readonly attemptDuration: number | null;
-  /** Where a provider failed an attempt. */
+  /** The model and the provider of each attempt that the provider failed. */
   readonly failures: readonly Pick<TrafficPlace, 'model' | 'provider'>[];
 }
 
-/** Shorter answers measure packets rather than a rate. */
+/** The fewest visible tokens from which to measure a rate. Shorter answers measure network packets rather than a rate. */
 const VISIBLE_MIN = 16;
 const VISIBLE_MS_MIN = 50;
 
 /**
  * Makes the figures of a record from the columns of its row and its outcome.
- * @param outcome null for a recommendation, and where it cannot be read
+ * @param outcome null for a recommendation, and if the outcome cannot be read
  */
 export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: DecisionOutcome | null): RecordTraffic {
   const attempts = outcome?.attempts ?? [];
@@ -53,7 +56,7 @@ export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: De
   };
 }
 
-/** Makes the figures of a record from the record itself. They equal the figures from its row. */
+/** Makes the figures of a record from the record itself. They equal the figures made from its row. */
 export const trafficOf = (record: DecisionRecord): RecordTraffic =>
   recordTraffic(
     {
@@ -92,15 +95,17 @@ function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigu
   };
 }
 
-/** Records of one generation at most: more than a server writes between two counts. */
+/** The most records of one generation: more than a server writes between two counts. */
 const GENERATION = 8_192;
 
-/** Keeps the figures of the records that this process wrote last, so that counting need not read them back. State: traffic. */
+/**
+ * Keeps the figures of the records that this process wrote last, so that the counting of traffic need not read them again. State: traffic.
+ */
 export class WrittenTraffic {
   #newer = new Map<number, RecordTraffic>();
   #older = new Map<number, RecordTraffic>();
 
-  /** Adds a record. Of two records with the same ID, the first counts. */
+  /** Adds a record. If two records have the same ID, the first counts. */
   add(record: DecisionRecord): void {
     if (this.find(record.id)) return;
     if (this.#newer.size >= GENERATION) this.age();
@@ -108,14 +113,17 @@ export class WrittenTraffic {
   }
 
   /**
-   * Finds a record. The caller checks that the store has the record: its write may have failed.
-   * @returns undefined for a record of another process, and for one that was written too long ago
+   * Finds the figures of a record. The write of the record may have failed, so the caller checks that the store has it.
+   * @returns undefined for a record of another process, and for a record that was written too long ago
    */
   find(id: number): RecordTraffic | undefined {
     return this.#newer.get(id) ?? this.#older.get(id);
   }
 
-  /** Forgets the records that were added before the previous call. Charges may be counted after their record. */
+  /**
+   * Forgets the records that were added before the previous call. Two generations are kept because charges may be counted after their
+   * record.
+   */
   age(): void {
     this.#older = this.#newer;
     this.#newer = new Map();

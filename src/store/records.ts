@@ -4,7 +4,7 @@ import type { Readings } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { Write } from './store.ts';
 
-/** A stored record is not as this program wrote it: the store was edited, or is damaged. */
+/** A stored record differs from what this program writes: someone edited the store, or it is damaged. */
 export class UnreadableRecord extends Error {
   override readonly name = 'UnreadableRecord';
   constructor(options: ErrorOptions) {
@@ -12,37 +12,37 @@ export class UnreadableRecord extends Error {
   }
 }
 
-/** Selects records; an absent filter admits all. */
+/** Selects records. An absent filter matches all records. */
 export interface RecordQuery {
-  /** When the decision was made, milliseconds since 1970: from inclusive, to exclusive. */
+  /** When the decision was made, ms since 1970: `from` inclusive, `to` exclusive. */
   readonly from?: number;
   readonly to?: number;
   readonly keyId?: string;
-  /** IDs of keys; a record must be of one of them. */
+  /** IDs of keys. A record must belong to one of them. */
   readonly keyIds?: readonly string[];
-  /** ID of the model that was tried last, or of the choice where none was tried. */
+  /** ID of the model that was tried last, or of the chosen model if none was tried. */
   readonly model?: string;
   readonly task?: string;
   readonly status?: RecordStatus;
   readonly operation?: Operation;
-  /** IDs of the team and the user that the key belonged to. */
+  /** IDs of the team and the user that the key belonged to at that time. */
   readonly team?: string;
   readonly user?: string;
   /** The session that the request names. */
   readonly session?: string;
-  /** Labels of the key; a record must have all of them. */
+  /** Labels of the key. A record must have all of them. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** The cursor: `next` of the page before. */
+  /** The cursor: `next` of the previous page. */
   readonly after?: number;
-  /** Only records of a greater ID. */
+  /** Only records with a greater ID. */
   readonly newerThan?: number;
-  /** The maximum number of records. */
+  /** The most records to return. */
   readonly limit: number;
-  /** How many records of the index a page looks at, at most about; `LOOKS_MAX` unless given. */
+  /** About how many records of the index may be examined for one page; `LOOKS_MAX` unless given. */
   readonly looksMax?: number;
 }
 
-/** Records that a page looks at: where its filters seldom hold together, it ends before it is full. */
+/** Records that are examined for one page. If records that match all filters are rare, the page then ends before it is full. */
 export const LOOKS_MAX = 100_000;
 
 /** A record in a list. */
@@ -56,43 +56,43 @@ export interface RecordEntry {
   readonly team: string | null;
   readonly user: string | null;
   readonly session: string | null;
-  /** Null if it is unreadable. */
+  /** The summary; null if it cannot be read. */
   readonly summary: RecordSummary | null;
 }
 
-/** A page of a list, the newest records first, by ID. */
+/** A page of a list of records, ordered by ID, newest first. */
 export interface RecordPage {
   readonly entries: readonly RecordEntry[];
-  /** The cursor of the next page; null where no older record matches. */
+  /** The cursor of the next page; null if no older record matches. */
   readonly next: number | null;
 }
 
-/** The log of decision records. Records are added in any order of their IDs, and are never changed. */
+/** The log of decision records. Records are added in any order of their IDs, and never change. */
 export interface RecordLog {
-  /** @returns the write of a record. The record and its arrays must stay as they are: the row is made when it is written. */
+  /** @returns the write of a record. The caller must not change the record or its arrays: the row is made when it is written. */
   add(record: DecisionRecord): Write;
   /**
-   * @returns null for an unknown or deleted ID
+   * @returns a record; null for an unknown or deleted ID
    * @throws UnreadableRecord
    */
   find(id: number): Promise<DecisionRecord | null>;
-  /** Records of version 0.1 that `index` has yet to reach are missing. */
+  /** Returns a page of records. Records of version 0.1 that are not indexed yet are missing. */
   list(query: RecordQuery): Promise<RecordPage>;
   /**
-   * Brings the index behind `list` up to date by one batch, the newest records first. It passes no place below which a record may
-   * appear later.
-   * @returns whether records are left
+   * Adds one batch of records to the index that `list` uses, the newest records first. The index never passes a position below which a
+   * record may still appear.
+   * @returns whether records are left to index
    */
   index(): Promise<boolean>;
   /**
    * Deletes all records below an ID, in batches or by whole partitions.
-   * @param slack IDs below it that a store with partitions may keep; 0 unless stated
-   * @returns the number deleted, but for those of whole partitions
+   * @param slack IDs below `beforeId` that a store with partitions may keep; 0 by default
+   * @returns the number of deleted records, not counting whole partitions
    */
   prune(beforeId: number, slack?: number): Promise<number>;
 }
 
-/** A field of readings that is stored. */
+/** The name of a field of readings that is stored. */
 type ReadingsField = {
   [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never;
 }[keyof Readings];
@@ -100,10 +100,10 @@ type ReadingsField = {
 /** Pairs of index and value. */
 export type ReadingPairs = readonly (readonly [index: number, value: number])[];
 
-/** The readings that differ from those of the policy, by field. */
+/** For each field, the readings that differ from the values in the policy. */
 export type ReadingsDifferences = Readonly<Record<ReadingsField, ReadingPairs>>;
 
-/** Makes the differences field by field, in the order in which stores write them, which only grows at its end. */
+/** Makes the differences field by field, in the order in which stores write them. New fields may only be added at the end. */
 export const differencesBy = (pairsOf: (field: ReadingsField) => ReadingPairs): ReadingsDifferences => ({
   ttftMs: pairsOf('ttftMs'),
   warmTtftMs: pairsOf('warmTtftMs'),
@@ -111,52 +111,52 @@ export const differencesBy = (pairsOf: (field: ReadingsField) => ReadingPairs): 
   health: pairsOf('health'),
   retryAt: pairsOf('retryAt'),
   outputTokens: pairsOf('outputTokens'),
-  // Readings of earlier versions have none: their reference costs used the policy's figures.
+  // Readings of earlier versions lack this field: their reference costs used the policy's figures.
   referenceTokens: pairsOf('referenceTokens'),
 });
 
-/** The readings behind decisions, by their number. */
+/** The readings (health and speed of endpoints) that decisions were based on, by number. */
 export interface ReadingsTable {
   add(number: number, differences: ReadingsDifferences): Write;
   /**
-   * @returns null if it is not stored
-   * @throws RangeError if it is not as it was written
+   * @returns the readings; null if they are not stored
+   * @throws RangeError if the stored bytes are invalid
    */
   find(number: number): Promise<ReadingsDifferences | null>;
   /** Deletes all readings below a number, in batches. */
   prune(beforeNumber: number): Promise<number>;
 }
 
-/** The policies that were in force. */
+/** The policies that have been active. */
 export interface RevisionTable {
-  /** Stores a policy as in force from `saved` on. The text and models of a stored revision stay unchanged. */
+  /** Stores a policy that is active from `saved` on. If the revision is already stored, its text and models stay unchanged. */
   save(revision: Revision): Write;
-  /** @returns null if it is unknown, or was edited */
+  /** @returns the revision; null if it is unknown or was edited */
   find(revision: string): Promise<Revision | null>;
-  /** @returns the revisions with a prefix, the last saved first, at most 100 */
+  /** @returns the revisions with a prefix, the most recently saved first, at most 100 */
   findByPrefix(prefix: string): Promise<readonly string[]>;
-  /** Deletes the policies that were not in force at this time, ms since 1970, or later. */
+  /** Deletes the policies that were active neither at this time (ms since 1970) nor later. */
   pruneBefore(time: number): Write;
 }
 
 /** The stored content of one request. */
 export interface StoredContent {
-  /** Milliseconds since 1970. */
+  /** When the content expires, ms since 1970. */
   readonly until: number;
   /** The messages without media; null if prompts are not stored. */
   readonly prompt: readonly unknown[] | null;
-  /** The answer by choice; null if answers are not stored. */
+  /** The answer, by choice; null if answers are not stored. */
   readonly answer: readonly unknown[] | null;
-  /** Whether something exceeded the limit. */
+  /** Whether a part was cut because it exceeded the size limit. */
   readonly isCut: boolean;
 }
 
-/** The content of requests and answers, by the ID of their decision. */
+/** The content of requests and answers, by decision ID. */
 export interface ContentTable {
   add(decision: number, content: StoredContent): Write;
-  /** @returns null if there is none, or it has expired at `now` */
+  /** @returns the content; null if there is none, or it has expired at `now` */
   find(decision: number, now: number): Promise<StoredContent | null>;
-  /** Deletes what has expired at `now`, so that no byte of it is left in the store. */
+  /** Deletes content that has expired at `now`, so that no byte of it is left in the store. */
   prune(now: number): Promise<number>;
 }
 
@@ -167,11 +167,11 @@ export interface RecordTables {
   readonly revisions: RevisionTable;
   readonly contents: ContentTable;
   /**
-   * Makes partitions for records to come. Absent: the store has none.
-   * @param now an ID of now
-   * @param width of each in IDs
+   * Makes partitions for future records. Absent: the store has no partitions.
+   * @param now an ID made from the current time
+   * @param width the width of each partition, in IDs
    */
   readonly partition?: (now: number, width: number) => Promise<void>;
-  /** Whether the store has the tables of this version. */
+  /** Resolves with whether the store's tables have this program's version. */
   isCurrent(): Promise<boolean>;
 }

@@ -1,51 +1,54 @@
 declare const brand: unique symbol;
 
-/** A write that a repository made, for a commit of the same store. Only the store sees its content. */
+/** A write that a repository made, to be committed by the same store. Only the store knows its content. */
 export interface Write {
   readonly [brand]?: never;
 }
 
 /**
- * A database. It commits the writes that its repositories make, and decides when they become durable. Asynchronous, and
- * takes batches, so that it can be behind a socket.
+ * A database that commits the writes of its repositories and decides when they become durable. Its methods are asynchronous and take
+ * batches, so that the database can be on another machine.
  */
 export interface Store {
-  /** Writes all or nothing; resolves once durable, rejects with StoreError when it could not be. Shares a commit with its neighbours in time. */
+  /**
+   * Writes all or nothing. Resolves once the writes are durable; rejects with StoreError if that failed. Calls that come close together
+   * share a transaction.
+   */
   commit(writes: readonly Write[]): Promise<void>;
   /**
-   * Writes all or nothing, soon: rides with the next commit, a few milliseconds at most. Writes are done in
-   * the order in which they were given, commits included. Never throws. Writes that a broken disk refuses are
-   * kept and tried again; writes that break a rule are reported and dropped.
-   * @param droppable whether it is reported and dropped, too, when too much waits for a broken disk.
+   * Writes all or nothing a little later: with the next commit, at most a few milliseconds from now. All writes, including commits, are
+   * written in the order of the calls. Never throws. Writes that a broken disk refuses are kept and retried. Writes that break a rule of a
+   * table are reported and dropped.
+   * @param droppable whether the write is also reported and dropped if too many writes wait for a broken disk
    */
   append(writes: readonly Write[], droppable?: boolean): void;
   /**
-   * Resolves with true once everything appended so far is written: it outlives this process from then on, and the machine a
-   * few milliseconds later. Where the database refuses it, it is tried again: true, too, when the spool has its
-   * settlements; false when neither has. Never rejects.
+   * Resolves with true once everything appended so far is written. It then survives the end of this process, and a few milliseconds later
+   * also a crash of the machine. While the database refuses it, it is retried: this then resolves with whether the spool has its
+   * settlements. Never rejects.
    */
   written(): Promise<boolean>;
   /** Resolves once all appends are durable. Rejects with StoreError if they cannot be written now. */
   flush(): Promise<void>;
-  /** Flushes and closes. Rejects with StoreError when something appended was lost; the store is closed all the same. */
+  /** Flushes and closes. Rejects with StoreError if an append was lost; the store is closed even then. */
   close(): Promise<void>;
 }
 
-/** The part of a store that takes writes which may be lost with the process. */
+/** The part of a store that takes writes which may be lost if the process crashes. */
 export interface Deferral {
   /**
-   * Appends a write some milliseconds later, together with others and behind what is given meanwhile; `flush` appends it at once.
-   * Never throws. The write is dropped, and reported, when too much waits for a broken disk.
+   * Appends a write some milliseconds later, together with other deferred writes and after writes that arrive before then. `flush` appends
+   * it at once. Never throws. If too many writes wait for a broken disk, the write is reported and dropped.
    */
   defer(write: Write): void;
 }
 
 /**
- * Why the store refused. `full`: the disk has no room. `busy`: another process keeps it locked. `denied`: it may not be
- * read or written. `damaged`: its bytes are no database. `newer`, `older`: another version of Signalbox wrote it.
- * `missing`: there is none. `fenced`: another server has taken it over, or its file is gone. `crowded`: too much waits to
- * be written. `closed`: this handle is closed. `unmet`: the condition of a conditional write was not met. `refused`: a
- * write breaks a rule of its table. `unknown`: its answer was lost, and it may have been written all the same. `broken`: anything else.
+ * Why the store refused. `full`: the disk has no room. `busy`: another process has locked it. `denied`: reading or writing is not
+ * permitted. `damaged`: its bytes are not a valid database. `newer`, `older`: another version of Signalbox wrote it. `missing`: it does not
+ * exist. `fenced`: another server has taken it over, or its file is gone. `crowded`: too many writes are waiting. `closed`: this handle is
+ * closed. `unmet`: the condition of a conditional write was not satisfied. `refused`: a write breaks a rule of its table. `unknown`: the
+ * answer was lost, so the write may have succeeded. `broken`: anything else.
  */
 export type StoreErrorReason =
   | 'full'
@@ -63,7 +66,7 @@ export type StoreErrorReason =
   | 'unknown'
   | 'broken';
 
-/** The disk or the database failed. Nothing of the rejected commit was written, but for the reason `unknown`. */
+/** The disk or the database failed. Nothing of the rejected commit was written, except possibly with the reason `unknown`. */
 export class StoreError extends Error {
   readonly reason: StoreErrorReason;
 
@@ -74,10 +77,10 @@ export class StoreError extends Error {
   }
 }
 
-/** Whether a condition of a write was not met, so that nothing of its commit was written. */
+/** Whether a condition of a write was not satisfied, so that nothing of its commit was written. */
 export const isUnmet = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unmet';
 
-/** Waits for a commit. @returns false if a condition of its writes was not met. Rejects as the commit does for other reasons */
+/** Waits for a commit. @returns false if a condition of its writes was not satisfied. Rejects like the commit for other reasons. */
 export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
   commit.then(
     () => true,
@@ -87,5 +90,5 @@ export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
     },
   );
 
-/** The spool of a store could not be written. The settlements that it should have taken are in memory alone. */
+/** The spool could not be written. The settlements that it should have taken exist only in memory. */
 export class SpoolError extends StoreError {}

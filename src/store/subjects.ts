@@ -1,12 +1,12 @@
 import type { Write } from './store.ts';
 
-/** A subject of an issuer of tokens. */
+/** A subject of a token issuer, such as a workload or a person. */
 export interface TokenSubject {
-  /** `subject_…`, of the issuer and `sub`. */
+  /** `subject_…`, derived from the issuer and `sub`. */
   readonly id: string;
   readonly issuer: string;
   readonly sub: string;
-  /** The issuer's name in the policy, when the last token was checked. */
+  /** The issuer's name in the policy at the time of the last checked token. */
   readonly name: string;
 }
 
@@ -16,14 +16,14 @@ export interface SubjectRow extends TokenSubject {
   readonly lastSeen: number;
 }
 
-/** The subjects that have shown a token. State: subjects. */
+/** The subjects that have presented a token. State: subjects. */
 export interface SubjectTable {
-  /** Notes a checked token of a subject, known or new. */
+  /** Notes that a subject presented a valid token. Adds the subject if it is new. */
   see(subject: TokenSubject, time: number): Write;
   find(id: string): Promise<SubjectRow | null>;
   /**
-   * The subjects by their first token, newest first.
-   * @param before only those behind this one, by its ID; null for all
+   * Returns the subjects ordered by their first token, newest first.
+   * @param before only subjects after the one with this ID in that order; null for all
    */
   list(limit: number, before: string | null): Promise<SubjectRow[]>;
 }

@@ -13,10 +13,10 @@ import {
   type TrafficStep,
 } from './traffic.ts';
 
-/** Sums that more is added to. */
+/** Sums that figures can be added to. */
 export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
 
-/** What is added to a bucket. */
+/** What is to be added to one bucket. */
 export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
   readonly step: TrafficStep;
   readonly kind: TrafficKind;
@@ -24,7 +24,7 @@ export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
   readonly figures: SumFigures;
 }
 
-/** The sums of a bucket, by kind and series. */
+/** The sums of one bucket, by kind and series. */
 class BucketSums {
   readonly #place: Pick<TrafficSum, 'step' | 'time'>;
   readonly #ofKinds = new Map<TrafficKind, Map<string, TrafficSum>>(TRAFFIC_KINDS.map((kind) => [kind, new Map()]));
@@ -48,7 +48,7 @@ class BucketSums {
     return sum;
   }
 
-  /** Those that something counts in. */
+  /** Returns the sums in which a request or charge counts. */
   at(place: TrafficPlace): TrafficSum[] {
     const sums: TrafficSum[] = [];
     for (const kind of TRAFFIC_KINDS) {
@@ -63,7 +63,7 @@ class BucketSums {
   }
 }
 
-/** A bucket that more is added to. */
+/** The histograms of a bucket that values can be added to. */
 interface Adding extends Pick<TrafficBucket, 'ttft' | 'duration'> {
   readonly figures: SumFigures;
 }
@@ -77,7 +77,7 @@ export function addBucket(
   to.duration.merge(duration);
 }
 
-/** Written out, because looking up fields by name costs more. */
+/** Written field by field, because looking up fields by name is slower. */
 export function addFigures(to: SumFigures, more: TrafficFigures): void {
   to.requests += more.requests;
   to.errors += more.errors;
@@ -93,7 +93,7 @@ export function addFigures(to: SumFigures, more: TrafficFigures): void {
 
 type Buckets = Map<number, BucketSums>;
 
-/** The bucket of a length that a moment is in. */
+/** Returns the bucket of a given length that contains a moment. */
 function bucketIn(buckets: Buckets, step: TrafficStep, moment: number): BucketSums {
   const time = moment - (moment % STEP_MS[step]);
   let sums = buckets.get(time);
@@ -105,16 +105,16 @@ function bucketIn(buckets: Buckets, step: TrafficStep, moment: number): BucketSu
 }
 
 /**
- * Adds up what requests and charges add to buckets: of the total and each dimension, of each length. Each counts in the shortest bucket
- * that is kept of its time; longer ones are put together from those once all are added.
+ * Adds up requests and charges for the buckets: for the total and each dimension, and for each bucket length. Each request counts in the
+ * shortest bucket that is still kept for its time. At the end, longer buckets are computed from shorter ones.
  */
 export class TrafficSums {
   readonly #buckets: Readonly<Record<TrafficStep, Buckets>> = { minute: new Map(), hour: new Map(), day: new Map() };
   readonly #keptFrom: Readonly<Record<TrafficStep, number>>;
-  /** When the last bucket of each length begins that was left out, ms since 1970. */
+  /** For each length: when the last bucket begins that was left out because of its age, ms since 1970. */
   readonly leftOut = new Map<TrafficStep, number>();
 
-  /** @param keptFrom earlier buckets are left out, ms since 1970. Of longer ones earlier ones are kept. */
+  /** @param keptFrom for each length: earlier buckets are left out, ms since 1970. Longer buckets are kept for longer. */
   constructor(keptFrom: Readonly<Record<TrafficStep, number>>) {
     this.#keptFrom = keptFrom;
   }
@@ -130,7 +130,7 @@ export class TrafficSums {
     }
   }
 
-  /** Counts a request that was carried out. */
+  /** Counts a request that ran. */
   addRequest(traffic: RecordTraffic): void {
     const bucket = this.#bucketAt(traffic.id);
     if (!bucket) return;
@@ -151,7 +151,7 @@ export class TrafficSums {
     for (const sum of bucket?.at(place) ?? []) sum.figures.microcredits += microcredits;
   }
 
-  /** The shortest bucket of a request that is kept; null for none. */
+  /** Returns the shortest bucket that is kept for the time of a request; null if none is kept. */
   #bucketAt(id: number): BucketSums | null {
     const moment = timeOfId(id);
     for (const step of TRAFFIC_STEPS) {
@@ -163,7 +163,7 @@ export class TrafficSums {
   }
 }
 
-/** Timed by the last attempt: a model is not slow because another one failed before it. */
+/** Kinds whose times are measured for the last attempt only: a model is not slow because another model failed before it. */
 const OF_ATTEMPTS: ReadonlySet<TrafficKind> = new Set(['model', 'provider', 'key_model']);
 
 function seriesOf(kind: Exclude<TrafficKind, 'label'>, place: TrafficPlace): string {

@@ -2,19 +2,19 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { TimeHistogram } from '../core/time-histogram.ts';
 
-/** The lengths of buckets. */
+/** The bucket lengths. */
 export const TRAFFIC_STEPS = ['minute', 'hour', 'day'] as const;
 export type TrafficStep = (typeof TRAFFIC_STEPS)[number];
 export const STEP_MS: Readonly<Record<TrafficStep, number>> = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS };
 
-/** How long buckets are kept, by their length, ms. */
+/** How long buckets of each length are kept, ms. */
 const KEPT_MS: Readonly<Record<TrafficStep, number>> = {
   minute: 2 * STEP_MS.day,
   hour: 93 * STEP_MS.day,
   day: 1_098 * STEP_MS.day,
 };
 
-/** The first moments of which buckets are kept, by their length: whole hours, so that they seldom change. */
+/** For each length, the first moment for which buckets are kept. It is rounded to whole hours, so that it seldom changes. */
 export const keptFromAt = (now: number): Readonly<Record<TrafficStep, number>> => ({
   minute: hourAt(now - KEPT_MS.minute),
   hour: hourAt(now - KEPT_MS.hour),
@@ -22,49 +22,61 @@ export const keptFromAt = (now: number): Readonly<Record<TrafficStep, number>> =
 });
 const hourAt = (time: number): number => time - (time % STEP_MS.hour);
 
-/** The dimensions that traffic is kept by. The series of `label` are labels of keys with their values, see `labelSeries`. */
+/** The dimensions of the traffic statistics. A series of `label` is a label of keys with its value; see `labelSeries`. */
 export const TRAFFIC_DIMENSIONS = ['model', 'provider', 'key', 'team', 'user', 'task', 'status', 'label'] as const;
 export type TrafficDimension = (typeof TRAFFIC_DIMENSIONS)[number];
-/** By one label of keys, the series are its values. */
+/** Groups by one label of keys. The series are the label's values. */
 export type LabelGrouping = `label:${string}`;
-/** The dimension that traffic is told by. */
+/** The dimension by which traffic is grouped. */
 export type TrafficGrouping = Exclude<TrafficDimension, 'label'> | LabelGrouping;
 
-/** With the total, and what each key uses. Stores number them by their place, so the list only grows at its end. */
+/**
+ * The dimensions, the total, and the models that each key uses. Stores number them by their position, so new ones may only be added at the
+ * end.
+ */
 export const TRAFFIC_KINDS = [
   ...(['total', 'model', 'provider', 'key', 'team', 'task', 'status', 'key_model'] as const),
   ...(['user', 'label'] as const),
 ] as const satisfies readonly ('total' | 'key_model' | TrafficDimension)[];
 export type TrafficKind = (typeof TRAFFIC_KINDS)[number];
 
-/** Series of a dimension that a day has by name; the rest of the day is one, of no name. */
+/** How many series of a dimension a day has by name. The rest of that day is counted in one series without a name. */
 export const SERIES_MAX = 2_000;
 
-/** The series of a model that a key uses. IDs of keys have no spaces. */
+/** Returns the series of a model that a key uses. The parts are separated by a space, because IDs of keys have none. */
 export const keyModelSeries = (key: string, model: string): string => `${key} ${model}`;
 
-/** How the series of a label begin, whatever its value is. No text of a key has a line break, but any may have an `=`. */
+/**
+ * Returns how the series of a label begin, for any value. It ends with a line break, because texts of keys may contain `=` but no line
+ * break.
+ */
 export const labelPrefix = (name: string): string => `${name}\n`;
-/** The series of the keys with a label. A key counts in one for each of its labels, and without labels in none. */
+/** Returns the series of the keys with a label. A key counts in one series for each of its labels, and in none without labels. */
 export const labelSeries = (name: string, value: string): string => labelPrefix(name) + value;
 
-/** Sums of a bucket. */
+/** The sums of a bucket. */
 export interface TrafficFigures {
-  /** Requests that were carried out, recommendations left out, where they ended. */
+  /** Requests that ran (recommendations do not count), in the series of their last attempt. */
   readonly requests: number;
-  /** Those that failed or broke off. */
+  /** Requests that failed or broke off. */
   readonly errors: number;
-  /** Attempts that the provider failed, where they did. What a provider refuses for what it says is not among them. */
+  /**
+   * Attempts that a provider failed, in the series of that attempt. An attempt that the provider refused because of the content does not
+   * count.
+   */
   readonly failedAttempts: number;
-  /** Charges less refunds, of the journal. */
+  /** Charges less refunds, from the journal. */
   readonly microcredits: Microcredits;
-  /** Against the baseline. */
+  /** Savings against the baseline, in microcredits. */
   readonly saved: Microcredits;
   readonly input: number;
-  /** Part of `input`. */
+  /** The part of `input` that the provider read from its cache. */
   readonly cached: number;
   readonly output: number;
-  /** Output tokens without reasoning of answers that were streamed for long enough to tell a rate, and for how long, ms. */
+  /**
+   * `visible`: output tokens without reasoning, of answers that streamed long enough to measure a rate. `visibleMs`: how long they
+   * streamed.
+   */
   readonly visible: number;
   readonly visibleMs: number;
 }
@@ -74,69 +86,73 @@ export const NO_TRAFFIC: TrafficFigures = {
 };
 export const TRAFFIC_FIGURES = Object.keys(NO_TRAFFIC) as (keyof TrafficFigures)[];
 
-/** A bucket of a series. */
+/** A bucket of one series. */
 export interface TrafficBucket {
-  /** Its beginning, ms since 1970. */
+  /** The start of the bucket, ms since 1970. */
   readonly time: number;
-  /** Null for the rest of the dimension. */
+  /** The series; null for the rest of the dimension. */
   readonly series: string | null;
   readonly figures: TrafficFigures;
-  /** To the first token and to the end, ms; of the last attempt by model and provider, else of the caller. */
+  /**
+   * Times to the first token and to the end, ms. For a model or provider they measure the last attempt; otherwise the caller's whole
+   * request.
+   */
   readonly ttft: TimeHistogram;
   readonly duration: TimeHistogram;
 }
 
-/** The buckets to read. Times are ms since 1970; a bucket is read where it begins within them. */
+/** Selects buckets whose start is within the given times, ms since 1970. */
 export interface TrafficQuery {
   readonly step: TrafficStep;
   readonly kind: TrafficKind;
   readonly from: number;
-  /** Exclusive. */
+  /** The end, exclusive. */
   readonly to: number;
-  /** Names of series; null for all. */
+  /** Names of series; null for all series. */
   readonly series: readonly string[] | null;
 }
 
 /** The sums of one series, without its times. */
 export interface SeriesSums extends TrafficFigures {
-  /** Null for the rest. */
+  /** The series; null for the rest. */
   readonly series: string | null;
 }
 
 /** How far traffic is counted. Times are ms since 1970. */
 export interface TrafficProgress {
-  /** All that was written before is counted; null where all is. */
+  /** Everything written before this time is counted; null if everything is. */
   readonly freshFrom: number | null;
-  /** What is written before is still being counted, the newest first; null once all is. */
+  /** Rows written before this time are still to be counted, newest first; null once all are counted. */
   readonly pastBefore: number | null;
-  /** When the last counted row was written; null where none is counted. */
+  /** When the last counted row was written; null if no row is counted. */
   readonly lastAt: number | null;
-  /** The beginning of the first bucket, as short as it is kept; null where nothing is counted yet. */
+  /** The start of the first bucket, in the shortest length that is kept; null if nothing is counted yet. */
   readonly firstAt: number | null;
 }
 
 /**
- * Requests, money, tokens and times in buckets. They are counted from records and the journal, behind both, each of their rows once,
- * however many count. Money is that of the journal, at the moment of its hold, and all else that of the record. A charge whose record is
- * not there yet is of no task, no status, and where it names none, no model; it moves there with the record. State: traffic.
+ * The traffic statistics: requests, money, tokens and times in buckets. They are counted from records and from the journal some time after
+ * these are written. Each row counts once, even if several servers count. The money comes from the journal, at the time of the hold; all
+ * other figures come from the record. A charge whose record is not written yet counts without task and status, and without a model if the
+ * charge names none. When the record arrives, the charge moves to the right series. State: traffic.
  */
 export interface TrafficTable {
   /**
-   * Counts one batch: new rows first, then those of the past, the newest first.
-   * @param now ms since 1970; buckets too old for their length are not made
-   * @returns whether rows are left, but for the few that came meanwhile
+   * Counts one batch: first new rows, then rows of the past, newest first.
+   * @param now ms since 1970. Buckets that are too old for their length are not made.
+   * @returns whether rows are left, not counting the few that arrived during the call
    */
   count(now: number): Promise<boolean>;
   buckets(query: TrafficQuery): Promise<readonly TrafficBucket[]>;
-  /** The sums of each series, in no order. */
+  /** Returns the sums of each series, in no particular order. */
   sums(query: TrafficQuery): Promise<readonly SeriesSums[]>;
-  /** The names of the series of one key among `key_model`. */
+  /** Returns the names of the `key_model` series of one key. */
   modelsOf(key: string): Promise<readonly string[]>;
   progress(): Promise<TrafficProgress>;
   /**
-   * Begins to count again all that records still tell; `count` does it.
-   * @returns the moment before which buckets are kept as they are, since records were deleted: 0 for none. Null where the past is still
-   * being counted, or another one has changed something: try again.
+   * Begins to count everything again that records still contain. `count` does the work.
+   * @returns the time before which buckets stay as they are, because their records were deleted: 0 for none. Null if the past is still
+   * being counted or another instance changed something: try again.
    */
   recount(): Promise<number | null>;
   /** Deletes buckets that are too old for their length, in batches. */

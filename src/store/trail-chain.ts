@@ -16,17 +16,17 @@ import {
 } from './trail.ts';
 
 const ZEROS = '0'.repeat(64);
-/** Stands before the first entry. */
+/** The head of an empty chain, before the first entry. */
 export const GENESIS: TrailHead = Object.freeze({ id: 0, hash: ZEROS });
-/** Stands before the anchor of entries that were written before there was a chain. */
+/** The head before the anchor that covers entries from before the chain existed. */
 export const BEFORE_GENESIS: TrailHead = Object.freeze({ id: -1, hash: ZEROS });
 
-/** Members of details that people write: they stand beside the chain, so that they can be erased. */
+/** Members of an entry's details that contain text about people. They are stored outside the hash chain, so that they can be erased. */
 const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels', 'email', 'sub']);
-/** Members that have members of the same kind. */
+/** Members that contain the same members again: the state before and after a change. */
 const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
 
-/** Makes the entry that follows another one. Whatever looks like a secret is taken out of its details. */
+/** Makes the entry that follows another entry. Anything that looks like a secret is removed from its details. */
 export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   const { time, actor, action, subject } = event;
   const { facts, words: personal } = parted({ ...event.details, ...('login' in actor && { login: actor.login }) });
@@ -58,32 +58,34 @@ export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   return { ...whole, hash: hashOf(whole) };
 }
 
-/** The event of a retention that has removed all entries up to one. */
+/** Makes the event that records a deletion of old entries: it names the last deleted entry. */
 export const anchorOf = ({ id, hash }: TrailHead, time: number): SubjectEvent => ({
   ...{ time, actor: SERVER, action: 'anchor', subject: THE_TRAIL },
   details: { through: id, hash },
 });
 
-/** The event of an erasure. @param places as `12.by` */
+/** Makes the event that records an erasure. @param places the erased words, by entry and slot, for example `12.by` */
 export const erasureOf = (places: readonly string[], actor: Actor, time: number): SubjectEvent => ({
   ...{ time, actor, action: 'erase', subject: THE_TRAIL },
   details: { words: places },
 });
 
-/** The salted hash of words. @returns hex */
+/** Returns the salted hash of personal words, in hex. */
 export const sealOf = ({ salt, text }: SaltedWords): string => digest('sha256', `${salt}${text}`);
 
-/** The hash of an entry: over the hash before, all its facts, and the salted hashes of its words. @returns hex */
+/**
+ * Returns the hash of an entry, in hex. It covers the previous entry's hash, all facts of the entry, and the salted hashes of its words.
+ */
 export function hashOf({ previous, id, time, actor, action, subject, facts, requestId, seals }: TrailLink): string {
   const fields = [previous, id, time, actor, action, subject.kind, subject.id, facts, requestId];
   return digest('sha256', JSON.stringify([...fields, seals.by, seals.from, seals.details]));
 }
 
-/** The slots whose words were erased. */
+/** Returns the slots whose words were erased. */
 export const erasedIn = ({ seals, words }: TrailLink): WordSlot[] =>
   WORD_SLOTS.filter((slot) => seals[slot] !== null && !words[slot]);
 
-/** An entry as readers see it. */
+/** Returns an entry in the form that readers see. */
 export function entryOf(link: TrailLink): TrailEntry {
   const { id, time, actor, action, subject, facts, requestId, words } = link;
   const personal = words.details ? detailsIn(words.details.text) : {};
@@ -99,13 +101,13 @@ export function entryOf(link: TrailLink): TrailEntry {
 const isDetails = (value: unknown): value is TrailDetails =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads details as they are stored. Anything but an object reads as none. */
+/** Parses stored details. Any value that is not an object counts as empty. */
 export function detailsIn(text: string): TrailDetails {
   const value: unknown = JSON.parse(text);
   return isDetails(value) ? value : {};
 }
 
-/** Parts personal words from facts, which have null in their place. */
+/** Separates personal words from facts. The facts have null in their place. */
 function parted(details: TrailDetails): { facts: TrailDetails; words: TrailDetails | null } {
   const facts: Record<string, unknown> = {};
   const words: Record<string, unknown> = {};

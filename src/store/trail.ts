@@ -1,30 +1,32 @@
 import type { Cursor } from './cursor.ts';
 import type { Write } from './store.ts';
 
-/** Where an actor was: the address of a caller, as trusted proxies report it, or the user of a terminal; null where that is not known. */
+/**
+ * Where an actor was: the address of a caller, as trusted proxies report it, or the operating-system user of a command; null if unknown.
+ */
 interface Whereabouts {
   readonly from?: string | null;
 }
 
 export type Actor =
-  /** A command, run by a user of the operating system. */
+  /** A command that an operating-system user ran. */
   | ({ readonly kind: 'cli'; readonly name: string } & Whereabouts)
-  /** A request with an admin key, of a person or of a workload's token, named by the ID of the key, the user or the subject. */
+  /** A request with an admin key, a login or a workload token. The name is the ID of the key, the user or the subject. */
   | ({
       readonly kind: 'key' | 'user' | 'token';
       readonly name: string;
       readonly requestId: string;
-      /** ID of the login that it came by; absent for none. */
+      /** ID of the login that the request used; absent for none. */
       readonly login?: string;
     } & Whereabouts)
-  /** A holder that has proved itself, by its address. */
+  /** A wallet that has proved its identity, named by its address. */
   | ({ readonly kind: 'wallet'; readonly name: string } & Whereabouts)
-  /** The server itself: for the first key, the installed one, files of the policy, and retention. */
+  /** The server itself: for the first key, the installed key, policy files, and retention. */
   | { readonly kind: 'server' };
 
 export const SERVER: Actor = Object.freeze({ kind: 'server' });
 
-/** The ID of the request of an actor, `req_…`; null for another one. */
+/** Returns the ID of an actor's request, `req_…`; null for an actor that is not a request. */
 export const requestOf = (actor: Actor): string | null => ('requestId' in actor ? actor.requestId : null);
 
 export const TRAIL_ACTIONS = [
@@ -52,8 +54,8 @@ export const TRAIL_ACTIONS = [
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
 /**
- * The thing that was changed: a `key`, a `decision`, a `payment` or a `model` by its ID, a `wallet` by its address, the `policy` by its
- * revision, all scores (`learning`), the `trail` itself.
+ * The thing that was changed: a `key`, `decision`, `payment` or `model` by its ID, a `wallet` by its address, the `policy` by its revision,
+ * all scores (`learning`), or the `trail` itself.
  */
 export interface TrailSubject {
   readonly kind: string;
@@ -61,42 +63,42 @@ export interface TrailSubject {
 }
 
 export const THE_TRAIL: TrailSubject = Object.freeze({ kind: 'trail', id: '' });
-/** All that was learned. */
+/** The subject that stands for all scores. */
 export const LEARNING: TrailSubject = Object.freeze({ kind: 'learning', id: '' });
 
-/** Parameters of a change; never a secret. A change of terms has the members that differ, in `before` and `after`. */
+/** Parameters of a change, never a secret. A change of terms has `before` and `after` with the members that differ. */
 export type TrailDetails = Readonly<Record<string, unknown>>;
 
-/** An entry as readers see it. Words that were erased are null. */
+/** An entry as readers see it. Erased words are null. */
 export interface TrailEntry {
   readonly id: number;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly actor: { readonly kind: string; readonly name: string | null };
-  /** As `Whereabouts`. */
+  /** See `Whereabouts`. */
   readonly from: string | null;
   readonly action: string;
   readonly subject: TrailSubject;
   readonly details: TrailDetails;
-  /** Null unless the actor is a request. */
+  /** ID of the request; null unless the actor is a request. */
   readonly requestId: string | null;
-  /** Whether personal words of it were erased. */
+  /** Whether personal words of the entry were erased. */
   readonly isErased: boolean;
 }
 
 export interface TrailQuery {
-  /** Only changes of the key with this ID, or the wallet with this address; null for all. */
+  /** Only changes of the key with this ID or the wallet with this address; null for all. */
   readonly keyId: string | null;
-  /** Only changes of this kind of subject; absent: of all. */
+  /** Only changes of this kind of subject; absent: of all kinds. */
   readonly kind?: string;
-  /** Only changes by actors of this kind, such as `server`, or of this name, unless it was erased; absent: by all. */
+  /** Only changes by actors of this kind, such as `server`, or with this name unless the name was erased; absent: by all. */
   readonly actor?: string;
   readonly action?: TrailAction;
-  /** Only entries of this moment and later, ms since 1970; absent: all. */
+  /** Only entries at or after this time, ms since 1970; absent: all. */
   readonly from?: number;
-  /** Only earlier entries, ms since 1970; absent: all. */
+  /** Only entries before this time, ms since 1970; absent: all. */
   readonly to?: number;
-  /** Only entries with lesser IDs; absent: all. */
+  /** Only entries with smaller IDs; absent: all. */
   readonly before?: number;
   readonly limit: number;
 }
@@ -104,10 +106,10 @@ export interface TrailQuery {
 export const TRAIL_LIMIT = 100;
 export const TRAIL_LIMIT_MAX = 1_000;
 
-/** How much of the chain one read returns at most. */
+/** The most that one read of the chain returns. */
 export interface LinksLimit {
   readonly rows: number;
-  /** Characters of details and words; the first entry is returned even if it is larger. */
+  /** The most characters of details and words. The first entry is returned even if it is larger. */
   readonly chars: number;
 }
 
@@ -120,120 +122,128 @@ export interface TrailEvent {
   readonly details: TrailDetails;
 }
 
-/** A change of a subject, to be committed together with its entry. */
+/** A change of a subject. It is committed together with its trail entry. */
 export interface SubjectEvent extends TrailEvent {
   readonly subject: TrailSubject;
 }
 
-/** The same of a key. */
+/** A change of a key. It is committed together with its trail entry. */
 export interface KeyEvent extends TrailEvent {
   readonly keyId: string;
 }
 
-/** Words to erase: the name and place of an actor, in all its entries, or the words in the details of the changes of one subject. */
+/** Words to erase: the name and place of an actor in all its entries, or the words in the details of all changes of one subject. */
 export type ErasedWords = { readonly actorName: string } | { readonly subject: string };
 
-/** What a change of a key depends on, beside its being unrevoked. */
+/** The conditions of a change of a key, in addition to the key being unrevoked. */
 export interface KeyCondition {
-  /** The version of the key that was read. */
+  /** The version of the key that the caller read. */
   readonly version: number;
-  /** Another key must be an admin key, and work beyond this time, ms since 1970; null for no such condition. */
+  /** Another key must be an admin key that works beyond this time, ms since 1970; null for no such condition. */
   readonly otherAdminAt: number | null;
 }
 
 /** How many keys a holder may have. */
 export interface HolderKeyLimits {
   readonly unrevoked: number;
-  /** Made in the 24 hours before the event. */
+  /** The most keys created in the 24 hours before the event. */
   readonly aDay: number;
 }
 
-/** A user who makes a key, and how much room there must be for it. */
+/** The creator of a key who is a user, and the limits for this user. */
 export interface UserRoom extends HolderKeyLimits {
-  /** The ID of the user who will have the key: the user of the key, or else its maker. */
+  /** The ID of the user who will own the key: the user of the key, or else its creator. */
   readonly owner: string;
   readonly maker: string;
 }
 
-/** The key that makes another, and how much room its line must have. */
+/** The key that creates a child key, and the limits for its line. */
 export interface PlaceBelow {
-  /** ID of the key. */
+  /** ID of the parent key. */
   readonly parent: string;
-  /** SHA-256 of the whole key, by the secret that was presented. */
+  /** SHA-256 of the whole parent key, with the secret that the caller presented. */
   readonly hash: Uint8Array;
-  /** The keys from the new one's parent up to the first of the line. */
+  /** The most keys from the new key's parent up to the first key of the line. */
   readonly depth: number;
-  /** Valid keys that the parent has made. */
+  /** The most valid child keys of the parent. */
   readonly live: number;
-  /** Keys of the whole line that were made in the 24 hours before the event. */
+  /** The most keys of the whole line created in the 24 hours before the event. */
   readonly aDay: number;
-  /** The same of all lines of the line's user together. A line without a user, and one of an operator, has no such limit. */
+  /**
+   * The most child keys created in those 24 hours in all lines of the line's user together. A line without a user or of an operator has no
+   * such limit.
+   */
   readonly aDayOfUser: number;
 }
 
-/** The last entry of a chain, which stands for all before it. */
+/** The last entry of a chain. Its hash covers all entries before it. */
 export interface TrailHead {
   readonly id: number;
-  /** SHA-256, hex. */
+  /** SHA-256 in hex. */
   readonly hash: string;
 }
 
 export const WORD_SLOTS = ['by', 'from', 'details'] as const;
 export type WordSlot = (typeof WORD_SLOTS)[number];
 
-/** Personal words beside the chain. The salt goes with them, or guesses could be tried. */
+/**
+ * Personal words, which are stored outside the chain. Erasing them also erases the salt; otherwise guesses could be checked against the
+ * hash.
+ */
 export interface SaltedWords {
-  /** Random, 32 hex digits. */
+  /** The salt: random, 32 hex digits. */
   readonly salt: string;
   readonly text: string;
 }
 
-/** An entry as it is stored and chained. */
+/** An entry in its stored form, with its hashes. */
 export interface TrailLink extends TrailHead {
-  /** The hash of the entry before; zeros for none. */
+  /** The hash of the previous entry; zeros for none. */
   readonly previous: string;
   readonly time: number;
   readonly actor: string;
   readonly action: string;
   readonly subject: TrailSubject;
-  /** JSON of the details, in which personal words are null. */
+  /** The details as JSON, with null in place of personal words. */
   readonly facts: string;
   readonly requestId: string | null;
-  /** The salted hash of the words of each slot; null where it had none. */
+  /** The salted hash of the words of each slot; null if the slot had no words. */
   readonly seals: Readonly<Record<WordSlot, string | null>>;
-  /** The words that are not erased. */
+  /** The words that have not been erased. */
   readonly words: Readonly<Partial<Record<WordSlot, SaltedWords>>>;
 }
 
 /**
- * The record of changes, a chain of hashes: each entry has the hash of the one before, which its commit has read. Conditional
- * entries fail their commit with the reason `unmet`. State: trail.
+ * The audit trail: a record of changes as a chain of hashes. Each entry contains the hash of the previous entry, which its commit reads.
+ * Conditional entries fail their commit with the reason `unmet`. State: trail.
  */
 export interface TrailTable {
   add(event: SubjectEvent): Write;
-  /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
+  /** Adds an entry. Unmet if the key is revoked, or has expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
-  /** Unmet unless the key is unrevoked and as the condition says. */
+  /** Adds an entry. Unmet if the key is revoked or does not satisfy the condition. */
   addIfUnchanged(event: KeyEvent, condition: KeyCondition): Write;
-  /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
+  /** Adds an entry. Unmet if the holder already has the most keys allowed, counted at commit time without the new key. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
-  /** Unmet when the user who will have the key, or its maker, has no room for it: counted at commit time before the new key. */
+  /**
+   * Adds an entry. Unmet if the future owner of the key, or its creator, has reached a limit, counted at commit time without the new key.
+   */
   addIfRoomOfUser(event: KeyEvent, room: UserRoom): Write;
   /**
-   * Unmet where the key that makes another is not valid by the secret that it presented, or one above it is not, or its line has no
-   * room for another key: at commit time, before the new one.
+   * Adds an entry. Unmet if the parent key is not valid with the presented secret, if a key above the parent is not valid, or if a limit of
+   * the line is reached. All is checked at commit time, without the new key.
    */
   addIfRoomBelow(event: KeyEvent, place: PlaceBelow): Write;
-  /** Adds an entry for each unrevoked key of a holder, oldest first, except one; null for none. */
+  /** Adds an entry for each unrevoked key of a holder, oldest first, except `exceptId`; null: no exception. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
-  /** Erases words and adds an entry which names their places. Unmet where there are none. @param time ms since 1970 */
+  /** Erases words and adds an entry that names their places. Unmet if there are no such words. @param time ms since 1970 */
   erase(words: ErasedWords, actor: Actor, time: number): Write;
-  /** Removes the entries of before a time, and adds an anchor with the hash of the last one; does nothing where there are none. */
+  /** Deletes the entries before a time, and adds an anchor with the hash of the last deleted entry. Does nothing if there are none. */
   prune(before: number, time: number): Write;
-  /** @returns the ID up to which no entry will appear later; 0 for none. Entries above it may be visible. */
+  /** @returns the ID up to which no entry will appear later; 0 for none. Some entries above it may already be visible. */
   horizon(): Promise<Cursor>;
-  /** Returns the newest entries, newest first. */
+  /** Returns the newest entries that match, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;
-  /** Returns entries with greater IDs as they are chained, oldest first; none only if there are no more. */
+  /** Returns stored entries with greater IDs, oldest first. Returns none only if there are no more. */
   links(after: number, limit: LinksLimit): Promise<TrailLink[]>;
 }

@@ -1,13 +1,16 @@
 import { SignalboxError } from '../core/errors.ts';
 import { StoreError, type StoreErrorReason } from './store.ts';
 
-/** The time after which the disk is tried again, ms. */
+/** How long callers wait before they retry, ms. */
 const RETRY_MS = 1_000;
 
-/** A copy of the store that is older serves nothing, ms. */
+/** The greatest age of a copy of the store that may still be used to answer requests, ms. */
 const COPY_AGE_MAX_MS = 5_000;
 
-/** A store that fails so answers again later, maybe by an operator’s doing. The other reasons lie in the request or in the program. */
+/**
+ * Reasons after which the store can work again later, perhaps after an operator's action. The other reasons are caused by the request or by
+ * a bug.
+ */
 const AWAY: ReadonlySet<StoreErrorReason> = new Set([
   'broken',
   'busy',
@@ -18,7 +21,7 @@ const AWAY: ReadonlySet<StoreErrorReason> = new Set([
   'fenced',
 ]);
 
-/** Returns the error of a request that found the store away; null for any other cause. */
+/** Returns the error for a request during which the store was unavailable; null for any other cause. */
 export function awayError(cause: unknown): SignalboxError | null {
   if (!(cause instanceof StoreError && AWAY.has(cause.reason))) return null;
   return new SignalboxError('overloaded', 'The database does not answer now; try again.', {
@@ -27,26 +30,26 @@ export function awayError(cause: unknown): SignalboxError | null {
   });
 }
 
-/** @throws SignalboxError `overloaded` for a copy by which nobody may be judged any more: neither a yes nor a no would be right */
+/** @throws SignalboxError `overloaded` if a copy is too old to decide by: both a permission and a refusal could be wrong */
 export function checkAge(ageMs: number, copy: string): void {
   if (ageMs <= COPY_AGE_MAX_MS) return;
   throw new SignalboxError('overloaded', `The ${copy} cannot be read now; try again.`, { retryAfterMs: RETRY_MS });
 }
 
 interface OverloadOptions {
-  /** False asks SDKs not to repeat the request by themselves. */
+  /** False tells SDKs not to retry the request by themselves. */
   readonly retry?: false;
 }
 
-/** Returns the error of work that must not happen unwritten: `overloaded` where the store failed, else the cause itself. */
+/** Returns the error for work that must not happen without being recorded: `overloaded` if the store failed, otherwise the cause itself. */
 export function overloadedBy(cause: unknown, message: string, options: OverloadOptions = {}): unknown {
   if (!(cause instanceof StoreError)) return cause;
   return new SignalboxError('overloaded', message, { retryAfterMs: RETRY_MS, ...options, cause });
 }
 
 /**
- * Runs work that must not happen unwritten.
- * @throws SignalboxError `overloaded` with this message when the store fails.
+ * Runs work that must not happen without being recorded.
+ * @throws SignalboxError `overloaded` with this message if the store fails
  */
 export async function orOverloaded<T>(message: string, work: () => Promise<T>, options?: OverloadOptions): Promise<T> {
   try {

@@ -1,27 +1,27 @@
 /**
- * The bytes of a spool file. A header of one sector holds the generation; entries follow it without gaps, and zeros follow
- * them. Each entry is numbered from 0 and carries the generation and a checksum, so an entry of an earlier generation, a torn
- * one and a damaged one are all recognised. Numbers are little-endian.
+ * The format of a spool file. A header of one sector contains the generation. Entries follow without gaps, and zeros follow the entries.
+ * Each entry has a number counted from 0, the generation and a checksum. So a reader recognises entries of an earlier generation,
+ * incomplete entries and damaged entries. Numbers are little-endian.
  *
- * header: magic (8 bytes), generation (4), CRC-32 of both (4). entry: magic (4), generation (4), number (4), length of the
- * text in bytes (4), CRC-32 of these three and the text (4), text.
+ * Header: magic (8 bytes), generation (4), CRC-32 of both (4). Entry: magic (4), generation (4), number (4), length of the text in bytes
+ * (4), CRC-32 of the generation, number, length and text (4), text.
  */
 const MAGIC = Buffer.from('SBSPOOL1');
-/** Starts with a byte that UTF-8 never has, so no text contains it. */
+/** Begins with a byte that never occurs in UTF-8, so no text contains it. */
 const ENTRY_MAGIC = Buffer.from([0xf5, 0x53, 0x42, 0x01]);
 const ENTRY_HEAD_BYTES = 20;
 
-/** Without the modules of streams, which `node:zlib` loads. */
+/** Not from `node:zlib`, which would also load the stream modules. */
 const { crc32 } = Bun.hash;
 
-/** One sector, which a disk writes whole. */
+/** One sector: a disk writes it completely or not at all. */
 export const HEADER_BYTES = 512;
 
 export interface SpoolContent {
   readonly generation: number;
-  /** The whole entries, in the order in which they were added. */
+  /** The texts of the complete entries, in the order in which they were added. */
   readonly texts: readonly string[];
-  /** Whether bytes that are no whole entry follow them: the last write was torn, or its bytes are damaged. */
+  /** Whether bytes follow that are not a complete entry: the last write was interrupted, or its bytes are damaged. */
   readonly isTorn: boolean;
 }
 
@@ -46,8 +46,8 @@ export function encodeEntry(generation: number, number: number, text: string): B
 }
 
 /**
- * Reads a spool file. Throws an Error that names the damage where the header is damaged, or where a whole entry follows
- * a damaged one: the damaged one was whole when its callers got their prices.
+ * Reads a spool file. Throws an Error that names the damage if the header is damaged, or if a complete entry follows a damaged one: then
+ * the damaged entry was complete when callers received their prices.
  */
 export function decodeSpool(file: Buffer): SpoolContent {
   const generation = generationOf(file);
@@ -81,7 +81,7 @@ interface Entry {
 const isNext = (entry: Entry | null, generation: number, number: number): entry is Entry =>
   entry !== null && entry.generation === generation && entry.number === number;
 
-/** Null where no whole entry begins. */
+/** Returns the entry at a position; null if no complete entry begins there. */
 function entryAt(file: Buffer, at: number): Entry | null {
   if (file.length - at < ENTRY_HEAD_BYTES || !ENTRY_MAGIC.equals(file.subarray(at, at + 4))) return null;
   const end = at + ENTRY_HEAD_BYTES + file.readUInt32LE(at + 12);
@@ -92,7 +92,7 @@ function entryAt(file: Buffer, at: number): Entry | null {
   return { generation: entry.readUInt32LE(4), number: entry.readUInt32LE(8), text, end };
 }
 
-/** Whether a whole entry of this generation begins anywhere, with this number or a later one. */
+/** Whether a complete entry of this generation begins anywhere in the bytes, with this number or a greater one. */
 function hasEntry(bytes: Buffer, generation: number, from: number): boolean {
   for (let at = bytes.indexOf(ENTRY_MAGIC); at >= 0; at = bytes.indexOf(ENTRY_MAGIC, at + 1)) {
     const entry = entryAt(bytes, at);

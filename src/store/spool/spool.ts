@@ -18,24 +18,24 @@ import type { SqlValue, SqlWrite } from '../sql/statement.ts';
 import { SpoolError } from '../store.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './format.ts';
 
-/** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
+/** The most bytes that the rows of one reservation need: its failed attempts, its settlement and its payment. */
 const RESERVATION_BYTES = 4_096;
-/** For rows that reservations share, such as the prices of models. */
+/** Room for rows that several reservations share, such as prices of models. */
 const SHARED_BYTES = 262_144;
-/** The file grows by as much. */
+/** The file grows in steps of this many bytes. */
 const STEP_BYTES = 1_048_576;
 const ZEROS = Buffer.alloc(65_536);
 
-/** A row as the spool keeps it: the name of its statement, and its values. */
+/** A row in the spool: the name of its statement, and its values. */
 export interface SpooledRow {
   readonly name: string;
   readonly params: SqlWrite['params'];
 }
 
-/** Rows that are written all or none. */
+/** Rows that are written all or nothing. */
 export type SpooledUnit = readonly SpooledRow[];
 
-/** The rows of a unit that must outlive the process though the database refuses them. */
+/** Returns the rows of a unit that must survive the process even if the database refuses them. */
 export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>
   writes.flatMap((write) => {
     const { spooledAs } = write.statement;
@@ -45,28 +45,28 @@ export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>
 /** The content of a spool file. */
 export interface SpoolReading extends Omit<SpoolSettlements, 'path'> {
   readonly units: readonly SpooledUnit[];
-  /** Whether its last entry is torn. Its prices were not sent, unless the disk has damaged it since. */
+  /** Whether the last entry is incomplete. Its prices were never sent to callers, unless the disk damaged the entry later. */
   readonly isTorn: boolean;
 }
 
-/** Reads a spool file; one that does not exist is empty. Throws an Error of one clear sentence when it is damaged. */
+/** Reads a spool file. A file that does not exist counts as empty. Throws an Error with one clear sentence if the file is damaged. */
 export function readSpool(path: string): SpoolReading {
   try {
     const file = readFileSync(path);
-    // Its blocks are written before it gets its name.
+    // A new spool gets its name only after all its blocks are written, so a shorter file is damaged.
     if (file.length < STEP_BYTES) throw new Error('it is incomplete');
     const { generation, texts, isTorn } = decodeSpool(file);
     return { generation, entries: texts.length, units: texts.flatMap(parseUnits), isTorn };
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return { generation: 0, entries: 0, units: [], isTorn: false };
     throw new Error(
-      `Cannot read ${resolve(path)}: ${reasonOf(cause)}. The file has settlements whose prices callers already have. Restore it, or move it away and delete ledger.id: the next start then closes their reservations by on_crash.`,
+      `Cannot read ${resolve(path)}: ${reasonOf(cause)}. The file has settlements of requests whose price was already sent to callers. Restore the file; or move it away and delete ledger.id, and the next start closes the reservations of these requests according to on_crash.`,
       { cause },
     );
   }
 }
 
-/** Counts the settlements of a spool; undefined where it cannot be read: another server may have taken it over. */
+/** Counts the settlements in a spool. Returns undefined if the spool cannot be read, because another server may have taken it over. */
 export function countSettlements(path: string, settled: (units: readonly SpooledUnit[]) => number): number | undefined {
   try {
     return settled(readSpool(path).units);
@@ -75,26 +75,29 @@ export function countSettlements(path: string, settled: (units: readonly Spooled
   }
 }
 
-/** An entry is JSON of units, each a list of `[name, …values]`. Written by `Spool.add` alone, and protected by its checksum. */
+/**
+ * Parses an entry: JSON of units, each a list of `[name, …values]`. No validation is needed, because only `Spool.add` writes entries and
+ * their checksums protect them.
+ */
 const parseUnits = (text: string): SpooledUnit[] =>
   (JSON.parse(text) as [string, ...SqlValue[]][][]).map((unit) => unit.map(([name, ...params]) => ({ name, params })));
 
 /**
- * A file of the data folder that takes settlements while the database refuses them. Its blocks are written beforehand, so a
- * full disk has room for them. Each entry is on the disk when `add` returns.
+ * The spool: a file in the data folder that takes settlements while the database refuses them. Its blocks are allocated in advance, so that
+ * they fit even on a full disk. When `add` returns, the entry is on the disk.
  *
- * A spool that vanishes with its entries must be missed. So its generation, which never comes twice in a folder, and the
- * number of its entries are noted outside of it, each step on the disk before the next:
+ * A start must notice if the spool has vanished with its entries. Notes outside the file therefore record its generation, which never
+ * repeats within a folder, and the number of its entries. Each of these steps is on the disk before the next:
  *
- * 1. before the first entry: the generation is in use, with 0 entries
- * 2. an entry; then its number, and only then callers get its prices
- * 3. the database has all of it, and is synced
- * 4. the header gets the next generation, or a start puts a new file with that generation in its place
- * 5. the next generation is empty
+ * 1. Before the first entry: a note says that the generation is in use, with 0 entries.
+ * 2. An entry is written, then a note of the number of entries. Only then callers receive their prices.
+ * 3. The database has all entries, and is synced.
+ * 4. The header gets the next generation, or a start replaces the file with a new one of that generation.
+ * 5. A note says that the next generation is empty.
  *
- * A start refuses a spool that is gone, of an earlier generation, or with fewer entries than noted, if its generation is in use.
- * A crash leaves none of these: before step 4 the file has what is noted, or one entry more; behind it, a later generation,
- * which proves that the database has all entries before. State: spool.
+ * A start refuses to run if a generation is in use and the spool is missing, has an earlier generation, or has fewer entries than noted. A
+ * crash never causes these: before step 4 the file has the noted entries, or one more. After step 4 it has a later generation, which proves
+ * that the database has all earlier entries. State: spool.
  */
 export class Spool {
   readonly #path: string;
@@ -103,10 +106,10 @@ export class Spool {
   #capacity = STEP_BYTES;
   #generation: number;
   #entries = 0;
-  /** Whether entries were noted or added since it was emptied. */
+  /** Whether entries were noted or added since the spool was last emptied. */
   #isInUse = false;
   #end = HEADER_BYTES;
-  /** Whether the generation of the header on the disk is unknown: an entry added now might not be found. */
+  /** Whether the generation in the header on the disk is unknown. A start might then ignore an entry that is added now. */
   #isUncertain = false;
 
   private constructor(path: string, fd: number, generation: number, notes: SpoolNotes | null) {
@@ -117,9 +120,9 @@ export class Spool {
   }
 
   /**
-   * Puts a new, empty spool in the place of the one at `path`, whose content must be in the database by now. A server that
-   * was fenced off keeps the old file, and can add nothing any more. Throws an Error of one clear sentence.
-   * @param after the generation of the old one; 0 for none.
+   * Replaces the spool at `path` with a new, empty one. The database must already have the content of the old spool. A server that was
+   * fenced off still has the old file open, but can no longer add entries. Throws an Error with one clear sentence.
+   * @param after the generation of the old spool; 0 for none
    */
   static create(path: string, after = 0, notes: SpoolNotes | null = null): Spool {
     const generation = Math.max(after, notes?.generation ?? 0) + 1;
@@ -142,7 +145,7 @@ export class Spool {
     }
   }
 
-  /** Makes sure that the rows of so many open reservations fit. Throws SpoolError when the disk has no room for them. */
+  /** Makes sure that the rows of this many open reservations fit. Throws SpoolError if the disk has no room for them. */
   makeRoom(reservations: number): void {
     const needed = HEADER_BYTES + SHARED_BYTES + reservations * RESERVATION_BYTES;
     if (needed <= this.#capacity) return;
@@ -154,9 +157,10 @@ export class Spool {
     this.#capacity = capacity;
   }
 
-  /** Adds units in one entry, all or nothing; it is on the disk when this returns. Throws SpoolError. */
+  /** Adds units as one entry, all or nothing. The entry is on the disk when this returns. Throws SpoolError. */
   add(units: readonly SpooledUnit[]): void {
-    if (this.#isUncertain) throw new SpoolError('the spool cannot be written: it could not be emptied before');
+    if (this.#isUncertain)
+      throw new SpoolError('the spool cannot be written, because an earlier attempt to empty it failed');
     const text = JSON.stringify(units.map((unit) => unit.map(({ name, params }) => [name, ...params])));
     const entry = encodeEntry(this.#generation, this.#entries, text);
     if (this.#end + entry.length > this.#capacity) throw new SpoolError('the spool is full');
@@ -172,14 +176,14 @@ export class Spool {
     this.#tryToNote(this.#entries);
   }
 
-  /** Forgets everything. To be called once all of it is in the database, and synced. Throws SpoolError; then to be called again. */
+  /** Deletes all entries. Call it once the database has all of them and is synced. Throws SpoolError; then call it again. */
   clear(): void {
     if (!this.#isInUse) return;
     this.#isUncertain = true;
     orSpoolError('the spool cannot be emptied', () => {
       writeAll(this.#fd, encodeHeader(this.#generation + 1), 0);
       fdatasyncSync(this.#fd);
-      // These bytes mean nothing any more; as zeros they cannot be mistaken for a torn entry.
+      // Overwrites the deleted entries with zeros, so that they cannot be mistaken for an incomplete entry.
       writeZeros(this.#fd, HEADER_BYTES, this.#end);
     });
     this.#isUncertain = false;
@@ -194,16 +198,18 @@ export class Spool {
     closeSync(this.#fd);
   }
 
-  /** The file is right without it: a note that stays behind misses less, and the next one catches up. */
+  /**
+   * Ignores a failed note: the spool file is correct without it. An outdated note only detects fewer losses, and the next note corrects it.
+   */
   #tryToNote(entries: number | null): void {
     try {
       this.#notes?.note(this.#generation, entries);
     } catch {
-      // Its keeper reports it.
+      // The owner of the notes reports the error.
     }
   }
 
-  /** Bytes that are written to a file without a name are lost with the process. */
+  /** Checks that the open file still has its name. Bytes written to a deleted file are lost when the process ends. */
   #checkPlace(): void {
     const own = fstatSync(this.#fd);
     const found = statSync(this.#path, { throwIfNoEntry: false });
@@ -219,7 +225,7 @@ function orSpoolError(what: string, work: () => void): void {
   }
 }
 
-/** Zeros that are written take blocks; a file that is merely extended does not. */
+/** Writes zeros to allocate disk blocks. Merely extending the file would not allocate them. */
 function writeZeros(fd: number, from: number, to: number): void {
   for (let at = from; at < to; at += ZEROS.length) writeAll(fd, ZEROS.subarray(0, Math.min(ZEROS.length, to - at)), at);
 }

@@ -4,12 +4,14 @@ import type { SqlWrite } from '../sql/statement.ts';
 import { SpoolError, StoreError } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
 
-/** The appends that a database refuses: a spool takes their settlements; without it they wait in memory alone. State: writes. */
+/**
+ * The appends that a database refuses. If there is a spool, it takes their settlements; otherwise they wait only in memory. State: writes.
+ */
 export class SpooledAppends {
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
   /** Returns the rows of a unit that the spool keeps. */
   encode = spooledRows;
-  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
+  /** Number of appends that should survive the process, but are neither in the database nor in the spool. */
   unkept = 0;
   readonly #kept = new WeakSet<WriteUnit<SqlWrite>>();
   readonly #onError: (error: StoreError, isFirst: boolean) => void;
@@ -20,7 +22,7 @@ export class SpooledAppends {
     this.#onError = onError;
   }
 
-  /** As `GroupedDatabase.keep`. */
+  /** See `GroupedDatabase.keep`. */
   keep(appends: readonly WriteUnit<SqlWrite>[]): boolean {
     const fresh = appends.filter((unit) => !this.#kept.has(unit));
     const rows = fresh.map(({ writes }) => this.encode(writes)).filter(({ length }) => length > 0);
@@ -30,7 +32,7 @@ export class SpooledAppends {
     return isKept;
   }
 
-  /** As `GroupedDatabase.written`. */
+  /** See `GroupedDatabase.written`. */
   written(synced: boolean): void {
     this.unkept = 0;
     if (synced) this.#try((spool) => spool.clear());
