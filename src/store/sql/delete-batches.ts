@@ -3,22 +3,22 @@ import { first, type SqlTables, type SqlWrite, type Statement, write } from './s
 /** A deletion of the rows of a table up to a bound. */
 export interface BatchDeletion {
   readonly table: string;
-  /** The primary key. */
+  /** The table's primary key. */
   readonly key: string;
-  /** The column that the bound is compared with; the rows with the least values go first. */
+  /** The column to compare with the bound. Rows with the smallest values are deleted first. */
   readonly by: string;
   readonly comparison: '<' | '<=';
-  /** A condition that rows meet beside; absent: none. */
+  /** A further condition that deleted rows satisfy; absent: none. */
   readonly only?: string;
-  /** Rows in one transaction at most, so that a long deletion does not delay requests. */
+  /** The most rows in one transaction, so that a long deletion does not delay requests. */
   readonly batch: number;
-  /** Writes before and after each deletion, in its transaction. */
+  /** Writes before and after each deletion, in the same transaction. */
   readonly around?: readonly [before: SqlWrite, after: SqlWrite];
 }
 
 /**
- * @returns a function that deletes the rows up to a bound, in transactions of a batch each, and returns their number. It
- * rejects with StoreError; whole batches may have been deleted by then.
+ * @returns a function that deletes the rows up to a bound, one batch in each transaction, and returns their number. It rejects with
+ * StoreError; some batches may have been deleted by then.
  */
 export function batchDeletion({ table, key, by, comparison, only, batch, around }: BatchDeletion) {
   const rows = `FROM ${table} WHERE ${by} ${comparison} ?${only ? ` AND ${only}` : ''}`;

@@ -7,7 +7,7 @@ import { first, type SqlTables, sql, write } from './statement.ts';
 const COLUMNS = 'name, state, decision, earlier, losses, time, salt, verifier, body, answer, slot, epoch';
 const SELECT_ROW = sql(`SELECT ${COLUMNS} FROM idempotency WHERE name = ?`);
 const VALUES = '$name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer, $slot, $epoch';
-/** Whether the row is this very claim: a repeated one is met. */
+/** Whether the stored row is this very claim. A repeated claim then succeeds. */
 const IS_OWN = `(idempotency.state = 'running' AND idempotency.salt = $salt)`;
 const CLAIM_NEW = sql(
   `INSERT INTO idempotency (${COLUMNS}) VALUES (${VALUES}) ON CONFLICT (name) DO UPDATE SET time = idempotency.time WHERE ${IS_OWN}`,
@@ -25,13 +25,13 @@ const SELECT_OWNERS = sql(
 const DISOWN = sql(
   `UPDATE idempotency SET slot = NULL, epoch = NULL WHERE state = 'running' AND slot IS NOT NULL AND slot = ? AND epoch = ?`,
 );
-/** Each row may have a mebibyte. */
+/** The batch is small because each row can have 1 MiB. */
 const deleteOld = batchDeletion({
   table: 'idempotency',
   key: 'id',
   by: 'time',
   comparison: '<=',
-  // The state comes first: the owner stands behind the answer.
+  // `state` is compared first, because the database must read past the long answer to reach the owner.
   only: `(state <> 'running' OR slot IS NULL)`,
   batch: 100,
 });

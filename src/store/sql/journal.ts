@@ -14,12 +14,15 @@ import type {
 import { first, type SqlReader, type SqlValue, type Statement, sql } from './statement.ts';
 import { wrongCells } from './traffic/wrong-cells.ts';
 
-/** The parts of a journal whose statements SQLite and PostgreSQL share. In both, an overrun has the number behind its charge. */
+/**
+ * The rest of this file has the statements on a journal that SQLite and PostgreSQL share. In both databases, an overrun has the number
+ * after its charge.
+ */
 
 const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint', {
   inPostgres: 'SELECT usd_per_credit AS usdPerCredit FROM terms',
 });
-/** In the order in which the journal comes to name them. */
+/** Ordered by the first journal row that may refer to each fund. */
 const SELECT_FUNDS = sql(
   `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
     WHERE (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?`,
@@ -37,7 +40,9 @@ const selectRows = (
 const SELECT_ROWS = sql(selectRows('j.funds'), {
   inPostgres: selectRows(`nullif(array_to_string(j.funds, ' '), '')`),
 });
-/** In PostgreSQL the sums, with the rest of the journal. As many of each suffice for a page. */
+/**
+ * PostgreSQL adds up the table of sums and the journal rows that are not in the table yet. One page needs at most a page from each of them.
+ */
 const SELECT_SPEND = sql(
   `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
     FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`,
@@ -68,7 +73,7 @@ const SELECT_PRICED =
       CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
     FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?');
-/** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
+/** Leaves out a settlement that charges nothing and has no tariff, and an expiry that charges nothing: neither moves money. */
 const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       coalesce((SELECT o.amount FROM journal AS o WHERE o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
         AND j.kind IN ('post', 'settle')), 0) AS overrun,
@@ -87,10 +92,10 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       AND (a.key_id = ?5 OR ?5 IS NULL) AND (t.model = ?6 OR ?6 IS NULL)
       AND j.seq > ?7
     ORDER BY j.seq LIMIT ?8`);
-/** Rows read at once. */
+/** Rows to read at once. */
 const PAGE_ROWS = 10_000;
 const MONEY_PAGE_ROWS = 5_000;
-/** Before the first row. */
+/** A number before the first row. */
 export const FIRST = Number.MIN_SAFE_INTEGER;
 
 interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
@@ -101,7 +106,7 @@ interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
 
 export const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [seq];
 
-/** Reads all rows of a statement whose last parameters are the place where a page begins, and its length. */
+/** Reads all rows of a statement in pages. Its last two parameters are the position where a page begins, and the length of a page. */
 export async function* pages<Row>(
   db: SqlReader,
   statement: Statement,
@@ -119,7 +124,7 @@ export async function* pages<Row>(
   }
 }
 
-/** The entries that move money, as a filter asks for them. */
+/** Reads the entries that move money and match a filter. */
 async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
   const end = Math.min(to, Number.MAX_SAFE_INTEGER);
   const lastId = Math.min(idAt(to), Number.MAX_SAFE_INTEGER);
@@ -135,7 +140,7 @@ const entryOf = ({ seq: _, labels, estimated, ...row }: MoneyRow): MoneyEntry =>
   estimated: estimated === 1,
 });
 
-/** The rows of a reservation. @param between the first and the last number that they may have, where no index finds them */
+/** Reads the rows of a reservation. @param between their smallest and greatest possible number, for a database without an index */
 export async function reservationEntries(
   db: SqlReader,
   id: number,
@@ -152,8 +157,8 @@ type OwnJournal = Pick<JournalReader, 'lagMs' | 'horizon' | 'checkpoint' | 'dama
 
 /**
  * The journal of a database.
- * @param own what each database has in its own way
- * @param least no number of a row is less: damaged ones of SQLite may be negative
+ * @param own the parts that differ between the databases
+ * @param least a number that no row is below. Damaged rows of SQLite can have negative numbers.
  */
 export const sqlJournal = (db: SqlReader, own: OwnJournal, least: number): JournalReader => ({
   funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, least], ({ afterSeq, id }) => [afterSeq, id]),

@@ -13,16 +13,16 @@ import {
 } from '../keys.ts';
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
-/** Terms that are kept as JSON in columns of their own, and those that a child key has from its line. */
+/** Terms that have JSON columns of their own, and terms that a child key takes from the first key of its line. */
 const OTHER_TERMS: readonly string[] = ['scopes', 'labels', 'models', 'limits', 'budgets', 'holders', 'team', 'user'];
 const PLAIN_TERMS = KEY_TERMS.filter((term) => !OTHER_TERMS.includes(term));
 const plainTerms = (form: (column: string, term: string) => string): string =>
   PLAIN_TERMS.map((term) => form(snakeCase(term), term)).join(', ');
 const plainValues = (key: KeyInfo) => PLAIN_TERMS.map((term) => key[term] as string | number | null);
 
-/** The first key of the line of a new child key, by its parent. */
+/** Selects the first key of a new child key's line, by its parent. */
 const FIRST = 'SELECT coalesce(root, id) FROM keys WHERE id = ?';
-/** A column of a new key: of a child key, that of the first key of its line as the commit finds it. */
+/** The value of a new key's column. A child key takes the value that the first key of its line has at the time of the commit. */
 const ofLine = (column: string): string =>
   `(SELECT CASE WHEN first.id IS NULL THEN ? ELSE first.${column} END
       FROM (SELECT 1 AS one) AS new LEFT JOIN keys AS first ON first.id = (${FIRST}))`;
@@ -55,11 +55,11 @@ const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
-/** A revoked key leaves the copy, and its list of models can be long. */
+/** Leaves out the list of models of a revoked key. The copies in memory drop such a key, and its list can be long. */
 const COLUMNS_OF_CHANGE = COLUMNS.replace(' models,', ' CASE WHEN revoked_at IS NULL THEN models END AS models,');
-/** The `+` keeps SQLite from reading the whole table in the order of an index: few keys have changed. */
+/** The `+` keeps SQLite from reading the whole table in the order of an index, because few keys have changed. */
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
-/** Child keys are never deleted, and most of them have ended. */
+/** Selects the keys that are not revoked. Most child keys have ended and are left out, because they are never deleted. */
 const SELECT_OPEN = sql(
   `SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL AND (parent IS NULL
       OR NOT EXISTS (SELECT 1 FROM keys AS above WHERE above.id IN (keys.parent, keys.root) AND above.revoked_at IS NOT NULL)
@@ -82,7 +82,7 @@ const SELECT_BELOW = sql(`WITH RECURSIVE line (id, depth) AS (
       UNION ALL SELECT keys.id, depth + 1 FROM line JOIN keys ON keys.parent = line.id WHERE depth < 16)
     SELECT id FROM line LIMIT ?2`);
 
-/** Each selection has its own words, so that an index serves it. */
+/** Each selection is a statement of its own, so that the database uses an index for it. */
 const pages = Object.fromEntries(
   (['all', 'team', 'user', 'parent'] as const).map((member) => {
     const owned = member === 'all' ? '' : `"${member}" = ? AND `;
@@ -94,21 +94,21 @@ const pages = Object.fromEntries(
   }),
 );
 
-/** The number of unrevoked keys of a user. A key without a user counts for its maker. */
+/** The number of unrevoked keys of a user. A key without a user counts for its creator. */
 export const unrevokedOf = (user: string): string =>
   `((SELECT count(*) FROM keys WHERE "user" = ${user} AND parent IS NULL AND revoked_at IS NULL)
       + (SELECT count(*) FROM keys WHERE maker = ${user} AND "user" IS NULL AND parent IS NULL AND revoked_at IS NULL))`;
-/** The number of keys that a user has made since a time, without child keys. */
+/** The number of keys that a user has created since a time, without child keys. */
 export const madeBy = (user: string, time: string): string =>
   `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NULL AND created_at > ${time})`;
-/** The number of child keys that all lines of a user have made since a time. */
+/** The number of child keys created since a time in all lines of a user. */
 export const childrenOf = (user: string, time: string): string =>
   `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NOT NULL AND created_at > ${time})`;
 const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?2', '?3')} AS "aDay"`);
 
 type SqlKeyName = Omit<KeyName, 'labels'> & Readonly<Record<'labels', string>>;
 
-/** A row as the database returns it; lists are JSON. */
+/** A row as the database returns it. Lists are JSON. */
 type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
   Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash'> &
   Pick<KeyRow, 'version'> &
@@ -139,12 +139,12 @@ export function sqlKeys(db: SqlReader): KeyTable {
     idsBelow: async (id, limit) =>
       (await db.query<Pick<KeyInfo, 'id'>>(SELECT_BELOW, [id, limit])).map((row) => row.id),
     async changedAfter(number, endedBefore = 0) {
-      // Read before the rows, which may be newer: revoked keys have numbers, too.
+      // The number is read before the rows: the rows may be newer, and revoked keys have numbers, too.
       const [last] = number < 0 ? await db.query<{ changed: number }>(SELECT_LAST_CHANGE) : [];
       const rows = await (number < 0
         ? db.query<SqlKeyRow>(SELECT_OPEN, [endedBefore])
         : db.query<SqlKeyRow>(SELECT_CHANGED, [number]));
-      // One commit after the other raises a subject, so none below the greatest number is still to come.
+      // Commits that raise a subject run one after the other, so no row with a smaller number can appear later.
       const through = rows.reduce((most, { version }) => Math.max(most, version), last?.changed ?? number);
       return { rows: rows.map(rowOf), through };
     },
@@ -161,7 +161,7 @@ export function sqlKeys(db: SqlReader): KeyTable {
   };
 }
 
-/** The terms that are kept as JSON. */
+/** Returns the terms that are stored as JSON. */
 function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo): (string | null)[] {
   const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), holders];
   return values.map((value) => value && JSON.stringify(value));
@@ -178,7 +178,7 @@ function changeKey(key: KeyInfo): SqlWrite {
   return write(CHANGE, ...plainValues(key), ...textsOf(key), suspendedAt, team, user, id);
 }
 
-/** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
+/** Parses a row. Drops a scope that this version does not know, so that it permits nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
   const { hash, previousHash, parentHash, lastUsedAt: _, version: __, ...more } = row;
   const { scopes, labels, models, limits, budgets, holders, ...rest } = more;
@@ -201,7 +201,7 @@ const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({
   concurrentStreams: stored.concurrent_streams,
 });
 
-/** In microcredits: only programs read a row. */
+/** The stored limit is in microcredits, because only programs read it. */
 const budgetRow = ({ limit, window, timeZone, onExhausted }: KeyBudget) => ({
   limit,
   window,

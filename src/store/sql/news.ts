@@ -1,13 +1,13 @@
 import { NEWS_SUBJECTS, type NewsSubject } from '../news.ts';
 import { type SqlWrite, sql, write } from './statement.ts';
 
-/** One row of numbers: a look reads no more. */
+/** Reads the one row that has the numbers of all subjects. A poll reads nothing else. */
 export const SELECT_NUMBERS = sql(`SELECT ${NEWS_SUBJECTS.join(', ')} FROM news`);
 
-/** The statement that raises a subject. */
+/** Returns the statement that raises a subject. */
 export const raising = (subject: NewsSubject): string => `UPDATE news SET ${subject} = ${subject} + 1`;
 
 const RAISES = new Map(NEWS_SUBJECTS.map((subject) => [subject, write(sql(raising(subject)))]));
 
-/** The write that raises a subject. */
+/** Returns the write that raises a subject. */
 export const raiseOf = (subject: NewsSubject): SqlWrite => RAISES.get(subject)!;

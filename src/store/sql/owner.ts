@@ -1,6 +1,6 @@
 import type { InstanceName } from '../instance.ts';
 
-/** The columns that name the instance that owns a row; null for none. */
+/** The columns that name the instance which owns a row; null for none. */
 export interface StoredOwner {
   readonly slot: number | null;
   readonly epoch: number | null;

@@ -14,7 +14,7 @@ const TAKE = sql(
 );
 const CAPTURE = sql(`UPDATE payments SET state = 'captured', fee = $fee, decision = $decision, key_id = $keyId,
       tx = $transaction, error = NULL, updated = $updated, slot = $slot, epoch = $epoch WHERE id = $id`);
-/** Parameters: charge, fee, time, ID. The fee of one that was abandoned was given back. */
+/** Parameters: charge, fee, time, ID. The fee of an abandoned payment stays 0, because it was refunded. */
 export const SETTLE = sql(
   `UPDATE payments SET state = 'settled', charged = ?1, fee = CASE state WHEN 'captured' THEN ?2 ELSE fee END,
       updated = ?3, slot = NULL, epoch = NULL
@@ -51,7 +51,7 @@ const SELECT_UNSETTLED = sql(
 const SELECT_LATEST = sql(
   `SELECT ${COLUMNS} FROM payments WHERE (state = ?1 OR ?1 IS NULL) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
 );
-/** The same, and the payer. */
+/** Parameters: state or null, upper bound of the ID, limit, payer. */
 const SELECT_LATEST_OF =
   sql(`SELECT ${COLUMNS} FROM payments WHERE (state = ?1 OR ?1 IS NULL) AND id < ?2 AND payer = ?4
     ORDER BY id DESC LIMIT ?3`);

@@ -15,7 +15,7 @@ import { sqlSubjects } from './subjects.ts';
 import { sqlThreads } from './threads.ts';
 import { sqlTrail } from './trail.ts';
 
-/** Those of which each database has its own. */
+/** Repositories that each database implements in its own way. */
 type OfADatabase = 'ledger' | 'journal' | 'records' | 'traffic';
 
 /** The repositories whose statements SQLite and PostgreSQL share, over one handle of a database. */

@@ -1,28 +1,31 @@
 import type { Store, Write } from '../store.ts';
 
-/** A value that a database column can hold; of an array, its bytes. */
+/** A value that a database column can hold. An array is stored as its bytes. */
 export type SqlValue = string | number | bigint | Uint8Array | Float64Array | null;
 
-/** A row gives the values that a statement names, as `$payer`, and may have others. It is the only parameter of its statement. */
+/**
+ * A parameter. An object supplies the values that a statement names, such as `$payer`, and may have further members. It must be the only
+ * parameter of its statement.
+ */
 export type SqlParam = SqlValue | { readonly [name: string]: SqlValue };
 
 /** A statement of a repository. The store prepares each text once. */
 export interface Statement {
   readonly sql: string;
-  /** For PostgreSQL, where its words differ; '' where it has nothing to do. */
+  /** The text for PostgreSQL if it differs; '' if PostgreSQL has nothing to do. */
   readonly inPostgres?: string;
   /**
-   * The name under which its appended writes go into the spool while the database refuses them; absent: they wait in memory and
-   * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
+   * The name under which the statement's appended writes go to the spool while the database refuses them. Absent: they wait in memory and
+   * are lost with the process. The values must be numbers, texts or null. Never change the name, because the next version reads it, too.
    */
   readonly spooledAs?: string;
-  /** Whether a run that changes or selects no row fails its commit, with the reason `unmet`: for conditional writes. */
+  /** For conditional writes: whether the commit fails with the reason `unmet` if the statement changes or selects no row. */
   readonly mustChange?: boolean;
-  /** Whether its condition looks at other rows than its own, so that writers have to take turns. */
+  /** Whether the statement's condition depends on rows that it does not change. Writers must then run one after the other. */
   readonly takesTurns?: boolean;
   /**
-   * Whether it takes an array for each value in PostgreSQL, so that the rows of a transaction go as one statement, where the first of
-   * them stands: for rows that each request adds, which no other write of their transaction looks at.
+   * Whether, in PostgreSQL, the statement takes an array for each value. All its rows of a transaction are then written by one statement,
+   * at the position of the first row. Use it for rows that each request adds and that no other write of the transaction reads.
    */
   readonly takesRows?: boolean;
 }
@@ -35,21 +38,24 @@ export const sql = (text: string, options?: Omit<Statement, 'sql'>): Statement =
 /** A row as a statement returns it. */
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
-/** Steps of a commit that go by what the ones before have selected: each is done, and answered with its rows, in its transaction. */
+/**
+ * Steps of a commit that depend on rows selected by earlier steps. Each step runs in the commit's transaction, and its rows are passed
+ * back.
+ */
 export type SqlScript = Generator<SqlWrite, void, readonly SqlRow[]>;
 
-/** The one kind of write that a store of SQL makes and takes. */
+/** The one kind of write that SQL stores create and accept. */
 export interface SqlWrite extends Write {
   readonly statement: Statement;
   readonly params: readonly SqlParam[];
   /**
-   * Writes, in the same transaction, by the rows that the statement has selected; not called for none. For writes that SQL cannot
-   * express, such as a chain of hashes. It may be called again for a commit that is tried again.
+   * Further writes in the same transaction, depending on the rows that the statement selected. Not called if it selected none. Use it for
+   * writes that SQL cannot express, such as a chain of hashes. It may be called again if the commit is retried.
    */
   readonly follow?: (rows: readonly SqlRow[]) => SqlScript;
 }
 
-/** The clock of a PostgreSQL, which is that of all instances, ms since 1970. Within a transaction it goes on. */
+/** The clock of the PostgreSQL server, which all instances share, in ms since 1970. It advances within a transaction. */
 export const POSTGRES_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });

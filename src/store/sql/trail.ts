@@ -28,37 +28,40 @@ const INSERT =
     from_seal, details_seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const INSERT_WORDS = sql('INSERT INTO trail_words (entry, slot, salt, words) VALUES (?, ?, ?, ?)');
 
-/** These select the subjects of entries, at the moment of the commit. */
+/** The following statements select the subjects of new entries at the moment of the commit. */
 const THE_SUBJECT = sql('SELECT ? AS id');
-/** None, which fails its commit, unless the key is valid at that moment. */
+/** Selects the key if it is valid at the moment of the commit. Otherwise it selects none, and the commit fails. */
 const IF_VALID = sql(
   'SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)',
   { mustChange: true },
 );
-/** The same for a key that was changed meanwhile, or is the last admin key. */
+/** Selects the key unless it was changed since it was read, or is the last admin key. Selecting none fails the commit. */
 const IF_UNCHANGED = sql(
   `SELECT id FROM keys WHERE id = ?1 AND revoked_at IS NULL AND changed = ?2 AND (CAST(?3 AS BIGINT) IS NULL OR EXISTS (
       SELECT 1 FROM keys WHERE id <> ?1 AND scopes LIKE '%"admin"%' AND revoked_at IS NULL AND suspended_at IS NULL
         AND (expires_at IS NULL OR expires_at > ?3)))`,
   { mustChange: true },
 );
-/** The same for a wallet with too many unrevoked keys, or too many made since a time. */
+/** Selects none, which fails the commit, if a wallet has too many unrevoked keys or created too many keys since a time. */
 const IF_ROOM = sql(
   `SELECT ? AS id WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
   { mustChange: true },
 );
-/** The same for a user. */
+/** Selects none, which fails the commit, if a user has too many unrevoked keys or created too many keys since a time. */
 const IF_ROOM_OF_USER = sql(`SELECT ?1 AS id WHERE ${unrevokedOf('?2')} < ?4 AND ${madeBy('?3', '?5')} < ?6`, {
   mustChange: true,
 });
-/** Whether a key is valid by the secret with a hash; `?3` is the time. */
+/** The condition that a key is valid and has a secret with the given hash. `?3` is the time. */
 const isValidBy = (key: string, made: string): string => `${key}.revoked_at IS NULL AND ${key}.suspended_at IS NULL
       AND (${key}.expires_at IS NULL OR ${key}.expires_at > ?3)
       AND (${key}.hash = ${made} OR ${key}.previous_hash = ${made} AND ${key}.previous_until > ?3)`;
-/** The user whose limits count the child keys of a line, by its first key; null for a line of an operator. */
+/** The user whose limits count the child keys of a line, read from its first key; null for a line of an operator. */
 const OWNER = 'coalesce(root."user", root.maker)';
-/** The same for a line: its keys from the parent to the first, while each is valid by the secret that made the one below. */
+/**
+ * Selects none, which fails the commit, if a line has no room for another key. It walks from the parent to the first key. Each key must be
+ * valid with the secret that created the key below it.
+ */
 const IF_ROOM_BELOW = sql(
   `WITH RECURSIVE line (id, parent, made, depth) AS (
       SELECT id, parent, parent_hash, 1 FROM keys WHERE id = ?2 AND ${isValidBy('keys', '?4')}
@@ -91,7 +94,10 @@ const OVERWRITE = sql('PRAGMA secure_delete = ON', { inPostgres: '' });
 const OVERWRITE_NO_MORE = sql('PRAGMA secure_delete = OFF', { inPostgres: '' });
 const ERASE = sql('DELETE FROM trail_words WHERE entry = ? AND slot = ?');
 
-/** The last entry before the first one that stays. An anchor goes with the entries that it stands among. */
+/**
+ * Selects the last entry before the first entry to keep. Anchors have no time limit of their own: they are deleted with the entries around
+ * them.
+ */
 const LAST_BEFORE = sql(`SELECT id, hash FROM trail WHERE id = (SELECT min(id) FROM (
       SELECT min(id) - 1 AS id FROM trail WHERE time >= ? AND action <> 'anchor' UNION ALL SELECT max(id) FROM trail) AS ends)
     AND id >= (SELECT min(id) FROM trail WHERE action <> 'anchor')`);
@@ -111,7 +117,7 @@ const FILTERED = `(subject_kind = ?1 OR ?1 IS NULL) AND (id < ?2 OR ?2 IS NULL) 
 const SELECT_ALL = select(`WHERE ${FILTERED}`);
 const SELECT_OF_SUBJECT = select(`WHERE subject = ?8 AND ${FILTERED}`);
 const CHARS = `length(facts) + (SELECT coalesce(sum(length(words)), 0) ${WORDS})`;
-/** `?3` bounds the characters of all entries before the last one. */
+/** `?3` bounds the characters of all entries except the last one. */
 const SELECT_LINKS = select(`WHERE id > ?1 AND id <= (SELECT max(id) FROM (
       SELECT id, sum(chars) OVER (ORDER BY id) - chars AS ahead FROM (
         SELECT id, ${CHARS} AS chars FROM trail WHERE id > ?1 ORDER BY id LIMIT ?2) AS page) AS sums WHERE ahead < ?3)
@@ -123,7 +129,7 @@ interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
   readonly bySeal: string | null;
   readonly fromSeal: string | null;
   readonly detailsSeal: string | null;
-  /** JSON: slot, salt and text of each. */
+  /** JSON array of the entry's words: slot, salt and text of each. */
   readonly words: string;
 }
 
@@ -166,7 +172,7 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
       },
     };
   },
-  // Writers take their turns.
+  // Writers run one after the other, so no entry can appear below the last one.
   horizon: async () => (await first<TrailHead>(db, SELECT_HEAD))?.id ?? 0,
   async list({ keyId, kind = null, before = null, limit, action = null, actor = null, from = null, to = null }) {
     const filters = [kind, before, limit, action, actor, from, to];
@@ -179,7 +185,10 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
   links: async (after, { rows, chars }) => (await db.query<TrailRow>(SELECT_LINKS, [after, rows, chars])).map(linkOf),
 });
 
-/** Adds an entry for each subject that a statement selects, behind the head that its transaction reads: writers take their turns. */
+/**
+ * Adds an entry for each subject that a statement selects. Each entry follows the head that its transaction reads, so writers run one after
+ * the other.
+ */
 const chained = (subjects: Statement, params: readonly SqlValue[], event: TrailEvent, kind = 'key'): SqlWrite => ({
   ...write(subjects, ...params),
   *follow(rows) {
@@ -189,13 +198,13 @@ const chained = (subjects: Statement, params: readonly SqlValue[], event: TrailE
 
 const headOf = (row: SqlRow | undefined): TrailHead => ({ id: Number(row?.id), hash: String(row?.hash) });
 
-/** Adds an entry behind the head. */
+/** Adds an entry after the head of the chain. */
 export function* append(event: SubjectEvent): SqlScript {
   const [head] = yield write(SELECT_HEAD);
   yield* insertLink(linkAfter(head ? headOf(head) : GENESIS, event));
 }
 
-/** Adds an entry whose place in the chain is known. */
+/** Inserts an entry whose position in the chain is already known. */
 export function* insertLink(link: TrailLink): SqlScript {
   const { id, previous, hash, time, actor, action, subject, facts, requestId, seals, words } = link;
   const sealed = [seals.by, seals.from, seals.details];

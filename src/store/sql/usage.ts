@@ -2,20 +2,20 @@ import { QUARTER_MS, quarterOf } from '../../core/accounting/window.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../books.ts';
 
-/** A search for charges in the words of both databases; its values go by `?1`, `?2` and `?3`. */
+/** A search for charges that both databases understand. Its values are `?1`, `?2` and `?3`. */
 export interface UsageSearch {
   readonly text: string;
   readonly first: number;
-  /** Exclusive. */
+  /** The end, exclusive. */
   readonly end: number;
-  /** Whose charges alone are read; absent: everybody's. */
+  /** The owner whose charges are read; absent: all owners. */
   readonly owner: readonly string[];
 }
 
-/** A row that a search finds. */
+/** A row that a search returns. */
 export type UsageRow = Omit<AccountRow, 'payer'> & Omit<EndpointCharges, 'dimensions'>;
 
-/** The condition on the accounts of the owner with the fewest of them, and what it compares with. */
+/** Returns the condition that selects the fewest accounts, and the values that it compares with. */
 function narrowest({ keyId, keyIds = null, team = null, user = null }: UsageFilter): readonly [string, string?] {
   if (keyId !== null) return ['a.key_id = ?3', keyId];
   if (user !== null) return ['a.user_id = ?3', user];
@@ -25,7 +25,7 @@ function narrowest({ keyId, keyIds = null, team = null, user = null }: UsageFilt
 
 const SUMS = ['charges', 'microcredits', 'input', 'output'].map((name) => `sum(s.${name}) AS ${name}`).join(', ');
 const OWNERS = 'a.key_id AS "keyId", a.labels, a.team_id AS team, a.user_id AS "user"';
-/** Runs are many times as many as keys. */
+/** Grouping without selectors, sessions and agents is much faster, because there are many times as many runs as keys. */
 const FORMS = {
   withRuns: [`${OWNERS}, a.selector, a.session, a.agent, s.charges, s.microcredits, s.input, s.output`, ''],
   plain: [
@@ -35,9 +35,9 @@ const FORMS = {
 } as const;
 
 /**
- * Sums up first by account and tariff, which are numbers: sorting millions of rows by texts takes five times as long. It begins with the
- * accounts of an owner, so that it costs what this one used and not what all did.
- * @param table has all charges that the database knows
+ * Makes a search that sums by account and tariff first. These are numbers: sorting millions of rows by texts takes five times as long. The
+ * search begins with the accounts of the owner, so its cost depends on what this owner used, not on what all used.
+ * @param table a table or subquery with all charges that the database knows
  */
 export function usageSearch(table: string, filter: UsageFilter): UsageSearch {
   const [condition, owner] = narrowest(filter);
@@ -59,7 +59,7 @@ const chargesOf = ({ keyId, labels, selector, session, agent, team, user, ...row
   ...row,
 });
 
-/** The charges of all owners that a filter names. @param unwritten those that the database does not know yet */
+/** Returns the charges that match a filter. @param unwritten charges that are not in the database yet */
 export function usageIn(
   { keyId, keyIds = null, team = null, user = null }: UsageFilter,
   rows: readonly UsageRow[],

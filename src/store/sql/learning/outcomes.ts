@@ -3,7 +3,7 @@ import type { OutcomeLog, OutcomeRow, ScoreMean, SourceSums } from '../../learni
 import { batchDeletion } from '../delete-batches.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
 
-/** @param greater the function that chooses the greater of two numbers */
+/** @param greater the function that returns the greater of two numbers */
 const insertBy = (greater: string): string =>
   `INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
     estimated, probability, among, looked, label)
@@ -22,9 +22,9 @@ const SELECT_SOURCES = sql(`SELECT source, count(*) AS outcomes, sum(weight) AS 
     sum(CASE WHEN weight = 0 AND offered > 0 THEN 1.0 ELSE 0.0 END) AS withheld
     FROM outcomes GROUP BY source ORDER BY source`);
 const SELECT_MODELS = sql('SELECT DISTINCT model FROM outcomes ORDER BY model');
-/** Where IDs begin, ms since 1970. */
+/** The time at which IDs begin, ms since 1970. */
 const ID_EPOCH_MS = timeOfId(0);
-/** An ID contains its time: `at` of a reset becomes the ID of its moment. */
+/** An ID contains its time. So `at` of a reset is converted to an ID to compare it with outcomes. */
 const SELECT_MEANS = sql(`SELECT o.model, o.task, sum(o.weight) AS outcomes,
     sum(o.weight * o.score) / sum(o.weight) AS mean, sum(o.weight * o.declared) / sum(o.weight) AS declared
     FROM outcomes o WHERE o.source = 'caller' AND o.weight > 0 AND NOT EXISTS (SELECT 1 FROM learning_resets r

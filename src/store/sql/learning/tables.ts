@@ -4,13 +4,13 @@ import { first, type SqlTables, sql, write } from '../statement.ts';
 import { sqlOutcomes } from './outcomes.ts';
 
 const INSERT_RESET = sql('INSERT INTO learning_resets (model, at) VALUES (?, ?)');
-// The place where versions that learned from outcomes kept the lengths.
+// Reads the lengths from the row where versions that learned from outcomes stored them.
 const SELECT_LENGTHS = sql(`SELECT bytes FROM learnt WHERE estimator = 'learned' AND part = 'tasks'`);
 const PUT_LENGTHS = sql(`INSERT INTO learnt (estimator, part, bytes) VALUES ('learned', 'tasks', ?)
     ON CONFLICT (estimator, part) DO UPDATE SET bytes = excluded.bytes`);
 const deleteEnded = batchDeletion({ table: 'examples', key: 'decision', by: 'until', comparison: '<', batch: 1_000 });
 
-/** The repositories of scores and lengths over one handle of a database. Of a handle that only reads, none may be pruned. */
+/** The repositories of scores and lengths over one handle of a database. Do not call `prune` over a read-only handle. */
 export const sqlLearning = (db: SqlTables): LearningTables => ({
   outcomes: sqlOutcomes(db),
   resets: { add: (model, at) => write(INSERT_RESET, model, at) },

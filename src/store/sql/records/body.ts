@@ -4,21 +4,21 @@ import { isEmpty } from '../../../core/object.ts';
 import { NO_RULES } from '../../../core/rules.ts';
 import type { Usage } from '../../../core/usage.ts';
 
-/** The fields of a record that columns of their own have as they are. */
+/** The fields of a record that have columns of their own. */
 export type RecordHead = Pick<
   DecisionRecord,
   'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session' | 'team' | 'user'
 >;
 
-/** The fields of a record in its one text column. */
+/** The fields of a record that are stored together in one text column. */
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' | 'estimate' | 'draw'>;
 
-/** The facts of every request. */
+/** The facts that every request has. */
 type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]>;
 
 /**
- * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
- * it also decodes stored records.
+ * Fields are stored by position, because their names would take two thirds of the text. The same lists decode stored records, so new fields
+ * may only be added at the end.
  */
 const FACTS = fieldsOf<UsualFacts>()([
   'model',
@@ -85,7 +85,7 @@ const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'reasoningTokens',
 ]);
 
-/** Behind those of every request; few have any. */
+/** Facts that few requests have. They are stored after the facts of every request. */
 const RARE_FACTS = [
   'addOns',
   'embedding',
@@ -98,19 +98,19 @@ const RARE_FACTS = [
   'capsOutput',
 ] as const;
 
-/** Behind the fields of a usage; few have any. */
+/** Stored after the other fields of a usage; few have any. */
 const ADD_ONS = ['addOns'] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
-/** Takes a list of all fields of T; a missing one does not compile. */
+/** Takes a list of all fields of T. If a field is missing, the code does not compile. */
 function fieldsOf<T>() {
   return <const L extends readonly (keyof T)[]>(list: keyof T extends L[number] ? L : never): L => list;
 }
 
-/** The values of a list's fields, by position. */
+/** The values of a list of fields, by position. */
 type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
 
-// Written out, because looking up fields by name costs more than encoding them. The types check the order.
+// Written field by field, because looking up fields by name takes longer than encoding them. The types check the order.
 
 const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.model,
@@ -144,14 +144,14 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.pages,
 ];
 
-/** With those that few requests have, left out where there are none. */
+/** Packs all facts. Trailing rare facts are left out if the request has none. */
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts, qualityFactor, outputTokensMin, capsOutput } = facts;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
   const rare = [...media, qualityFactor, outputTokensMin, capsOutput];
   const last = rare.findLastIndex((fact) => fact !== undefined);
-  // JSON has nulls in the place of those between.
+  // Rare facts before the last present one are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
 }
 
@@ -160,7 +160,7 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
-  // Left out where there is none: JSON.stringify would write a null into every record.
+  // Trailing values that are absent are left out; otherwise JSON.stringify would write a null into every record.
   if (cappedBy !== null || usageReplaced || adapted) values.push(cappedBy);
   if (usageReplaced || adapted) values.push(usageReplaced);
   if (adapted) values.push(adapted);
@@ -196,7 +196,7 @@ export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
   const { agent, parentAgent, sentBy, expectedLength } = body;
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
-  // The last ones are omitted while empty.
+  // The last values are left out while they are empty.
   const hasAgent = agent !== null || parentAgent !== null || sentBy !== null;
   const hasMetadata = !isEmpty(metadata) || hasAgent;
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
@@ -207,12 +207,12 @@ export function encodeBody(body: RecordBody): string {
   return JSON.stringify(values);
 }
 
-/** The values that are omitted while empty, from a position on. */
+/** Values that are left out while they are empty, from a position on. */
 const EMPTY_TAIL = [[], 0, {}, [null, null]] as const;
 const unstated = (from: number): readonly unknown[] => EMPTY_TAIL.slice(from - TAIL_AT);
 const TAIL_AT = 6;
 
-/** Decodes the text of `encodeBody`, of earlier versions too. */
+/** Decodes the text of `encodeBody`. Also decodes texts of earlier versions. */
 export function decodeBody(text: string): RecordBody {
   const values = JSON.parse(text);
   const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
@@ -235,7 +235,7 @@ export function decodeBody(text: string): RecordBody {
   };
 }
 
-/** Decodes the outcome alone of the text of `encodeBody`. */
+/** Decodes only the outcome from the text of `encodeBody`. */
 export const decodeOutcome = (text: string): DecisionOutcome | null => {
   const outcome = JSON.parse(text)[5];
   return outcome && unpackOutcome(outcome);
@@ -248,7 +248,7 @@ function unpackFacts(values: readonly unknown[]): Facts {
   return { ...EARLIER_FACTS, pdfs: 0, ...facts, ...stated };
 }
 
-/** Defaults for the shorter lists of earlier versions. */
+/** Default values for fields that the shorter lists of earlier versions lack. */
 const EARLIER_FACTS: Partial<Facts> = {
   rules: NO_RULES,
   funds: null,
@@ -266,9 +266,9 @@ const EARLIER_FACTS: Partial<Facts> = {
 };
 
 /**
- * Names values by position. Only `encodeBody` writes them, so the type is certain. A loop, because traffic decodes the outcome of each
- * record, and `Object.fromEntries` takes five times as long.
- * @param earlier defaults for the shorter lists of earlier versions
+ * Names values by their position. No check is needed, because only `encodeBody` writes them. A loop is used because the counting of traffic
+ * decodes the outcome of each record, and `Object.fromEntries` takes five times as long.
+ * @param earlier default values for fields that the shorter lists of earlier versions lack
  */
 function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], earlier: Partial<T> = {}): T {
   const named: Partial<Record<keyof T, unknown>> = { ...earlier };
@@ -292,7 +292,7 @@ const EARLIER_ATTEMPT: Partial<AttemptRecord> = {
   startMs: null,
 };
 
-/** An outcome whose attempts and usage are still lists. */
+/** An outcome whose attempts and usage are still lists of values. */
 interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage'> {
   readonly attempts: readonly (readonly unknown[])[];
   readonly usage: readonly unknown[] | null;

@@ -3,19 +3,19 @@ import type { Estimate } from '../../../core/estimate.ts';
 import type { ExplorationDraw } from '../../../core/exploration.ts';
 
 /**
- * One BLOB, little endian: the version, a bit for each part that follows, two empty bytes, the number of models in
- * four; then the scalars and qualities as doubles, then the differences as floats. Omits what is derivable: qualities
- * that no preference changed. Draws, trust and the last four parts are in records of versions that learned from outcomes.
+ * The format of an estimate is one little-endian BLOB: the version (1 byte), a bit for each part that follows (1), two empty bytes, and the
+ * number of models (4). Then follow scalars and qualities as doubles, then differences as floats. Qualities that no preference changed are
+ * left out, because they can be derived. Draws, trust and the last four parts occur only in records of versions that learned from outcomes.
  */
 const VERSION = 1;
 const HEAD = 8;
-/** In the order of writing. */
+/** The bit of each part, in the order in which parts are written. */
 const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
-/** Parts of what was learned. */
+/** Parts that contain learned values. */
 const LEARNED = PARTS.shadow | PARTS.outcomes | PARTS.text | PARTS.counts;
 const NO_TRUST = 0;
 
-/** Encodes an estimate of this version, in which nothing is learned. */
+/** Encodes an estimate of this version, which has no learned values. */
 export function encodeEstimate({ length, quality: own }: Estimate, quality: DecisionRecord['quality']): Uint8Array {
   const isOwn = quality === null || !isSame(own, quality);
   const doubles = isOwn ? [length, NO_TRUST, ...own] : [length, NO_TRUST];
@@ -58,7 +58,7 @@ export function decodeEstimate(
   if (!has('estimate')) return { estimate: null, draw };
   const scalars = doubles(2);
   const [length, trust] = [scalars[0]!, scalars[1]!];
-  // In the order of writing.
+  // The parts are read in the order in which they are written.
   const own = has('quality') ? doubles(models) : quality?.slice();
   if (own === undefined) throw new Error('records: an estimate lacks its qualities');
   const estimate = { quality: own, length };
@@ -69,7 +69,7 @@ export function decodeEstimate(
   return { estimate: { ...estimate, learned: { shadow, trust, ...lists } }, draw };
 }
 
-// A loop, because every request runs it.
+// A loop, because this runs for every request.
 function isSame(one: Float64Array, other: Float64Array): boolean {
   if (one === other) return true;
   if (one.length !== other.length) return false;

@@ -15,22 +15,24 @@ import {
 } from './selection.ts';
 import { decodeSummary } from './summary.ts';
 
-/** So many keys lead beside other filters: each has its share of the looks, however seldom it asks. */
+/**
+ * The most keys that may lead a search with other filters. Each key gets an equal share of the examined rows, however few requests it has.
+ */
 const LEADING_KEYS_MAX = 16;
-/** Records of the index that one statement looks at: it takes a few milliseconds, in which no request is served. */
+/** Index rows that one statement examines. It takes a few milliseconds, in which the process serves no request. */
 const LOOKS_AT_ONCE = 5_000;
 
-/** The tables that lists are made from, beside the index. */
+/** The tables, in addition to the index, from which lists are made. */
 export interface RecordSource {
-  /** Reads a record by its row, or by its ID where that is null. */
+  /** Reads a record by its row number, or by its ID if that is null. */
   read(id: number, seq: number | null): Promise<DecisionRecord | null>;
-  /** Selects among the records that the index has yet to reach; absent where there are none. */
+  /** Selects records that are not indexed yet; absent if all are indexed. */
   readonly fresh?: (query: RecordQuery, span: Span, limit: number) => Selection;
 }
 
 /**
- * The newest records that match: of the index, and of the records behind it that it has yet to reach. It goes down the index by
- * the filter that leads, so many at a time, until the page is full or it has looked at enough.
+ * Returns the newest matching records: records of the index, and records that are not indexed yet. It searches the index by the rows of one
+ * filter, which leads the search. It examines a limited number of rows at a time, until the page is full or enough rows were examined.
  * @throws StoreError
  */
 export async function listRecords(
@@ -39,9 +41,10 @@ export async function listRecords(
   { read, fresh: freshSelection }: RecordSource,
 ): Promise<RecordPage> {
   const span = spanOf(query);
-  // One more, which says whether there are others.
+  // One more row than requested shows whether there are others.
   const limit = query.limit + 1;
-  // The fresh ones first: what is indexed between the two queries is in both.
+  // Records without an index row are read first. A record that is indexed between the two queries is then in both results, and none is
+  // missed.
   const fresh = freshSelection ? await db.query<IndexRow>(...freshSelection(query, span, limit)) : [];
   const { rows: indexed, to } = await searchIndex(db, query, span, limit);
   const rows = new Map([...fresh, ...indexed].map((row) => [row.id, row]));
@@ -57,7 +60,7 @@ function spanOf({ from = 0, to, after, newerThan = -1 }: RecordQuery): Span {
   return { from: Math.max(idAt(from), newerThan + 1), to: below };
 }
 
-/** Reads the record only where the index has no summary yet. */
+/** Makes an entry. Reads the record itself only if the index has no summary of it yet. */
 async function entryOf({ seq, summary, ...row }: IndexRow, read: RecordSource['read']): Promise<RecordEntry> {
   const decoded = summary === null ? null : decodeSummary(summary);
   if (decoded) return { ...row, summary: decoded };
@@ -70,7 +73,7 @@ function orNone(cause: unknown): null {
   throw cause;
 }
 
-/** @returns the rows found, and the least ID of those that were looked at; that of the span where all were */
+/** @returns the rows found, and the least ID that was examined; if all rows were examined, the least ID of the span */
 async function searchIndex(db: SqlReader, query: RecordQuery, span: Span, limit: number) {
   const { looksMax = LOOKS_MAX } = query;
   const search = new IndexSearch(query);
@@ -87,18 +90,18 @@ async function searchIndex(db: SqlReader, query: RecordQuery, span: Span, limit:
 
 function addLabels(where: Conditions, labels: readonly (readonly [string, string])[]): void {
   for (const label of labels) {
-    // The offset has PostgreSQL look up each record, rather than read all that have the label.
+    // `OFFSET` makes PostgreSQL look up the label for each record, instead of reading all records that have the label.
     const own = 'SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id LIMIT 1 OFFSET 0';
     where.add(`EXISTS (${own})`, ...label);
   }
 }
 
-/** The search of a query in the index: by the rows of one filter, the lead, which the others narrow. */
+/** Searches the index for a query. The rows of one filter, the lead, are read in order, and the other filters narrow them. */
 class IndexSearch {
-  /** Of the lead alone. */
+  /** Conditions of the leading filter. */
   readonly #lead = new Conditions();
   readonly #others = new Conditions();
-  /** The keys, where they lead. */
+  /** The IDs of the keys if the keys lead the search. */
   readonly #keyIds: readonly string[] | null;
   readonly #source: { readonly lead: string; readonly joined: string; readonly id: string };
 
@@ -117,12 +120,12 @@ class IndexSearch {
       const value = query[name];
       if (value === undefined) continue;
       const leads = this.#lead.texts.length === 0 && value !== usual;
-      // `+` keeps a column from leading.
+      // The `+` keeps SQLite from using this column's index.
       if (!leads) this.#others.add(`+r.${column} = ?`, value);
       else this.#lead.add(`r.${column} = ?${usual === null ? '' : ` AND r.${column} <> '${usual}'`}`, value);
     }
     const index = 'record_index AS r';
-    // PostgreSQL looks up the record of each label, but where a column filters and both are joined in any way.
+    // With this order PostgreSQL looks up the record of each label. If a column of the record filters as well, the order does not matter.
     const on = this.isPlain || labels.length > 0 ? 'r.id = l.id' : 'l.id = r.id';
     this.#source = label
       ? { lead: 'record_labels AS l', joined: `record_labels AS l CROSS JOIN ${index} ON ${on}`, id: 'l.id' }
@@ -134,10 +137,10 @@ class IndexSearch {
     return this.#others.texts.length === 0;
   }
 
-  /** The least ID of the newest rows of the lead, so many in all; null where it has no more. */
+  /** Returns the least ID among the next `looks` newest rows of the lead; null if the lead has no more rows. */
   async step(db: SqlReader, span: Span, looks: number): Promise<number | null> {
     const { lead, id } = this.#source;
-    // Of each key its share: below the greatest of their least IDs some have not been looked at.
+    // Each key gets an equal share of the rows. Keys have different least IDs. Only above the greatest of them were all keys examined.
     const share = Math.max(1, Math.floor(looks / Math.max(1, this.#keyIds?.length ?? 1)));
     const [search, params] = this.#lead.newest(`${id} AS "to"`, lead, id, span, `LIMIT 1 OFFSET ${share - 1}`);
     if (this.#keyIds === null) return (await first<{ to: number }>(db, search, ...params))?.to ?? null;
@@ -146,7 +149,7 @@ class IndexSearch {
     return row?.to ?? null;
   }
 
-  /** The newest rows of a span that match. */
+  /** Selects the newest matching rows of a span. */
   selection(span: Span, limit: number): Selection {
     const { joined, id } = this.#source;
     const where = new Conditions();
@@ -160,14 +163,14 @@ class IndexSearch {
       `SELECT ${all} FROM record_index AS r WHERE r.id IN (${ids}) ORDER BY r.id DESC ${end}`;
     const [{ inPostgres: direct }] = newest(all);
     if (this.#keyIds === null) return [{ sql: inSqlite(sql), inPostgres: direct }, params];
-    // The newest of each key: what a key has not asked for long costs no look at the others' records.
+    // Reads the newest rows of each key separately, so that a key without recent requests does not force a read of other keys' records.
     const ofKeys = inSqlite(`SELECT n.id FROM json_each(?) AS k CROSS JOIN record_index AS n ON n.id IN (${sql})`);
     const ofKeysDirect = `SELECT n.* FROM json_array_elements_text(?::json) AS k CROSS JOIN LATERAL (${direct}) AS n ORDER BY n.id DESC ${end}`;
     return [{ sql: ofKeys, inPostgres: ofKeysDirect }, [JSON.stringify(this.#keyIds), ...params]];
   }
 }
 
-/** Failures are rare, and so lead. */
+/** Returns the filters with `status` first if it selects failures: they are rare, so it should lead. */
 function inOrder({ status }: RecordQuery): readonly (typeof FILTERS)[number][] {
   const [session, keyId, user, team, model, task, ofStatus, operation] = FILTERS;
   if (status === undefined || status === 'completed') return FILTERS;

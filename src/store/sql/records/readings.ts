@@ -15,7 +15,7 @@ export const sqlReadings = (db: SqlTables): ReadingsTable => ({
   prune: (beforeNumber) => deleteBelow(db, beforeNumber),
 });
 
-/** For each field a count, then the indexes with the values as doubles. */
+/** Encodes the differences: for each field a count, then the indexes and their values as doubles. */
 function encodeReadings(differences: ReadingsDifferences): Uint8Array {
   const fields = Object.values(differencesBy((field) => differences[field]));
   const view = new DataView(new ArrayBuffer(4 * fields.length + 12 * fields.flat().length));
@@ -32,7 +32,7 @@ function encodeReadings(differences: ReadingsDifferences): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Decodes the bytes of `encodeReadings`. Absent fields have no differences. */
+/** Decodes the bytes of `encodeReadings`. A field that is absent has no differences. */
 function decodeReadings(bytes: Uint8Array): ReadingsDifferences {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;

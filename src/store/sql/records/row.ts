@@ -11,7 +11,7 @@ export const RECORD_COLUMNS = `id, time, key_id, kind, operation, status, model,
     estimate, body, session, team_id, user_id`;
 export const RECORD_HEAD =
   'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
-/** What `RecordRow` has of a row of `records`. */
+/** The columns of `records` that a `RecordRow` has. */
 export const RECORD_ROW = `${RECORD_HEAD}, labels, session, team_id AS team, user_id AS "user"`;
 
 export type RecordRow = RecordHead & {
@@ -22,7 +22,7 @@ export type RecordRow = RecordHead & {
   readonly labels: string | null;
 };
 
-/** The values of a record's columns. */
+/** Returns the values of a record's columns. */
 export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
   record.id,
   record.time,
@@ -43,18 +43,21 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
   record.user,
 ];
 
-/** In the place of qualities that are not kept: the column takes no null. */
+/** Stands for qualities that are not kept, because the column does not accept null. */
 const NO_QUALITY = new Uint8Array(0);
 
 const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
 
-/** Languages and metadata are the only texts in it from a caller; those of metadata are redacted already. */
+/**
+ * Returns the text of a record's body. Its only texts from a caller are languages and metadata; secrets in the metadata were removed
+ * before.
+ */
 function bodyOf(record: DecisionRecord): string {
   const body = encodeBody(record);
   return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
 }
 
-/** @throws UnreadableRecord for a row that was edited */
+/** Decodes a row. @throws UnreadableRecord for a row that was edited */
 export function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
   try {
     const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);

@@ -2,15 +2,15 @@ import type { RecordEntry } from '../../records.ts';
 import type { SqlValue, Statement } from '../statement.ts';
 
 export type IndexRow = Omit<RecordEntry, 'summary'> & {
-  /** Its row in `records`; null for one in `decisions`. */
+  /** The number of its row in `records`; null for a row of `decisions`. */
   readonly seq: number | null;
-  /** Null where it is not made yet, and for an unreadable record. */
+  /** The summary; null if it is not made yet or the record cannot be read. */
   readonly summary: string | null;
 };
 
 /**
- * The filters by a column, the most selective first: the first that is given leads the search by its index. The index
- * of the last two leaves out their usual value, which a scan finds at once.
+ * Filters by one column, the most selective first. The first filter of a query leads the search with its index. The indexes of the last two
+ * columns leave out their usual value, which a scan finds at once.
  */
 export const FILTERS = [
   { name: 'session', column: 'session', usual: null },
@@ -26,7 +26,7 @@ export const FILTERS = [
 export const columns = (summary: string): string =>
   `r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation, r.team_id AS team, r.user_id AS "user", r.session, ${summary} AS summary`;
 
-/** A range of IDs: from inclusive, to exclusive. */
+/** A range of IDs: `from` inclusive, `to` exclusive. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -34,14 +34,16 @@ export interface Span {
 
 export type Selection = readonly [statement: Statement, params: readonly SqlValue[]];
 
-/** A search, of which SQLite is told by which table and column to begin; the planner of PostgreSQL knows how many rows there are. */
+/**
+ * Makes a search statement. Its text tells SQLite the table and the column to begin with. PostgreSQL's planner decides from its statistics.
+ */
 export const searchFor = (sql: string): Statement => ({ sql, inPostgres: inPostgres(sql) });
 
 const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
 
 /**
- * The same words in PostgreSQL. A row that is joined by its ID is looked up: to the planner each look is one into every partition, so that
- * it would rather read whole tables.
+ * Converts a search for PostgreSQL. A row joined by its ID is written as a lookup. Otherwise the planner assumes that each lookup visits
+ * every partition, and reads whole tables instead.
  */
 export const inPostgres = (sql: string): string =>
   sql
@@ -50,10 +52,13 @@ export const inPostgres = (sql: string): string =>
     .replaceAll(/CROSS JOIN (?!LATERAL)/g, 'JOIN ')
     .replaceAll('+r.', 'r.');
 
-/** A limit for the text of a statement, where planners see it: one of few, the next above. */
+/**
+ * Returns a limit to write into the text of a statement, where planners can use it. It is rounded up to a power of 2, so that there are few
+ * different texts.
+ */
 export const limitFor = (rows: number): string => `LIMIT ${2 ** Math.ceil(Math.log2(rows))}`;
 
-/** Conditions with their parameters. */
+/** Conditions of a statement, with their parameters. */
 export class Conditions {
   readonly texts: string[] = [];
   readonly params: SqlValue[] = [];
@@ -64,8 +69,9 @@ export class Conditions {
   }
 
   /**
-   * The newest of a span. A bound that excludes none is left out: a planner that does not know the values takes two for a small part.
-   * @param id the column by which the rows are ordered
+   * Selects the newest rows of a span. A bound that excludes no row is left out: a planner that does not know the values assumes that two
+   * bounds select a small part of the table.
+   * @param id the column that orders the rows
    */
   newest(column: string, source: string, id: string, { from, to }: Span, end: string): Selection {
     const bounds = new Conditions();

@@ -1,11 +1,11 @@
 import type { DecisionRecord, RecordSummary } from '../../../core/decision-record.ts';
 import type { Facts } from '../../../core/facts.ts';
 
-/** The values of a summary, by position: it also decodes stored ones. */
+/** The values of a summary, by position. The same list decodes stored summaries. */
 type SummaryValues = readonly [
   time: number,
   revision: string,
-  /** Null for a record of version 0.1, which has no `stream` either. */
+  /** Null for a record of version 0.1. Such a record has no `stream` either. */
   labels: DecisionRecord['labels'],
   attempts: number | null,
   ofBody: readonly [
@@ -25,7 +25,7 @@ type SummaryValues = readonly [
   ],
 ];
 
-/** The text of a summary, as a row of the index has it. */
+/** Encodes a summary as the text that a row of the index stores. */
 export function encodeSummary(summary: RecordSummary, { pinned, model }: Pick<Facts, 'pinned' | 'model'>): string {
   const { time, stream, labels, metadata, reason, revision, error, attempts, provider, charged, saved } = summary;
   const { firstPartMs, totalMs, inputTokens, outputTokens } = summary;
@@ -35,7 +35,7 @@ export function encodeSummary(summary: RecordSummary, { pinned, model }: Pick<Fa
   return JSON.stringify(values);
 }
 
-/** @returns null for one of another form, of a build between releases: the record tells it */
+/** @returns the summary; null for another format, which a build between releases wrote. Readers then use the record itself. */
 export function decodeSummary(text: string): RecordSummary | null {
   const values: SummaryValues | readonly [] = JSON.parse(text);
   if (values.length !== 5) return null;

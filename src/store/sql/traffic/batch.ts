@@ -7,12 +7,12 @@ import type { CountingMeans } from './means.ts';
 import type { CountingState } from './state.ts';
 import { BY_NUMBER, OLD_BETWEEN, readTraffic, selectTraffic } from './stored.ts';
 
-/** Rows in one batch at most. */
+/** The most rows in one batch. */
 export interface BatchSize {
   readonly records: number;
   readonly entries: number;
 }
-/** A batch takes a few milliseconds, in which no request is served. */
+/** A batch takes a few milliseconds, in which the process serves no request. */
 export const BATCH_SIZE: BatchSize = { records: 500, entries: 1_000 };
 
 const OLD_START = sql(`SELECT min(id) AS seq FROM (SELECT id FROM decisions WHERE id < ?1 ORDER BY id DESC LIMIT ?2)`);
@@ -26,17 +26,17 @@ const startOf = (table: string) =>
 const [RECORDS_END, RECORDS_START] = [endOf('records'), startOf('records')];
 const [JOURNAL_END, JOURNAL_START] = [endOf('journal'), startOf('journal')];
 
-/** Rows that were added up, with how far that counts. */
+/** Rows that were added up, with the new counting state. */
 interface Batch {
   readonly to: Partial<CountingState>;
-  /** Whether more rows of its kind may be left. */
+  /** Whether more rows of the same kind may be left. */
   readonly isFull: boolean;
   readonly writes: readonly SqlWrite[];
 }
 
 /**
- * Adds up the next rows: new ones of records and journal, else those of the past.
- * @returns null where none are left
+ * Adds up the next rows: new records and journal entries first, then rows of the past.
+ * @returns null if none are left
  */
 export async function nextBatch(
   db: SqlReader,
@@ -59,7 +59,7 @@ export async function nextBatch(
     const numbers = [state.recordsThrough + 1, to.recordsThrough, 0];
     const records = await selectTraffic(db, means.written, BY_NUMBER, numbers);
     const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [state.journalThrough + 1, to.journalThrough, 0]);
-    // Numbers may have gaps: then the next look may be in vain.
+    // Numbers can have gaps, so a next batch may turn out to be empty.
     const isFull =
       to.recordsThrough - state.recordsThrough >= size.records ||
       to.journalThrough - state.journalThrough >= size.entries;
@@ -90,7 +90,7 @@ async function pastBatch(
     journalFrom === null ? 0 : journalBefore - 1,
     least,
   ]);
-  // 0: none are left before it.
+  // 0 means that no rows are left before it.
   const to = { recordsBefore: recordsFrom ?? 0, oldBefore: oldFrom ?? 0, journalBefore: journalFrom ?? 0 };
   return {
     to,
@@ -99,7 +99,7 @@ async function pastBatch(
   };
 }
 
-/** Whether rows of the past may be left. */
+/** Whether rows of the past may be left to count. */
 export const isPastLeft = ({ recordsBefore, oldBefore, journalBefore }: CountingState): boolean =>
   recordsBefore > 0 || oldBefore > 0 || journalBefore > 0;
 

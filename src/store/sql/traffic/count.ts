@@ -7,10 +7,10 @@ import type { CountingMeans } from './means.ts';
 import { additionsTo, widthOf } from './rows.ts';
 import { advance, type CountingState, countingState, KEEP_ALL, keptAfter } from './state.ts';
 
-/** Rows deleted in one transaction. */
+/** Rows to delete in one transaction. */
 const CLEARED = 2_000;
 
-/** As `TrafficTable.count`. */
+/** See `TrafficTable.count`. */
 export async function countTraffic(
   db: SqlTables,
   means: CountingMeans,
@@ -23,7 +23,8 @@ export async function countTraffic(
 }
 
 async function countBatch(db: SqlTables, means: CountingMeans, now: number, size: BatchSize): Promise<boolean> {
-  // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
+  // A charge is matched to its record with the index. In a data folder of an earlier version many records can still be missing from the
+  // index.
   const isIndexLeft = await means.index();
   const state = await countingState(db);
   if (state.isClearing) return await clear(db, means, state);
@@ -41,7 +42,7 @@ const DELETE_LATER = sql(`DELETE FROM traffic WHERE (width, kind, bucket, series
     (SELECT width, kind, bucket, series FROM traffic WHERE width = ?1 AND bucket >= ?2 LIMIT ${CLEARED})`);
 const WAIT_NO_MORE = sql('DELETE FROM traffic_waiting WHERE id >= ?');
 
-/** Deletes a batch of the buckets to count again; behind the last one all rows but the new ones are the past. */
+/** Deletes a batch of the buckets that are to be counted again. After the last batch, all rows except new ones count as the past. */
 async function clear(db: SqlTables, { oldEnd }: CountingMeans, state: CountingState): Promise<boolean> {
   const { recountFrom, recordsThrough, journalThrough } = state;
   for (const step of TRAFFIC_STEPS) {

@@ -4,13 +4,13 @@ import { searchFor } from '../records/selection.ts';
 import { type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
 import { BY_ID, labelsIn, selectTraffic } from './stored.ts';
 
-/** An entry that charges or gives back. */
+/** A journal entry that charges or refunds. */
 export interface EntryRow {
   readonly seq: number;
-  /** Of its request. */
+  /** The ID of the request. */
   readonly id: number;
   readonly microcredits: number;
-  /** Their numbers. */
+  /** The numbers of the account and of the tariff. */
   readonly account: number;
   readonly tariff: number | null;
 }
@@ -19,7 +19,7 @@ export const ENTRIES_BETWEEN =
     WHERE j.seq BETWEEN ?1 AND ?2 AND j.kind IN ('post', 'settle', 'expire', 'correct') AND j.amount <> 0
       AND j.reservation >= ?3`);
 
-// Read for the numbers of a batch, of which there are few: joined to each entry, their texts would be most of its cost.
+// Read separately for a batch, which has few accounts. Joining their texts to each entry would be most of the cost of reading entries.
 const ACCOUNTS =
   searchFor(`SELECT a.id, a.key_id AS key, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user", a.labels
     FROM json_each(?) AS k CROSS JOIN accounts AS a ON a.id = CAST(k.value AS BIGINT)`);
@@ -31,7 +31,7 @@ interface AccountRow extends Pick<TrafficPlace, 'id' | 'key' | 'team' | 'user'> 
 }
 const NO_ACCOUNT: AccountRow = { id: 0, key: '', team: '', user: '', labels: '{}' };
 type TariffRow = Pick<TrafficPlace, 'id' | 'model' | 'provider'>;
-/** A record, as far as a charge counts by it. */
+/** The fields of a record that decide where its charge counts. */
 type ChargedRecord = Pick<TrafficPlace, 'id' | 'model' | 'task' | 'status' | 'provider'>;
 
 interface WaitingRow extends Pick<EntryRow, 'seq' | 'id' | 'microcredits'>, Omit<AccountRow, 'id'> {
@@ -47,17 +47,17 @@ const WAIT = sql(
 );
 const ARRIVED = sql('DELETE FROM traffic_waiting WHERE seq = ?');
 
-/** Rows with some IDs, by these. */
+/** Reads the rows with the given IDs. @returns the rows by ID */
 async function byId<Row extends { readonly id: number }>(db: SqlReader, statement: typeof ACCOUNTS, ids: Set<number>) {
   const rows = ids.size === 0 ? [] : await db.query<Row>(statement, [JSON.stringify([...ids])]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /**
- * Adds what entries charge and give back.
+ * Adds up charges and refunds.
  * @param read the records of the same batch
- * @param prunedBelow charges below this ID wait for no record
- * @returns the writes that keep those whose record is not there yet
+ * @param prunedBelow charges with smaller IDs do not wait for their record, which was deleted
+ * @returns writes that store the charges whose record is not written yet
  */
 export async function addEntries(
   db: SqlReader,
@@ -88,7 +88,7 @@ export async function addEntries(
   return writes;
 }
 
-/** Moves charges that waited to where their records say. @returns the writes that end their wait */
+/** Moves waiting charges to the series of their records. @returns the writes that remove them from the waiting charges */
 export async function addWaiting(
   db: SqlReader,
   sums: TrafficSums,
@@ -104,7 +104,7 @@ export async function addWaiting(
   });
 }
 
-/** A charge counts where its tariff says that it arose, and its record says the rest. */
+/** Returns the series of a charge: model and provider come from the charge's tariff, the rest from its record. */
 const placeOf = (
   id: number,
   { key, team, user }: Pick<TrafficPlace, 'key' | 'team' | 'user'>,

@@ -2,13 +2,13 @@ import type { WrittenTraffic } from '../../record-traffic.ts';
 import type { TrafficFigures } from '../../traffic.ts';
 import type { SqlWrite } from '../statement.ts';
 
-/** A row without its names. */
+/** The figures of a stored bucket, without its names. */
 export interface FigureRow extends TrafficFigures {
   readonly ttft: Uint8Array;
   readonly duration: Uint8Array;
 }
 
-/** A row as it is stored. */
+/** A bucket as it is stored. */
 export interface StoredBucket extends FigureRow {
   readonly width: number;
   readonly kind: number;
@@ -16,18 +16,18 @@ export interface StoredBucket extends FigureRow {
   readonly series: number;
 }
 
-/** Counting by the means of one database. */
+/** The parts of counting that depend on the database. */
 export interface CountingMeans {
-  /** The records that need not be read back. */
+  /** Records of this process, which need not be read again. */
   readonly written: WrittenTraffic;
-  /** Brings the index behind records up to date by a batch. @returns whether records are left */
+  /** Indexes one batch of records. @returns whether records are left to index */
   index(): Promise<boolean>;
   /** Whether the index has all records of the past. */
   isIndexed(): Promise<boolean>;
-  /** The numbers of the last rows that may be counted: below them none will appear any more. */
+  /** Returns the numbers of the last record and entry that may be counted. No row with a smaller number will appear later. */
   horizon(): Promise<{ readonly records: number; readonly entries: number }>;
-  /** Writes buckets in place of those that are there. */
+  /** Writes buckets, and replaces stored ones. */
   put(buckets: readonly StoredBucket[]): readonly SqlWrite[];
-  /** An ID beyond all records of version 0.1; 0 where the database has none. */
+  /** An ID greater than all records of version 0.1; 0 if the database cannot have any. */
   readonly oldEnd: number;
 }

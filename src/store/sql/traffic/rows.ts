@@ -22,12 +22,12 @@ const columnOf = (name: keyof TrafficFigures): string =>
   name;
 /** The columns of the figures, in the order of `TRAFFIC_FIGURES`. */
 export const COLUMNS = TRAFFIC_FIGURES.map(columnOf);
-/** The sums of the figures of the table `t`. */
+/** The sums of the figures of table `t`. */
 export const SUM_COLUMNS = TRAFFIC_FIGURES.map((name) => `sum(t.${columnOf(name)}) AS ${name}`).join(', ');
-/** The columns of `FigureRow`, of the table `t`. */
+/** The columns of `FigureRow`, from table `t`. */
 export const FIGURE_COLUMNS = `${TRAFFIC_FIGURES.map((name) => `t.${columnOf(name)} AS ${name}`).join(', ')}, t.ttft, t.duration`;
 
-/** Rows that are looked up by an array of arrays, as JSON. */
+/** Selects the rows that are listed in a JSON array of arrays. */
 const byPlaces = (select: string, table: string, columns: readonly string[]): Statement => {
   const on = columns.map(
     (column, at) => `${column} = ${column === 's.name' ? `k.value ->> ${at}` : `CAST(k.value ->> ${at} AS BIGINT)`}`,
@@ -48,7 +48,7 @@ const SELECT = byPlaces(`t.width, t.kind, t.bucket, t.series, ${FIGURE_COLUMNS}`
 ]);
 
 type Place = readonly [width: number, kind: number, bucket: number, series: number];
-/** The writes that add sums to the buckets as they are now. They must be committed on the condition that nothing else has changed these. */
+/** Makes the writes that add sums to the current buckets. Commit them on the condition that nothing else has changed these buckets. */
 export async function additionsTo(
   db: SqlReader,
   { put }: Pick<CountingMeans, 'put'>,
@@ -78,15 +78,17 @@ export async function additionsTo(
   return [...series.writes, ...put(stored)];
 }
 
-/** The numbers of series. Those that a day has first keep their names that day, up to SERIES_MAX; the rest of it is number 0. */
+/**
+ * The numbers of series. The first SERIES_MAX series of a day keep their names on that day; all others of that day are counted as number 0.
+ */
 class SeriesNumbers {
   readonly writes: SqlWrite[] = [];
   readonly #db: SqlReader;
-  /** By kind and name. */
+  /** Numbers of known series, by kind and name. */
   readonly #known: Map<string, number>;
-  /** By kind. */
+  /** The last number that was used, by kind. */
   readonly #last: Map<number, number>;
-  /** Those that a day has, by kind and day. */
+  /** The series that a day has, by kind and day. */
   readonly #ofDay = new Map<string, Set<number>>();
 
   private constructor(db: SqlReader, known: Map<string, number>, last: Map<number, number>) {

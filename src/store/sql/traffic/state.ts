@@ -3,7 +3,7 @@ import { isMet, StoreError } from '../../store.ts';
 import { STEP_MS } from '../../traffic.ts';
 import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
-/** How far traffic is counted, as its table has it. */
+/** How far traffic is counted, as stored. */
 export interface CountingState {
   readonly version: number;
   readonly recordsThrough: number;
@@ -11,11 +11,11 @@ export interface CountingState {
   readonly oldBefore: number;
   readonly journalThrough: number;
   readonly journalBefore: number;
-  /** Ms since 1970: the past before it is counted already. */
+  /** Ms since 1970. The past before this time is not counted again. */
   readonly recountFrom: number;
-  /** 1 while buckets are deleted to be counted again. */
+  /** 1 while buckets are deleted so that they can be counted again. */
   readonly isClearing: number;
-  /** Records below this ID were deleted. */
+  /** Records with smaller IDs were deleted. */
   readonly prunedBelow: number;
 }
 
@@ -37,7 +37,7 @@ export async function countingState(db: SqlReader): Promise<CountingState> {
 }
 
 /**
- * Commits writes together with how far they count, unless something was counted since the state was read.
+ * Commits writes together with the new counting state, unless another instance has counted since the state was read.
  * @returns whether they were written
  */
 export const advance = (
@@ -47,26 +47,36 @@ export const advance = (
   writes: readonly SqlWrite[],
 ): Promise<boolean> => isMet(db.commit([write(ADVANCE, { ...state, ...to, version: state.version }), ...writes]));
 
-/** The first day, ms since 1970, of which all records are left: what is counted of earlier ones is kept. @param prunedBelow an ID; 0 for none */
+/**
+ * Returns the first day (ms since 1970) for which all records still exist. What was counted for earlier days is kept. @param prunedBelow an
+ * ID; 0 for none
+ */
 export const recountFromOf = (prunedBelow: number): number =>
   prunedBelow === 0 ? 0 : Math.ceil(timeOfId(prunedBelow) / STEP_MS.day) * STEP_MS.day;
 
 const KEEP = sql(`INSERT INTO traffic_kept (width, bucket) VALUES (?1, ?2)
     ON CONFLICT (width) DO UPDATE SET bucket = excluded.bucket WHERE traffic_kept.bucket < excluded.bucket`);
-/** All buckets are counted again, so that none lacks cells any more. */
+/** Used when all buckets are counted again: afterwards none of them lacks cells. */
 export const KEEP_ALL = sql('DELETE FROM traffic_kept');
 const KEPT = sql('SELECT width, bucket FROM traffic_kept');
 
-/** Notes that buckets of a length up to this one may lack cells, because of their age. It goes with the deletion, or the count that leaves them out. */
+/**
+ * Notes that buckets of a length, up to this one, may lack cells because of their age. Commit it together with the deletion or the count
+ * that leaves these cells out.
+ */
 export const keptAfter = (width: number, bucket: number): SqlWrite => write(KEEP, width, bucket + 1);
 
-/** The first bucket of each length, by its width, from which no cell was deleted or left out; lengths of which all were kept are missing. */
+/**
+ * For each bucket width, returns the first bucket since which no cell was deleted or left out. Widths that never lost a cell are missing.
+ */
 export async function firstKept(db: SqlReader): Promise<ReadonlyMap<number, number>> {
   const rows = await db.query<{ width: number; bucket: number }>(KEPT);
   return new Map(rows.map(({ width, bucket }) => [width, bucket]));
 }
 
-/** Behind the deletion of records below an ID: in SQLite their numbers begin again at 1 where no rows are left. */
+/**
+ * Runs after the records below an ID were deleted. In SQLite, record numbers restart at 1 if no rows are left, so the state is adjusted.
+ */
 export const RECORDS_PRUNED = sql(
   `UPDATE traffic_counting SET version = version + 1, pruned_below = max(pruned_below, ?1),
     records_before = CASE records_before WHEN 0 THEN 0 ELSE min(records_before, (SELECT ifnull(max(seq), 0) FROM records) + 1) END,

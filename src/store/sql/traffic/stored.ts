@@ -10,25 +10,25 @@ import { decodeOutcome } from '../records/body.ts';
 import { inPostgres, searchFor } from '../records/selection.ts';
 import { type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
 
-/** A record, as far as it is counted. It is counted behind the index, by which a charge finds it. */
+/** The columns of a record that are counted. A record is counted only after it is indexed, because charges find it with the index. */
 interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
-  /** JSON, as in all rows here; null in records of version 0.1. */
+  /** Labels as JSON; null in records of version 0.1. */
   readonly labels: string | null;
-  /** Null for a record that is not there any more. */
+  /** The body; null if the record no longer exists. */
   readonly body: string | null;
 }
 const columnsOf = (table: string): string =>
   `${table}.id, ${table}.key_id AS key, coalesce(${table}.team_id, '') AS team, coalesce(${table}.user_id, '') AS "user",
     ${table}.model, ${table}.task, ${table}.status`;
 
-/** Selects records: their IDs alone, or all by which they count. */
+/** Selects records: either only their IDs, or all columns that are counted. */
 interface RecordSelection {
   readonly ids: Statement;
   readonly rows: Statement;
 }
 
 const BETWEEN = 'WHERE r.seq BETWEEN ?1 AND ?2 AND r.id >= ?3';
-/** In SQLite a record that was written twice counts as the index has it; PostgreSQL refuses it. */
+/** In SQLite, a record that was written twice counts once, as the index has it. PostgreSQL refuses the second write. */
 const between = (columns: string): Statement =>
   sql(`SELECT ${columns} FROM records AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq = r.seq ${BETWEEN}`, {
     inPostgres: `SELECT ${columns} FROM records AS r ${BETWEEN}`,
@@ -53,12 +53,12 @@ export const BY_ID: RecordSelection = {
   ),
 };
 
-/** Records of version 0.1. */
+/** Selects records of version 0.1. */
 export const OLD_BETWEEN =
   sql(`SELECT ${columnsOf('i')}, NULL AS labels, r.body FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
     WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 
-/** What selected records add to traffic. Their rows are read only if this process has not just written all of them. */
+/** Returns what the selected records add to traffic. Reads their rows only if this process no longer remembers all of them. */
 export async function selectTraffic(
   db: SqlReader,
   written: WrittenTraffic,
@@ -74,7 +74,7 @@ export async function selectTraffic(
   return known;
 }
 
-/** The same, from the rows that a statement selects. */
+/** Returns what the rows selected by a statement add to traffic. */
 export async function readTraffic(
   db: SqlReader,
   rows: Statement,
@@ -89,12 +89,12 @@ function outcomeIn(body: string | null): DecisionOutcome | null {
   try {
     return body === null ? null : decodeOutcome(body);
   } catch {
-    // An edited row counts as a request without figures.
+    // A row that was edited counts as a request without figures.
     return null;
   }
 }
 
-/** The series of labels, as JSON has them; none where the row was edited. */
+/** Returns the series of JSON labels; none if the row was edited. */
 export function labelsIn(text: string | null): readonly string[] {
   if (text === null || text === '{}') return [];
   try {

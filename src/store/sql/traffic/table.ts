@@ -19,14 +19,17 @@ import type { CountingMeans, FigureRow } from './means.ts';
 import { FIGURE_COLUMNS, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
 import { advance, countingState, keptAfter, recountFromOf } from './state.ts';
 
-/** Rows deleted in one transaction. */
+/** Rows to delete in one transaction. */
 const PRUNED = 2_000;
 
 const BETWEEN = 't.width = ?1 AND t.kind = ?2 AND t.bucket >= ?3 AND t.bucket < ?4';
 const NAMED = 'LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = t.series';
 const ALL = sql(`SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS} FROM traffic AS t ${NAMED} WHERE ${BETWEEN}
     ORDER BY t.bucket, t.series`);
-/** Looked up one by one, as a stretch of time has many more series than are named: by time, since those of one time lie together. */
+/**
+ * Looks up the requested series bucket by bucket, because a period has many more series than are requested. SQLite stores the rows of one
+ * time together, so the lookup goes by time.
+ */
 const ofSome = (columns: string, end = '') =>
   sql(
     `WITH RECURSIVE wanted AS MATERIALIZED (SELECT s.number, s.name FROM json_each(?5) AS k CROSS JOIN traffic_series AS s
@@ -34,7 +37,7 @@ const ofSome = (columns: string, end = '') =>
     buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
     SELECT ${columns} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
       ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number ${end}`,
-    // It has an index by series and time.
+    // PostgreSQL has an index by series and time.
     {
       inPostgres: `SELECT ${columns} FROM traffic_series AS w JOIN traffic AS t ON t.kind = w.kind AND t.series = w.number
       WHERE w.kind = ?2 AND w.name IN (SELECT json_array_elements_text(?5::json)) AND ${BETWEEN} ${end}`,
@@ -42,14 +45,14 @@ const ofSome = (columns: string, end = '') =>
   );
 const SOME = ofSome(`t.bucket, w.name AS series, ${FIGURE_COLUMNS}`);
 const SOME_SUMS = ofSome(`w.name AS series, ${SUM_COLUMNS}`, 'GROUP BY w.name');
-/** Names are joined to the sums, which are far fewer than buckets. */
+/** The names are joined after summing, because there are far fewer sums than buckets. */
 const SUMS = sql(`SELECT s.name AS series, ${TRAFFIC_FIGURES.map((name) => `g.${name}`).join(', ')}
     FROM (SELECT t.series, ${SUM_COLUMNS} FROM traffic AS t WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
 const MODELS = sql(
   `SELECT name FROM traffic_series WHERE kind = ${numberOfKind('key_model')} AND name >= ?1 AND name < ?2`,
 );
 
-/** The time of the next row of a table before or after a place. */
+/** Selects the time of the next row of a table before or after a position. */
 const next = (table: string, where: string, order: string) =>
   `SELECT * FROM (SELECT time FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT 1) AS ${table}_next`;
 const counted = (column: string) => `(SELECT ${column} FROM traffic_counting)`;
@@ -102,7 +105,7 @@ export const sqlTraffic = (db: SqlTables, means: CountingMeans, size = BATCH_SIZ
       ? db.query<SeriesSums>(SUMS, paramsOf(query))
       : db.query<SeriesSums>(SOME_SUMS, [...paramsOf(query), JSON.stringify(query.series)]),
   async modelsOf(key) {
-    // The sign behind a space is `!`.
+    // `!` is the character after the space, so this range contains all names that begin with the key and a space.
     const rows = await db.query<{ name: string }>(MODELS, [`${key} `, `${key}!`]);
     return rows.map(({ name }) => name);
   },
@@ -151,11 +154,11 @@ async function progressOf(db: SqlTables) {
   return { freshFrom, lastAt, firstAt, pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : pastBefore };
 }
 
-/** The number of the first bucket that is kept; null for none. */
+/** Returns the number of the first stored bucket of a length; null for none. */
 const firstBucket = async (db: SqlReader, step: TrafficStep): Promise<number | null> =>
   (await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total')))?.bucket ?? null;
 
-/** Of the first day, its first hour and minute where they are still kept. */
+/** Returns when the first stored day begins, or the first hour or minute within it if these are still stored. */
 async function firstAtOf(db: SqlTables): Promise<number | null> {
   let found: { readonly at: number; readonly ms: number } | null = null;
   const steps = TRAFFIC_STEPS.toReversed();

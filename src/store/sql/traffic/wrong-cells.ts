@@ -5,7 +5,7 @@ import { type SqlReader, sql } from '../statement.ts';
 import { numberOfKind, widthOf } from './rows.ts';
 import { countingState, firstKept } from './state.ts';
 
-/** Wrong cells that are reported at most. */
+/** The most wrong cells to report. */
 const CELLS_MAX = 1_000;
 
 const [KEY, TEAM, USER, LABEL] = (['key', 'team', 'user', 'label'] as const).map(numberOfKind);
@@ -13,8 +13,9 @@ const KINDS = TRAFFIC_KINDS.map((_, kind) => `(${kind})`).join(', ');
 const [HOUR, DAY] = [widthOf('hour'), widthOf('day')];
 
 /**
- * Adds up the journal in SQL, which shares nothing with the counting: once, by the shortest bucket that is kept of each time. Of each kind
- * and bucket the sum over all series is compared, the nameless rest included; the series of accounts are compared by day.
+ * Adds up the journal in SQL and shares no code with the counting, so that each checks the other. Each entry is added once, to the shortest
+ * bucket that is kept for its time. For each kind and bucket, the sum over all series (including the unnamed rest) is compared. The series
+ * of keys, teams, users and labels are compared by day.
  */
 const text = `WITH widths (width, least) AS (
       VALUES (1, CAST(?1 AS BIGINT)), (${HOUR}, CAST(?2 AS BIGINT)), (${DAY}, CAST(?3 AS BIGINT))
@@ -63,7 +64,7 @@ const text = `WITH widths (width, least) AS (
     SELECT w.width, w.bucket, w.kind, s.name AS series, w.cell, w.journal
       FROM wrong AS w LEFT JOIN traffic_series AS s ON s.kind = w.kind AND s.number = w.series
       ORDER BY w.width, w.bucket, w.kind, s.name LIMIT ${CELLS_MAX}`;
-// An edited account is reported elsewhere.
+// An edited account is reported by another check, so its invalid labels count as empty.
 const WRONG = sql(text.replaceAll('(a.labels)', "(iif(json_valid(a.labels), a.labels, '{}'))"), {
   inPostgres: text
     .replace('char(10)', 'chr(10)')
@@ -80,13 +81,13 @@ interface WrongRow extends Pick<WrongCell, 'series' | 'cell' | 'journal'> {
   readonly kind: number;
 }
 
-/** As `JournalReader.wrongCells`. */
+/** See `JournalReader.wrongCells`. */
 export async function wrongCells(db: SqlReader, now: number): Promise<readonly WrongCell[]> {
   if ((await db.query(HAS_TRAFFIC)).length === 0) return [];
-  // Earlier buckets have lost their records, and are kept as they were counted.
+  // Earlier buckets are not compared. Their records were deleted, so they are kept as they were counted.
   const { recountFrom } = await countingState(db);
   const keptFrom = keptFromAt(now);
-  // The server that deleted or left out earlier ones may have a clock ahead of this one.
+  // The server that deleted or left out earlier buckets may have a clock ahead of this one, so the stored bounds apply as well.
   const kept = await firstKept(db);
   const from = TRAFFIC_STEPS.map((step) => {
     const bucket = Math.ceil(Math.max(keptFrom[step], recountFrom) / STEP_MS[step]);
