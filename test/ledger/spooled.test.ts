@@ -184,7 +184,7 @@ describe('settlements in a spool', () => {
     ];
     expect(closedBy([row(7, 123)])).toEqual([123]);
     await expect(unbooked(store, 'the spool', [row(7, 123)], [])).rejects.toThrow(
-      /^the spool does not belong to this database: it has a settlement of dec_\w+, which is not open there\. Restore the database/,
+      /^the spool does not belong to this database, because it contains a settlement of dec_\w+, which is not open there\. Restore the database/,
     );
     await expect(unbooked(store, 'the spool', [[{ name: 'novel', params: [] }]], [])).rejects.toThrow(
       'it has rows of the kind "novel", which this version of Signalbox cannot read',

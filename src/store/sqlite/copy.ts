@@ -6,15 +6,15 @@ import { BUSY_TIMEOUT_MS } from './database.ts';
 import { failureOf, faultText } from './fault.ts';
 
 /**
- * Writes a copy of an existing database, as it is at one moment, to `target`, while others use it. The copy is
- * whole and on the disk when this returns, readable by its owner only. Throws an Error of one clear sentence
- * when that cannot be; an existing file is left alone, and an unfinished copy is removed.
+ * Writes a copy of an existing database, as it is at one moment, to `target`, while other processes use the database. When this returns,
+ * the copy is complete, on the disk, and readable only by its owner. Throws an Error with one clear sentence if that fails. It never
+ * overwrites a file, and it deletes an unfinished copy.
  */
 export function copyDatabase(path: string, target: string): void {
   let db: Database | null = null;
   let made = false;
   try {
-    // SQLite writes into an empty file, and leaves its mode as it is.
+    // SQLite writes into an existing empty file and keeps the file's mode, so the file is created first.
     closeSync(openSync(target, 'wx', 0o600));
     made = true;
     db = new Database(path, { readwrite: true, create: false });

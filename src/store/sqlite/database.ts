@@ -20,8 +20,8 @@ import { runScript } from './script.ts';
 import type { Migrations, SqlStore } from './statement.ts';
 
 /**
- * A sync costs as much as several requests, so commits that come densely wait for each other. Nothing else happens during a
- * transaction: it may take all, and a disk that fails is seldom tried for its own sake.
+ * A sync costs as much as several requests, so commits that arrive close together share a transaction. The process does nothing else during
+ * a transaction, so one transaction may take all waiting units. A failing disk is seldom probed.
  */
 const PACE: GroupPace = {
   unitsMax: Number.POSITIVE_INFINITY,
@@ -31,25 +31,27 @@ const PACE: GroupPace = {
   failsFast: false,
 };
 
-/** How long a command waits for another process that writes, before it fails, ms. */
+/** How long a command waits for another process that is writing, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
 
 export interface SqliteOptions {
-  /** Called with appended writes that were lost, and once each time the disk starts to fail. */
+  /** Called for each lost append, and once each time the disk begins to fail. */
   readonly onError?: ((error: StoreError) => void) | undefined;
-  /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
+  /** How long a write waits for another process, ms. This process does nothing else during the wait. */
   readonly busyTimeoutMs?: number | undefined;
-  /** Sets writes behind and retries; the process's own unless stated. */
+  /** Timers for delayed writes and retries; the process's timers unless given. */
   readonly timers?: Timers | undefined;
-  /** Whether this handle fences earlier ones off, so that one server writes at a time. */
+  /** Whether this handle fences off earlier handles, so that only one server writes at a time. */
   readonly fenced?: boolean;
-  /** Whether older tables are refused rather than brought up to date. For commands: a server of that version may use them. */
+  /**
+   * Whether older tables are refused instead of migrated. Commands set it, because a server of that older version may be using the tables.
+   */
   readonly asItIs?: boolean;
 }
 
 /**
- * Opens the database at `path`, made with its folder when missing and readable by its owner only,
- * and brings its tables up to date if it may. Throws an Error of one clear sentence when that cannot be.
+ * Opens the database at `path`. Creates it and its folder if they are missing, readable only by the owner. Migrates its tables if it may.
+ * Throws an Error with one clear sentence if that fails.
  */
 export async function openSqlite(
   path: string,
@@ -61,14 +63,14 @@ export async function openSqlite(
     createPrivately(path);
     db = new Database(path, { readwrite: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`);
-    // Of a new file. Larger pages are fewer system calls a commit; beyond this, more is written than gained.
+    // Applies to a new file. Larger pages mean fewer system calls in a commit; beyond 8 KiB, the larger writes cost more than that saves.
     db.run('PRAGMA page_size = 8192');
     db.run('PRAGMA journal_mode = WAL');
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
     if (options.asItIs) refuseOlder(db, migrations);
     else {
-      // The triggers of the others need it.
+      // The triggers of the other tables need the news table.
       const all = new Set([NEWS_TABLE, ...migrations]);
       migrate(db, options.fenced ? [...all, FENCE_TABLE] : [...all]);
     }
@@ -89,23 +91,23 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
 export type WatchedStore = SqlStore &
   Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'spoolAs' | 'unkept' | 'fence' | 'note'>;
 
-/** A database with its repositories, and without its books. */
+/** A database with its repositories but without its books. */
 export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
 
-/** One handle of a database. State: writes. */
+/** One open handle of a database. State: writes. */
 class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   readonly #db: Database;
   readonly #appends: SpooledAppends;
   #spool: Spool | null = null;
-  /** By their text. */
+  /** Prepared statements by their text. */
   readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
-  /** Whether commits are synced now, and whether all before are. */
+  /** `#syncs`: whether commits are synced now. `#isSynced`: whether all earlier commits are on the disk. */
   #syncs = true;
   #isSynced = true;
 
-  /** Null for a command. */
+  /** The fence; null for a command. */
   readonly fence: Fence | null;
 
   constructor(db: Database, { onError = () => {}, timers = processTimers }: SqliteOptions, fence: Fence | null) {
@@ -138,7 +140,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
     this.#spool?.makeRoom(reservations);
   }
 
-  /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
+  /** From now on, keeps settlements that the database refuses in this spool file. The store closes the spool when it is closed. */
   spoolAs(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void {
     this.#appends.encode = encode;
   }
@@ -148,14 +150,17 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
     this.#appends.spool = spool;
   }
 
-  /** Writes at once: it outlives this process when this returns, and the machine with the next commit. Throws what the database throws. */
+  /**
+   * Writes immediately. When this returns, the write survives the process; after the next commit, it also survives a crash of the machine.
+   * Throws the database's error.
+   */
   note(write: SqlWrite): void {
     this.#transact([{ writes: [write] }], false);
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
     try {
-      // The caller states the type of the rows; STRICT tables hold them to it.
+      // The caller states the type of the rows. STRICT tables guarantee the column types.
       return this.#prepare(statement).all(...params) as Row[];
     } catch (error) {
       this.errors++;
@@ -183,7 +188,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   }
 
   #transact(units: readonly WriteUnit<SqlWrite>[], synced: boolean): undefined {
-    // An earlier rollback may have failed. Its transaction would make every later one fail.
+    // An earlier rollback may have failed. Its open transaction would make every later one fail.
     if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     this.#syncCommits(synced);
     this.#begin.run();
@@ -197,7 +202,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
           isEmpty = false;
         }
       }
-      // An empty commit neither syncs nor notices a full disk, so this writes a page.
+      // Writes a page, because an empty commit neither syncs nor notices a full disk.
       if (isEmpty && synced && (!this.#isSynced || this.isFailing))
         this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
       this.#end.run();
@@ -208,7 +213,7 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
     }
   }
 
-  /** @returns the number of rows that it has changed, or selected for what follows it */
+  /** @returns the number of rows that the statement changed, or selected for its follow-up */
   #write({ statement, params, follow }: SqlWrite): number {
     const prepared = this.#prepare(statement);
     if (!follow) return prepared.run(...params).changes;
@@ -218,8 +223,8 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
   }
 
   /**
-   * Sets whether the next commit is synced. A synced commit also syncs the commits before it. Not prepared: SQLite sets this
-   * while it compiles, so that the first run of a prepared statement does nothing, and each later one compiles again.
+   * Sets whether the next commit is synced. A synced commit also syncs the commits before it. The statement is not prepared: SQLite applies
+   * this PRAGMA while it compiles, so the first run of a prepared statement would do nothing, and each later run would compile again.
    */
   #syncCommits(synced: boolean): void {
     if (synced === this.#syncs) return;
@@ -229,18 +234,21 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
 
   #rollback(): void {
     try {
-      // After an I/O error SQLite may have rolled back by itself.
+      // After an I/O error SQLite may already have rolled back.
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
     } catch {
-      // The error that led here says more; the next transaction tries again.
+      // The original error is more informative. The next transaction tries the rollback again.
     }
   }
 }
 
-/** SQLite gives its companion files (-wal, -shm) the mode of the database, so it must be right before they exist. */
+/**
+ * Creates the database file with its final mode. SQLite gives its companion files (-wal, -shm) the same mode, so it must be set before they
+ * exist.
+ */
 function createPrivately(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // An existing file is never opened here: closing it would drop the locks that this process holds on it.
+  // An existing file is not opened here, because closing it would drop the locks that this process holds on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
 }

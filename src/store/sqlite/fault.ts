@@ -3,7 +3,7 @@ import { codeOf } from '../../core/thrown.ts';
 import { reasonOf } from '../reason.ts';
 import { StoreError, type StoreErrorReason } from '../store.ts';
 
-/** A fault that this room finds by itself. */
+/** A fault that the code for SQLite detects itself. */
 export class Fault extends Error {
   readonly reason: StoreErrorReason;
 
@@ -13,12 +13,12 @@ export class Fault extends Error {
   }
 }
 
-/** Prefixes of error codes with their reason, and with words where the error's own are unclear. */
+/** Prefixes of error codes with their reason. If the error's own text is unclear, there is a replacement. */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['SQLITE_FULL', 'full', 'the disk is full'],
   ['ENOSPC', 'full'],
   ['SQLITE_IOERR', 'broken', 'the disk reports an error; check that it works and has room'],
-  ['SQLITE_CANTOPEN', 'broken', 'the file cannot be opened'],
+  ['SQLITE_CANTOPEN', 'broken', 'the file cannot be opened; check that it exists and that you may read it'],
   ['SQLITE_BUSY', 'busy', 'another process has locked it'],
   ['SQLITE_READONLY', 'denied', 'the file system is read-only'],
   ['EACCES', 'denied'],
@@ -35,25 +35,25 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
 
 const entryOf = (error: unknown) => CODES.find(([code]) => codeOf(error).startsWith(code));
 
-/** Why SQLite or the file system failed, in words for an operator. */
+/** Returns why SQLite or the file system failed, in words for an operator. */
 export const faultText = (error: unknown): string => entryOf(error)?.[2] ?? reasonOf(error);
 
 /**
- * Classifies an error of a transaction or an opening. `refused` and `unmet` lie in the writes themselves: they never
- * succeed, however often they are tried.
+ * Classifies an error of a transaction or of opening a database. The reasons `refused` and `unmet` are caused by the writes themselves: a
+ * retry never succeeds.
  */
 export function faultOf(error: unknown): StoreErrorReason {
   if (error instanceof Fault || error instanceof StoreError) return error.reason;
   const reason = entryOf(error)?.[1];
   if (reason) return reason;
-  // A value that cannot be bound is no error of SQLite.
+  // An error without a code is not from SQLite: the write has a value that cannot be bound.
   return error instanceof SQLiteError || codeOf(error) !== '' ? 'broken' : 'refused';
 }
 
-/** @returns the error of work that failed as a whole, in one sentence. `words` say why. */
+/** @returns the error of an operation that failed as a whole, in one sentence. @param words the reason */
 export const failureOf = (what: string, cause: unknown, words = faultText(cause)): StoreError =>
   new StoreError(`${what}: ${words}.`, { reason: faultOf(cause), cause });
 
-/** @returns the error of a read that failed. */
+/** @returns the error of a read that failed */
 export const unreadable = (cause: unknown): StoreError =>
   new StoreError(`the database cannot be read: ${faultText(cause)}`, { reason: faultOf(cause), cause });

@@ -4,7 +4,10 @@ import { Fault } from './fault.ts';
 import { raisedBy } from './news.ts';
 import type { Migrations } from './statement.ts';
 
-/** A server that lost its lock on the folder (a file that somebody removed) must not write beside the next one. */
+/**
+ * The fence stops a server that lost its lock on the folder, for example because someone deleted the lock file: it must not write together
+ * with the next server.
+ */
 export const FENCE_TABLE: Migrations = {
   room: 'fence',
   versions: [
@@ -13,14 +16,14 @@ export const FENCE_TABLE: Migrations = {
   ],
 };
 
-/** The interval of checks that the file is still in its place, ms. */
+/** How often to check that the file is still in its place, ms. */
 const LOOK_MS = 1_000;
 
-/** Fences other servers off. State: folder lock. */
+/** Keeps other servers from writing. State: folder lock. */
 export class Fence {
   /** Grows with each server that opens the database. */
   readonly epoch: number;
-  /** Why the last check failed, in words for an operator; null where it did not. */
+  /** Why the last check failed, in words for an operator; null if it succeeded. */
   broken: string | null = null;
   readonly #select: Statement<{ epoch: number }, []>;
   readonly #isThere: () => boolean;
@@ -34,7 +37,7 @@ export class Fence {
     this.#isThere = watchFile(path);
   }
 
-  /** Throws Fault once another server has raised its fence, or the file is gone. A commit is to call it within its transaction. */
+  /** Throws Fault if another server has raised its fence since, or if the file is gone. Commits call it within their transaction. */
   check(): void {
     this.broken = null;
     if (!this.#isThere()) this.broken = 'its file is gone or was replaced; put it back, or stop and restore a backup';
@@ -43,7 +46,7 @@ export class Fence {
     if (this.broken !== null) throw new Fault('fenced', this.broken);
   }
 
-  /** Updates `broken`, with no transaction. Throws what the database throws. */
+  /** Updates `broken` without a transaction. Throws the database's error. */
   look(): void {
     try {
       this.check();
@@ -52,13 +55,16 @@ export class Fence {
     }
   }
 
-  /** Whether the server of this epoch raised the fence last. */
+  /** Whether the server of this epoch was the last to raise the fence. */
   isRaisedBy(epoch: number): boolean {
     return this.#select.get()?.epoch === epoch;
   }
 }
 
-/** The system lets an open file be written that has no name any more: whatever is booked there is lost with the process. */
+/**
+ * Returns a function that checks that the open file still has its path. The system allows writes to a deleted file, and these are lost when
+ * the process ends.
+ */
 function watchFile(path: string): () => boolean {
   const own = statSync(path);
   let lookAt = 0;

@@ -5,26 +5,29 @@ import type { StoreLock } from '../driver.ts';
 import { StoreError } from '../store.ts';
 import { failureOf, faultOf } from './fault.ts';
 
-/** How long a start waits for `isFolderLocked` of a command, ms. */
+/** How long a start waits for a command that is just checking the lock (`isFolderLocked`), ms. */
 const PROBE_WAIT_MS = 100;
 
 const lockFile = (folder: string): string => join(folder, 'server.lock');
 
-/** Keeps the locks of the process referenced: an unreferenced handle is collected, and its lock with it. State: folder lock. */
+/**
+ * References to the process's locks: without a reference, the garbage collector would close the handle and drop the lock. State: folder
+ * lock.
+ */
 const held = new Set<Database>();
 
 /**
- * Takes the data folder for this one server until `release` or the end of the process, however it ends:
- * a second server would take the reservations of the first for orphans and charge them. Throws an Error of
- * one clear sentence when another one has it. Commands that only read or write rows need no lock.
+ * Locks the data folder for this server until `release` or until the process ends in any way. Without the lock, a second server would take
+ * the first server's reservations for orphans and charge them. Throws an Error with one clear sentence if another server has the folder.
+ * Commands that only read or write rows need no lock.
  */
 export function lockFolder(folder: string): StoreLock {
   let lock: Database | null = null;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Its error names the reason; SQLite's does not.
+    // Checked first because this error states the reason and SQLite's error does not.
     accessSync(folder, constants.W_OK);
-    // The kernel drops a lock that SQLite holds when the process dies, so none is ever left behind.
+    // The kernel releases SQLite's lock when the process dies, so no lock is ever left over.
     lock = new Database(lockFile(folder), { create: true, readwrite: true });
     lock.run(`PRAGMA busy_timeout = ${PROBE_WAIT_MS}`);
     lock.run('PRAGMA locking_mode = EXCLUSIVE');
@@ -47,7 +50,7 @@ export function lockFolder(folder: string): StoreLock {
   };
 }
 
-/** Returns whether another process has the data folder. Takes no lock that outlives the call. */
+/** Returns whether another process has locked the data folder. Does not keep a lock. */
 export function isFolderLocked(folder: string): boolean {
   if (!existsSync(lockFile(folder))) return false;
   let probe: Database | null = null;

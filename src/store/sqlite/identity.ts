@@ -1,6 +1,6 @@
 import type { Migrations } from './statement.ts';
 
-/** Names a database: random, made with it, and the same in each copy of it. */
+/** The name of a database. It is random, created with the database, and the same in each copy. */
 export const identityMigrations: Migrations = {
   room: 'identity',
   versions: [

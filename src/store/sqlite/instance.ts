@@ -9,8 +9,8 @@ import type { Fence } from './fence.ts';
 import type { Migrations } from './statement.ts';
 
 /**
- * No ID is greater than `ids_through`: a start begins above it, and looks into no other table. A database of before has given
- * IDs without it: those of reservations are found in the last rows, as they grow but for those that waited for money.
+ * No ID in use is greater than `ids_through`. A start begins above it and reads no other table. An older database has IDs but no such mark.
+ * The greatest ID is then found among the last reservations, because their IDs grow, except where requests waited for money.
  */
 export const instanceMigrations: Migrations = {
   room: 'instances',
@@ -52,14 +52,17 @@ export const instanceMigrations: Migrations = {
 const SELECT = sql('SELECT ids_through AS through FROM instances');
 const NOTE = sql('UPDATE instances SET ids_through = ?', { mustChange: true });
 
-/** How far the mark is ahead of IDs: one small write a second under load, and a start after a crash is as far ahead of its clock. */
+/**
+ * How far the stored mark is ahead of the IDs in use. It costs one small write a second under load. After a crash, IDs start this much
+ * ahead of the clock.
+ */
 const AHEAD = idSpan(1_000);
 /** Pause after the mark could not be written, ms. */
 const RETRY_MS = 1_000;
 
 /**
- * Takes the one place that a database has. The lock of its folder, with the fence, is the lease: it needs no renewal, and lasts
- * through a sleep of the machine. An idle server writes nothing.
+ * Takes the only slot of a database. The lock of its folder and the fence are its lease: they need no renewal and survive a sleep of the
+ * machine. An idle server writes nothing.
  */
 export async function openSqliteInstance(
   store: SqliteRepositories,
@@ -67,18 +70,18 @@ export async function openSqliteInstance(
   now: () => number,
 ): Promise<Instance> {
   const row = await first<{ through: number }>(store, SELECT);
-  // Else an idle server would not know that it lost its place.
+  // Without this check, an idle server would not notice that another server has taken over.
   store.news.on('instances', () => fence.look());
   return new SqliteInstance(store, fence, now, row?.through ?? 0);
 }
 
-/** The slot, clock and IDs of the one server of a database. State: lease. */
+/** The slot, clock and IDs of a database's only server. State: lease. */
 class SqliteInstance implements Instance {
   readonly slot = 0;
   readonly epoch: number;
-  /** Its lock ends with the process. */
+  /** The store is in this process, so it is always reachable. */
   readonly reachedForMs = Number.POSITIVE_INFINITY;
-  /** The clock of the machine is the store's. */
+  /** The store uses the machine's clock, so there is no difference. */
   readonly clockOffsetMs = 0;
   readonly idsAbove: number;
   readonly now: () => number;
@@ -117,12 +120,12 @@ class SqliteInstance implements Instance {
     }
   }
 
-  /** The next start need not be ahead of its clock, then. */
+  /** Lowers the mark to the last ID, so that the IDs of the next start are not ahead of its clock. */
   async release(): Promise<void> {
     try {
       if (this.#through !== this.#last) this.#note(this.#last);
     } catch {
-      // The close that follows tells why.
+      // The store's `close`, which follows, reports the error.
     }
   }
 
@@ -131,7 +134,10 @@ class SqliteInstance implements Instance {
     this.#last = id;
   }
 
-  /** A disk that is full or locked does not hold IDs up: the lock keeps others away, and only a crash with a clock that goes back could repeat them. */
+  /**
+   * Raises the mark. If the disk is full or locked, IDs are still given: the lock keeps other servers away, so an ID could repeat only
+   * after a crash with a clock that is set back.
+   */
   #raise(through: number): void {
     if (performance.now() < this.#tryAt) return;
     try {

@@ -19,9 +19,9 @@ const KEYS_INDEXES = `CREATE INDEX keys_maker ON keys (maker, created_at) WHERE 
     CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;`;
 
 /**
- * Times are milliseconds since 1970. `hash` is the SHA-256 of the whole key, `previous_hash` that of the one before the
- * last rotation, valid until `previous_until`. The key itself is not stored. `wallets`: those that requests with the
- * key may name. `wallet`: the key's own.
+ * Times are ms since 1970. `hash` is the SHA-256 of the whole key. `previous_hash` is the hash before the last rotation, valid until
+ * `previous_until`. The key itself is not stored. `wallets`: the holders that requests with the key may name. `wallet`: the key's own
+ * holder.
  */
 export const accessMigrations: Migrations = {
   room: 'access',

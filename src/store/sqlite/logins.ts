@@ -28,14 +28,17 @@ const loginsTable = (owners: string, check = '') => `CREATE TABLE logins (
 const INDEXES = `CREATE INDEX logins_changed ON logins (changed);
     CREATE INDEX logins_expires ON logins (expires_at);`;
 
-/** `hash` is the SHA-256 of the cookie's value. `token` is a refresh token that only that value opens; `renewing` the end of an instance's claim to use it. */
+/**
+ * `hash` is the SHA-256 of the cookie's value. `token` is a refresh token that only the cookie's value decrypts. `renewing` is the end of
+ * an instance's claim to use the token.
+ */
 export const loginMigrations: Migrations = {
   room: 'logins',
   versions: [
     `${loginsTable('user TEXT NOT NULL')}
     ${INDEXES}
     ${NEWS}`,
-    // A column cannot become nullable in place. A login is of a user, or of a key with the hash of its secret.
+    // SQLite cannot make a column nullable in place. A login belongs to a user, or to a key with the hash of its secret.
     `ALTER TABLE logins RENAME TO logins_of_users;
     DROP TRIGGER logins_are_news_insert;
     DROP TRIGGER logins_are_news_update;

@@ -12,11 +12,11 @@ const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
 ) STRICT`;
 
 /**
- * Brings the tables of all rooms up to date in one transaction. Throws when the database was
- * written by a newer version of the product, whose tables this one would misread.
+ * Migrates the tables of all rooms in one transaction. Throws if a newer version of Signalbox wrote the database, because this version
+ * would misread its tables.
  */
 export function migrate(db: Database, migrations: readonly Migrations[]): void {
-  // Looked up before the write lock is asked for: a command beside a running server finds nothing to do.
+  // Checked before the write lock is requested: a command that runs while a server runs finds nothing to do.
   if (pending(db, migrations).length === 0) return;
   db.transaction(() => {
     db.run(TABLE);
@@ -30,7 +30,7 @@ export function migrate(db: Database, migrations: readonly Migrations[]): void {
   }).immediate();
 }
 
-/** By statements that end with their use: a later version may drop their table. */
+/** Runs the steps of a script. Each statement is finalized after use, because a later version may drop its table. */
 function runStep(db: Database, script: SqlScript): void {
   const prepared: Statement[] = [];
   try {
@@ -44,7 +44,7 @@ function runStep(db: Database, script: SqlScript): void {
   }
 }
 
-/** The versions of tables that a database lacks. Throws as `migrate` does when it has more than are known. */
+/** Returns the versions of tables that a database lacks. Throws like `migrate` if the database has versions that are not known. */
 export function pending(
   db: Database,
   migrations: readonly Migrations[],
@@ -65,7 +65,9 @@ export function pending(
   });
 }
 
-/** Room → its highest version in the database. By statements that end with their connection, for it may hold a lock. */
+/**
+ * Returns the highest version of each room in the database. Each statement is finalized after use, because the connection may hold a lock.
+ */
 function appliedVersions(db: Database): Map<string, number> {
   const known = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'migrations'").get();
   if (!known?.n) return new Map();

@@ -3,7 +3,7 @@ import { raiseOf, raising, SELECT_NUMBERS } from '../sql/news.ts';
 import type { SqlReader } from '../sql/statement.ts';
 import type { Migrations } from './statement.ts';
 
-/** One row of numbers: a look reads no more. */
+/** One row with the numbers of all subjects, so that a poll reads nothing else. */
 export const NEWS_TABLE: Migrations = {
   room: 'news',
   versions: [
@@ -25,8 +25,8 @@ export const NEWS_TABLE: Migrations = {
 };
 
 /**
- * Raises a subject with each change of a table, so that no write can forget it, by whichever program.
- * @param more statements for each row, behind the raise; `NEW` is the row
+ * Makes triggers that raise a subject with each change of a table, so that no write of any program can forget it.
+ * @param more statements for each changed row, after the raise; `NEW` is the row
  */
 export const raisedBy = (subject: NewsSubject, table: string, changes: readonly string[], more = ''): string =>
   changes
@@ -39,7 +39,10 @@ export const raisedBy = (subject: NewsSubject, table: string, changes: readonly 
     )
     .join('\n    ');
 
-/** Follows the news of one database by looks alone. Another process that writes is a command, so no copy is older than what was told. */
+/**
+ * Follows the news of one database by polling only. The age of copies is 0, because the only other writers are commands, and their changes
+ * count from the moment that the server has read them.
+ */
 export function sqliteNews(db: SqlReader): News {
   const desk = new NewsDesk();
   return {

@@ -41,7 +41,7 @@ import { subjectMigrations } from './subjects.ts';
 import { threadMigrations } from './threads.ts';
 import { trafficMigrations } from './traffic/schema.ts';
 
-/** The tables of a store, by the room that they serve. */
+/** The tables of a store, by room. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   access: accessMigrations,
   alerts: alertMigrations,
@@ -50,34 +50,34 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
-  // Behind the news, which its triggers raise: by those of other rooms it is there.
+  // Listed after the news, because the triggers of these tables raise the news.
   logins: loginMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
   people: peopleMigrations,
   policies: pushedPolicyMigrations,
   records: recordsMigrations,
-  // Behind the tables that its first version reads.
+  // Listed after the tables that its first version reads.
   instances: instanceMigrations,
   threads: threadMigrations,
   subjects: subjectMigrations,
-  // Behind the tables whose rows it counts.
+  // Listed after the tables whose rows it counts.
   traffic: trafficMigrations,
 };
 
-/** The tables of every room, in the order in which a new store gets them. */
+/** The tables of all rooms, in the order in which a new store gets them. */
 export const ALL_TABLES: readonly Migrations[] = Object.values(TABLES);
 
 const tablesOf = (rooms: readonly StoreRoom[]): readonly Migrations[] => rooms.map((room) => TABLES[room]);
 
-/** Keeps a store in one file. A URL is a path, `sqlite:PATH`, or a `file:` URL; the lock is that of its folder. */
+/** Keeps a store in one file. A URL is a path, `sqlite:PATH`, or a `file:` URL. The lock is the lock of the file's folder. */
 export const sqliteDriver: StoreDriver = {
   open,
   read: async (url, rooms) => openReader(pathOf(url), tablesOf(rooms)),
   exists: async (url) => isThere(pathOf(url)),
   tables: async (url) => tablesIn(pathOf(url)),
   migrate: async (url) => migrateFile(pathOf(url)),
-  // A server compares it with `ledger.id` of its folder.
+  // SQLite needs no confirmation: the server compares the database with `ledger.id` of its folder.
   accept: async () => null,
   copy: async (url, target) => copyDatabase(pathOf(url), target),
   lock: async (url) => lockFolder(dirname(pathOf(url))),
@@ -113,8 +113,8 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
 }
 
 /**
- * Books the settlements that an earlier run left in its spool, and gives the store a new one: before the books are opened,
- * which close every reservation that is open then. Changes nothing when the spool is damaged or belongs to another database.
+ * Books the settlements that an earlier run left in its spool, and gives the store a new spool. This happens before the books are opened,
+ * because opening them closes all reservations that are still open. Changes nothing if the spool is damaged or belongs to another database.
  */
 async function takeInSpool(path: string, notes: SpoolNotes | null, store: WatchedStore): Promise<SpoolReport> {
   const { generation, units, isTorn } = readSpool(path);
@@ -124,7 +124,7 @@ async function takeInSpool(path: string, notes: SpoolNotes | null, store: Watche
   return { closed, charged, isTorn };
 }
 
-/** Whether there is a database. Throws StoreError for one that this user may not read, and for a path that leads through a file. */
+/** Whether a database exists. Throws StoreError if this user may not read it, or if a part of the path is a file. */
 function isThere(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);
@@ -136,7 +136,9 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Versions are counted over all rooms. Another program than the one that made them may know fewer, and can then use none. */
+/**
+ * Counts versions over all rooms. A program other than the one that created the tables may know fewer versions, and then cannot use them.
+ */
 function tablesIn(path: string): TablesState {
   const known = ALL_TABLES.reduce((sum, { versions }) => sum + versions.length, 0);
   const version = isThere(path) ? countVersions(path, ALL_TABLES) : 0;
@@ -147,7 +149,7 @@ async function migrateFile(path: string): Promise<number> {
   const lock = lockFolder(dirname(path));
   try {
     const before = tablesIn(path).version;
-    // The table of the fence is not counted as a version, and lists of servers read it.
+    // The fence's table is not counted as a version, but lists of servers read it, so it is created here.
     await (await openSqlite(path, [...ALL_TABLES, FENCE_TABLE])).close();
     return tablesIn(path).version - before;
   } finally {
@@ -155,7 +157,7 @@ async function migrateFile(path: string): Promise<number> {
   }
 }
 
-/** The path of a URL. */
+/** Returns the path in a URL. */
 export function pathOf(url: string): string {
   if (/^file:/i.test(url)) return fileURLToPath(url);
   return url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');

@@ -7,8 +7,8 @@ const numbered = (table: string) => `
       UPDATE ${table} SET changed = (SELECT people FROM news) WHERE id = NEW.id;`;
 
 /**
- * `terms` and `member_defaults` are JSON. `changed` is the number of the news with which a row was last changed. Rows are never
- * deleted: a removed user has no words left.
+ * `terms` and `member_defaults` are JSON. `changed` is the number of the news with which a row last changed. Rows are never deleted, but a
+ * removed user's row has no personal text left.
  */
 export const peopleMigrations: Migrations = {
   room: 'people',

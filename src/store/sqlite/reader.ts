@@ -15,21 +15,20 @@ import type { Migrations } from './statement.ts';
 
 /** A database as it is at one moment. */
 interface SqliteReader extends SqlReader, StoreReader {
-  /** @param spool made by `readSpool`. */
+  /** @param spool the result of `readSpool` */
   unbooked(spool: SpoolSettlements & Pick<SpoolReading, 'units'>): Promise<SpooledEntries>;
 }
 
 /**
- * Opens an existing database for reading alone, beside its writer: every query sees it as it was at
- * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
- * written the tables of `known` rooms, which are those that are read.
+ * Opens an existing database for reading only, while another process may write to it. All queries see the moment of the first query. Throws
+ * an Error with one clear sentence if that fails, or if a newer version of Signalbox has written the tables of the `known` rooms.
  */
 export function openReader(path: string, known: readonly Migrations[]): SqliteReader {
   let db: Database | null = null;
   try {
     db = openReadable(path);
     db.run('BEGIN');
-    // Older tables are for the caller to refuse: most callers can read some of them.
+    // Older tables are not refused here, because most callers can read some of them.
     pending(db, known);
     const open = db;
     const reader: SqlTables = {
@@ -52,7 +51,7 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
   }
 }
 
-/** The number of versions of tables that a database has. Throws as `openReader` does. */
+/** Returns the number of table versions that a database has. Throws like `openReader`. */
 export function countVersions(path: string, known: readonly Migrations[]): number {
   let db: Database | null = null;
   try {
@@ -65,7 +64,7 @@ export function countVersions(path: string, known: readonly Migrations[]): numbe
   }
 }
 
-/** Opens a database read-only. After a crash SQLite may have to roll back a transaction first, and must write for that. */
+/** Opens a database read-only. After a crash, SQLite may first have to roll back a transaction, and needs to write for that. */
 function openReadable(path: string): Database {
   const open = (mode: 'readonly' | 'readwrite'): Database => {
     const db = new Database(path, { [mode]: true, create: false });

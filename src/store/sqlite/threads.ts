@@ -1,6 +1,9 @@
 import type { Migrations } from './statement.ts';
 
-/** `add_ons` is JSON. Rows of a key are kept by `id`, which grows. A command that revokes a key knows nothing of them: the trigger erases them. */
+/**
+ * `add_ons` is JSON. A key's newest rows by `id`, which grows, are kept. A command that revokes a key does not know of these rows, so a
+ * trigger deletes them.
+ */
 export const threadMigrations: Migrations = {
   room: 'threads',
   versions: [

@@ -25,7 +25,7 @@ const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
 
 export const TRAIL_TABLE = trailTable(['cli', 'key', 'server']);
 
-/** Copies the rows to a table whose `actor` may be a wallet: a CHECK cannot be changed in place. */
+/** Copies the rows to a new table whose `actor` may be a wallet, because SQLite cannot change a CHECK in place. */
 export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
     DROP TRIGGER trail_is_not_changed;
     DROP TRIGGER trail_is_not_shortened;
@@ -35,8 +35,8 @@ export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
     DROP TABLE trail_before;`;
 
 /**
- * A chain of hashes, with personal words beside it. Triggers refuse updates, and deletions that no anchor covers. The earlier rows
- * stand in `trail_before`: `chainEarlier` takes them over.
+ * A chain of hashes, with personal words in a separate table. Triggers refuse updates, and deletions that no anchor covers. The earlier
+ * rows stay in `trail_before` until `chainEarlier` copies them.
  */
 export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
     DROP TABLE trail;
@@ -89,9 +89,9 @@ interface EarlierRow {
   readonly requestId: string | null;
 }
 
-/** Chains the entries of before the chain, behind an anchor that says how many they are, numbered from 1. */
+/** Adds the entries from before the chain to the chain, numbered from 1. An anchor in front of them states how many they are. */
 export function* chainEarlier(): SqlScript {
-  // Its table is STRICT.
+  // The table is STRICT, so the rows have these types.
   const rows = (yield write(SELECT_EARLIER)) as unknown as readonly EarlierRow[];
   if (rows.length === 0) return;
   const details = { unchained_before: rows.length };

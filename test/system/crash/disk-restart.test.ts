@@ -146,7 +146,9 @@ describe.skipIf(!mayMount)('a start', () => {
     writeFileSync(spoolIn(disk), whole);
     const other = makeDisk();
     await (await other.start(false)).stop();
-    expect(await refusal(other, whole)).toContain('does not belong to this database: it has a settlement of dec_');
+    expect(await refusal(other, whole)).toContain(
+      'does not belong to this database, because it contains a settlement of dec_',
+    );
     expect(bookedBy(await disk.start(false))).toBe(REQUESTS.length);
   });
 });

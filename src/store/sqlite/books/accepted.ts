@@ -2,7 +2,7 @@ import type { AcceptedTerms, OfferedTerms } from '../../books.ts';
 import { first, sql, write } from '../../sql/statement.ts';
 import type { SqlStore } from '../statement.ts';
 
-/** The worth of the Credits of all entries, which is set once, and the budgets in force, as JSON, with the rank of their policy. */
+/** Stores the value of a Credit, which is set once for all entries, and the active budgets as JSON, with the rank of their policy. */
 const PUT_TERMS = sql(
   `UPDATE checkpoint SET usd_per_credit = ?1, budgets = ?2, rank = ?3
     WHERE usd_per_credit IS NULL OR usd_per_credit = ?1 OR NOT EXISTS (SELECT 1 FROM journal)`,
@@ -15,7 +15,7 @@ const ADD = sql(`INSERT INTO budgets (name, definition) SELECT value ->> 0, valu
 const SELECT_TERMS = sql('SELECT budgets, rank FROM checkpoint');
 const SELECT_COUNTED = sql('SELECT generation, name, definition FROM budgets WHERE retired = 0');
 
-/** Stores the terms of a policy for the one process that has the books open. Rejects with StoreError. */
+/** Stores the terms of a policy. Only the process that has the books open may call it. Rejects with StoreError. */
 export async function acceptTerms(store: SqlStore, offered: OfferedTerms): Promise<AcceptedTerms> {
   const { usdPerCredit, counted } = offered;
   const budgets = JSON.stringify(offered.budgets);

@@ -3,20 +3,20 @@ import { type AccountRow, accountOf } from '../../account-row.ts';
 import type { Spender } from './sums.ts';
 import type { NumberedAccount } from './tables.ts';
 
-/** The most texts in memory. A forgotten one gets another number, which is harmless. */
+/** The most texts in memory. A forgotten text gets a new number, which is harmless. */
 const KNOWN_MAX = 10_000;
 
-/** Gives numbers to texts that repeat. State: row numbers. */
+/** Gives numbers to texts that occur repeatedly. State: row numbers. */
 export class Numbers {
   readonly #known = new Map<string, number>();
   #last: number;
 
-  /** @param last the greatest number given before */
+  /** @param last the greatest number in use */
   constructor(last: number) {
     this.#last = last;
   }
 
-  /** The number of a text; `onNew` is called with one that is given now. */
+  /** Returns the number of a text. If the text gets a new number, calls `onNew` with it. */
   of(text: string, onNew: (id: number) => void): number {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
@@ -28,14 +28,14 @@ export class Numbers {
   }
 }
 
-/** The numbers by which rows name the dimensions of entries. */
+/** The numbers with which rows refer to accounts (the dimensions of entries). */
 export class AccountNumbers {
   readonly #numbers: Numbers;
   readonly #onNew: (row: NumberedAccount) => void;
   readonly #known = new WeakMap<Dimensions, Spender>();
   readonly #holders = new Map<number, string>();
 
-  /** @param last the greatest number given before */
+  /** @param last the greatest number in use */
   constructor(last: number, onNew: (row: NumberedAccount) => void) {
     this.#numbers = new Numbers(last);
     this.#onNew = onNew;
@@ -50,7 +50,7 @@ export class AccountNumbers {
     return account;
   }
 
-  /** The number that grants to a key, and deposits of a holder, are booked under. */
+  /** Returns the account number for grants to a key and for deposits of a holder. */
   numberOfHolder(keyId: string): number {
     const number = this.#numberOf({ ...OF_HOLDER, keyId, labels: '{}', selector: '' });
     if (this.#holders.size >= KNOWN_MAX) this.#holders.clear();
@@ -58,7 +58,7 @@ export class AccountNumbers {
     return number;
   }
 
-  /** The holder of a number that was asked for not long ago; null for none. */
+  /** Returns the holder of a number that was recently returned; null for another number. */
   holderOf(number: number): string | null {
     return this.#holders.get(number) ?? null;
   }

@@ -5,21 +5,21 @@ import type { StoredReservation } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import type { BookedReservation } from './reservations.ts';
 
-/** A row of a reservation. */
+/** A row of a reservation in the journal. */
 export interface ReservationStep
   extends Pick<JournalRow, 'seq' | 'kind' | 'account' | 'amount' | 'funds' | 'keyId'>,
     Pick<AuditRow, 'payer'>,
     Pick<BookedReservation, 'owner' | 'expires'> {
-  /** Of a raise and a post; null for one of before they had numbers. */
+  /** The step of a raise or a post; null for a row written before steps were numbered. */
   readonly step: number | null;
 }
 
-/** A clock that was set back by less than this does not hide a reservation, ms. */
+/** If the clock was set back by less than this, ms, the search still finds a reservation at once. */
 const SLACK_MS = 120_000;
-/** Rows looked through at once. */
+/** Rows to search at once. */
 const STRETCH = 10_000;
 
-/** One aggregate a query: two at once would read the whole journal. No row for an empty one. */
+/** Each aggregate has its own subquery, because two in one query would read the whole journal. Returns no row for an empty journal. */
 const SELECT_ENDS = sql(`SELECT first, last
     FROM (SELECT (SELECT min(seq) FROM journal) AS first, (SELECT max(seq) FROM journal) AS last)
     WHERE first IS NOT NULL`);
@@ -28,15 +28,14 @@ const SELECT_STEPS =
   sql(`SELECT j.seq, j.kind, j.account, j.amount, j.funds, j.step, j.owner, j.expires, a.key_id AS keyId, a.payer
     FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`);
-/** Every correction begins as an adjustment, and these are few. */
+/** Sums the corrections of a reservation. Every correction begins as an adjustment, and there are few of these. */
 const SELECT_ASKED = sql(
   `SELECT coalesce(max(id), 0) AS last, coalesce(sum(amount), 0) AS amount FROM adjustments WHERE reservation = ?`,
 );
 
 /**
- * Looks a reservation up. The journal has no index on it, but is ordered by time, as IDs are: the search begins a
- * little before the ID's moment and ends where the reservation does. Null when there is none. To be asked of a
- * reader that sees one moment.
+ * Finds a reservation. The journal has no index by reservation, but both its rows and the IDs are ordered by time. So the search begins a
+ * little before the time of the ID and ends at the end of the reservation. Returns null if there is none. The reader must see one moment.
  */
 export async function findReservation(reader: SqlReader, id: number): Promise<StoredReservation | null> {
   const steps = await findSteps(reader, id);
@@ -49,7 +48,7 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
     keyId,
     payer,
     isOpen: !steps.some(isEnd),
-    // A reservation draws on a balance from its start or never.
+    // A reservation draws on a balance either from its start or never, so its first row is enough.
     onBalance: await hasBalance(reader, funds),
     charged: steps.filter(isCharge).reduce((sum, { amount }) => sum + amount, 0),
     overrun: steps.filter(({ kind }) => kind === 'overrun').reduce((sum, { amount }) => sum + amount, 0),
@@ -58,7 +57,7 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
   };
 }
 
-/** The rows of a reservation, as `findReservation` looks for them. */
+/** Returns the rows of a reservation, found with the search that `findReservation` describes. */
 export async function findSteps(
   reader: SqlReader,
   id: number,
@@ -66,7 +65,7 @@ export async function findSteps(
   const ends = await first<{ first: number; last: number }>(reader, SELECT_ENDS);
   if (!ends) return null;
   const from = await firstAt(reader, timeOfId(id) - SLACK_MS, ends);
-  // The clock may have been set back further. Then only a full search finds the reservation.
+  // If the clock was set back further than `SLACK_MS`, only a full search finds the reservation.
   return (
     (await stepsOf(reader, id, from, ends.last)) ??
     (from > ends.first ? stepsOf(reader, id, ends.first, ends.last) : null)
@@ -78,14 +77,14 @@ export const isCharge = (step: ReservationStep): boolean => step.kind === 'post'
 
 const SELECT_BALANCES = sql(`SELECT 1 FROM funds WHERE kind = 'balance' AND id IN (SELECT value FROM json_each(?))`);
 
-/** Whether a balance is among funds as the journal names them. */
+/** Whether a balance is among funds, given by IDs in the format of the journal. */
 export async function hasBalance(reader: SqlReader, funds: string | null): Promise<boolean> {
   if (funds === null) return false;
   const found = await reader.query(SELECT_BALANCES, [JSON.stringify(funds.split(' ').map(Number))]);
   return found.length > 0;
 }
 
-/** The first row that is not older than a moment. */
+/** Finds the first row that is not older than a time. */
 async function firstAt(reader: SqlReader, time: number, ends: { first: number; last: number }): Promise<number> {
   let low = ends.first;
   let high = ends.last;
@@ -98,7 +97,7 @@ async function firstAt(reader: SqlReader, time: number, ends: { first: number; l
   return low;
 }
 
-/** The rows of a reservation from its first to its end; null when it has none. */
+/** Returns the rows of a reservation from its first to its end; null if it has none. */
 async function stepsOf(
   reader: SqlReader,
   id: number,
@@ -121,9 +120,9 @@ const INSERT_REFUND = sql(
 );
 
 /**
- * Asks for a refund. Fails its commit with the reason `unmet` when another one was asked for since the reservation was looked up.
+ * Requests a refund. Fails its commit with the reason `unmet` if another refund was requested since the reservation was read.
  *
- * @param name refused the second time; null for an operator's
+ * @param name a name that is accepted only once; null for an operator's refund
  */
 export function refundWrite(
   booked: StoredReservation,

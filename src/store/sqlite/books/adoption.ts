@@ -11,16 +11,16 @@ import type { BooksParts } from './checkpoint.ts';
 import { grantWrite } from './ledger-table.ts';
 import { type Adjustment, type AdjustmentRow, type NumberedAccount, SELECT_ACCOUNT } from './tables.ts';
 
-/** Adjustments that are not in the journal yet. */
+/** Selects adjustments that are not in the journal yet. */
 const SELECT_ADJUSTMENTS =
   sql(`SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
     WHERE adopted = 0 ORDER BY id`);
-/** An adjustment by its number or its name, taken over or not. */
+/** Selects an adjustment by its number or its name, whether it is applied or not. */
 const SELECT_ADJUSTMENT = sql('SELECT amount FROM adjustments WHERE id = ?');
 const SELECT_NAMED = sql('SELECT amount FROM adjustments WHERE name = ?');
 const ADOPT_ADJUSTMENT = sql('UPDATE adjustments SET adopted = 1 WHERE id = ?');
 
-/** The reservation that a correction concerns, and its account. */
+/** The reservation that a correction refers to, and its account. */
 interface CorrectedReservation {
   readonly booked: StoredReservation;
   readonly row: NumberedAccount;
@@ -32,17 +32,17 @@ interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> 
   readonly watcher: () => BooksWatcher;
 }
 
-/** Applies requested grants and corrections, each once: in the journal, the sums and the funds. State: deposits. */
+/** Applies each requested grant and correction once: to the journal, the sums and the funds. State: deposits. */
 export class Adoption {
   readonly #parts: AdoptionParts;
-  /** Adjustments that were applied, but may not be marked so in the store yet. */
+  /** Adjustments that were applied, but that the store may not have marked as applied yet. */
   #adopted = new Set<number>();
 
   constructor(parts: AdoptionParts) {
     this.#parts = parts;
   }
 
-  /** Rejects with StoreError. */
+  /** Applies all requested adjustments. Rejects with StoreError. */
   async run(): Promise<void> {
     const rows = await this.#parts.store.query<AdjustmentRow>(SELECT_ADJUSTMENTS);
     for (const row of rows) {
@@ -53,7 +53,7 @@ export class Adoption {
     this.#adopted = this.#adopted.intersection(unmarked);
   }
 
-  /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
+  /** Carries out a grant or a correction: stores it as a request, as other processes do, and then applies it. */
   async ask(ops: readonly LedgerOp[], op: GrantOp | CorrectOp, also: readonly Write[]): Promise<readonly OpResult[]> {
     if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
     const known = await this.#known(op);
@@ -64,7 +64,7 @@ export class Adoption {
       await this.run();
       return [{ kind: 'granted', amount }];
     }
-    // Its settlement may not be written yet.
+    // The reservation's settlement may not be written yet.
     await this.#parts.store.flush();
     const booked = await findReservation(this.#parts.store, op.reservation);
     if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
@@ -73,7 +73,7 @@ export class Adoption {
     try {
       await this.#parts.store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
     } catch (cause) {
-      // Another asked for the same meanwhile.
+      // Another process requested the same adjustment first.
       const first = await this.#known(op);
       if (!first) throw cause;
       return [first];
@@ -82,14 +82,14 @@ export class Adoption {
     return [{ kind: 'granted', amount }];
   }
 
-  /** The first result of an adjustment; null for a new one. */
+  /** Returns the first result of an adjustment; null for a new one. */
   async #known({ kind, id }: GrantOp | CorrectOp): Promise<OpResult | null> {
     const select = kind === 'correct' ? SELECT_NAMED : SELECT_ADJUSTMENT;
     const known = await first<Adjustment>(this.#parts.store, select, id);
     return known && { kind: 'granted', amount: Math.abs(known.amount) };
   }
 
-  /** Reads the reservation of a correction from the journal; null when there is none. */
+  /** Reads the reservation of a correction from the journal; null if there is none. */
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
     const row = await first<NumberedAccount>(this.#parts.store, SELECT_ACCOUNT, account);
@@ -114,15 +114,15 @@ export class Adoption {
   }
 
   /**
-   * Gives back a charge to the windows that it counts in and to the balance that paid for it.
-   * Returns these as the journal names them.
+   * Refunds a charge to the windows that count it and to the balance that paid for it. Returns the IDs of these funds in the format of the
+   * journal.
    */
   #giveBack({ row, booked: { reservation, onBalance } }: CorrectedReservation, amount: Microcredits): string | null {
     const { journal, funds, watcher } = this.#parts;
     const dimensions = dimensionsOf(row);
     const refs: readonly FundRef[] = watcher().fundsOf(dimensions, timeOfId(reservation));
     const drawn = funds.drawnBy(refs).funds.filter((fund) => !fund.isBalance || onBalance);
-    // Named before it changes: what a row opens with is what was spent before.
+    // The funds get their rows before they change, because the opening value of a row is what was spent before.
     const fundIds = journal.idsOf(drawn);
     for (const fund of drawn) fund.spent += amount;
     const charge = { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 };

@@ -25,15 +25,15 @@ import { capped, leastFree, postLate } from './late.ts';
 import { type BookedEarmark, BookedReservation } from './reservations.ts';
 
 interface BookingParts extends BooksParts {
-  /** The instance that these books are open for, as a number. */
+  /** The instance that has these books open, as a number. */
   readonly owner: number;
-  /** Money has come free. */
+  /** Called when money has become free in funds. */
   readonly freed: (funds: readonly BookedFund[]) => void;
-  /** A holder has a balance from now on. */
+  /** Called when a holder gets a balance. */
   readonly opened: (holder: string) => void;
 }
 
-/** Deposits and waivers that are remembered. Beyond them, the table of payments keeps one from being booked twice. */
+/** The number of deposits and waivers to remember. For older ones, the table of payments prevents a second booking. */
 const PAID_MAX = 1_024;
 
 const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
@@ -43,7 +43,7 @@ const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: '
 /** Decides operations on reservations and deposits in memory, and adds their rows to a batch. State: reservations. */
 export class Bookings {
   readonly #parts: BookingParts;
-  /** The first results of the last deposits and waivers, by name. */
+  /** The first results of the most recent deposits and waivers, by name. */
   readonly #paid = new Map<string, OpResult>();
 
   constructor(parts: BookingParts) {
@@ -72,14 +72,14 @@ export class Bookings {
     return granted(amount);
   }
 
-  /** The row of a reservation is on the disk: its first funds were these. */
+  /** Called when the row of a reservation is on the disk. `fundIds` are the funds in that row. */
   written(made: BookedReservation, fundIds: string | null, at: number): void {
     made.isWritten = true;
     const { store, journal } = this.#parts;
     if (made.fundIds !== fundIds) store.append([journal.attach(made.id, made.account.id, at, made.fundIds)]);
   }
 
-  /** The row of a reservation could not be written. */
+  /** Called when the row of a reservation could not be written. */
   drop(made: BookedReservation, expected: Microcredits): void {
     this.#parts.reservations.remove(made);
     release(made.funds, made.first, expected);
@@ -107,7 +107,7 @@ export class Bookings {
     return granted(0);
   }
 
-  /** Makes an earmark a reservation, in one commit with the deposit that pays for it. */
+  /** Turns an earmark into a reservation, in one commit with the deposit that pays for it. */
   capture({ id, at, deposit }: CaptureOp, batch: Batch): OpResult {
     const { journal, deposits, reservations } = this.#parts;
     const known = reservations.find(id);
@@ -125,19 +125,20 @@ export class Bookings {
       return refusedBy({ fund: balance, why: 'exhausted' });
     }
     reservations.earmarks.delete(id);
-    // This much of the deposit is held already. If it is less than promised, the balance holds the difference from now on.
+    // This part of the deposit is already held. If it is less than promised, the balance holds the difference from now on.
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
     const made = this.#make(op, funds, amount, journal.idsOf(funds));
     const { fundIds, account } = made;
-    // A limit that was lowered meanwhile does not undo the earmark. Such funds are drawn on as by open reservations.
+    // A limit that was lowered since does not cancel the earmark. The reservation is attached to those funds in a second row, which may
+    // overdraw them.
     const roomy = funds.filter((fund) => fund.isBalance || fund.free >= 0);
     const first = roomy.length === funds.length ? fundIds : journal.idsOf(roomy);
     const pending = deposits.begin(balance.title.name, deposit, at);
     batch.writes.push(...pending.writes, journal.reserve(made, at, first, op.note));
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
     const written = (): undefined => {
-      // From here on the balance holds all of it, and has the deposit.
+      // From here on the balance has the deposit, and holds the whole amount.
       balance.held += comes;
       this.#arrived(pending);
       this.written(made, fundIds, at);
@@ -156,7 +157,7 @@ export class Bookings {
     const by = fit(made.funds, amounts, 0, least);
     if (isBlocked(by)) return refusedBy(by);
     if (by === 0) return granted(0);
-    // Held from now on, so that no other request takes it while the row is written.
+    // The money is held at once, so that no other request takes it while the row is being written.
     hold(made.funds, by);
     made.extending = by;
     batch.writes.push(this.#parts.journal.raise(made.id, made.account.id, by, step, at));
@@ -168,7 +169,7 @@ export class Bookings {
     batch.await({
       written: () => {
         const raised = raise(made.state, by);
-        // The reservation may be closed by now. It stays closed.
+        // The reservation may have been closed since. It then stays closed.
         if (!raised) {
           giveBack();
           return CLOSED;
@@ -201,7 +202,7 @@ export class Bookings {
   }
 
   expire(made: BookedReservation, { at, rule }: ExpireOp, batch: Batch): OpResult {
-    // A start that cannot be written down must not go on.
+    // For an orphan, the start waits for the write: a start that cannot write must not go on.
     if (made.isOrphan) batch.await({ written: () => undefined, lost: () => {} });
     const left = leftOf(made.state);
     const step = expire(made.state, rule);
@@ -225,7 +226,7 @@ export class Bookings {
     return this.#end(made, left, batch);
   }
 
-  /** An open reservation or earmark draws on other funds: the new ones hold its money from here on, and the others no longer. */
+  /** Moves an open reservation or earmark to other funds: the new funds hold its money from now on, and the old funds no longer do. */
   attach({ id, at, funds: refs }: AttachOp, batch: Batch): OpResult {
     const { reservations, journal, funds } = this.#parts;
     const earmark = reservations.earmarks.get(id);
@@ -239,16 +240,16 @@ export class Bookings {
     from.funds = drawn.funds;
     if (earmark || !made) return granted(0);
     const fundIds = journal.idsOf(drawn.funds);
-    // A limit that was changed has a row of its own: what is raised from now on is within that.
+    // A changed limit has a row of its own, so the IDs differ if later raises must fit into it. Equal IDs need no row.
     if (fundIds === made.fundIds) return granted(0);
     made.fundIds = fundIds;
-    // An operation that may still be refused leaves no row; it gets one once it is written.
+    // A reservation that is not written yet may still be refused, so it gets its row later.
     if (made.isWritten) batch.writes.push(journal.attach(id, made.account.id, at, fundIds));
     return granted(0);
   }
 
   deposit(op: DepositOp, batch: Batch): OpResult {
-    // A fee is given back once, by whichever operation.
+    // The name makes sure that a fee is refunded once, either by a deposit or by a waiver.
     const name = `${op.deposit.paid > 0 ? 'deposit' : 'waive'} ${op.id}`;
     const known = this.#paid.get(name);
     batch.isRepeated ||= known !== undefined;
@@ -323,12 +324,12 @@ export class Bookings {
     return fund;
   }
 
-  /** Corrects what an expired reservation was charged to what its attempts cost. */
+  /** Settles a reservation that has expired: corrects its charge to what its attempts cost. */
   #settleLate(made: BookedReservation, late: HeldSum, { at, entry, most }: SettleOp, batch: Batch): OpResult {
     const step = capped(late, most, settle, entry ? entry.cost : null);
     made.late = null;
     const missing = step.next.charged - made.charged;
-    // Another request may have the released money by now.
+    // Another request may have taken the released money since.
     const by = Math.min(missing, Math.max(0, leastFree(made.funds)));
     made.overrun += step.excess + Math.max(0, missing - by);
     if (by !== 0) {
@@ -368,7 +369,7 @@ export class Bookings {
   }
 }
 
-/** The first result of the operation that made a reservation, which may be being written. */
+/** Returns the first result of the operation that made a reservation. Waits if its row is still being written. */
 function repeated(made: BookedReservation, batch: Batch): OpResult {
   batch.isRepeated = true;
   if (!made.isWritten) {

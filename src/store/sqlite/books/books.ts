@@ -48,14 +48,14 @@ interface SqliteBooksOptions {
   readonly store: SqlStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The instance that the books are opened for. */
+  /** The instance that opens the books. */
   readonly instance?: InstanceName;
 }
 
-/** Slots of instances: slot and epoch are one number in the tables. */
+/** The number of instance slots. Tables store slot and epoch as one number. */
 const SLOTS = 128;
 
-/** Opens the books of this one process. Throws an Error of one clear sentence when they are damaged. */
+/** Opens the books for this process. Throws an Error with one clear sentence if they are damaged. */
 export async function openSqliteBooks(options: SqliteBooksOptions): Promise<LedgerBooks> {
   const { store } = options;
   const state = await first<StateRow>(store, SELECT_STATE);
@@ -66,7 +66,7 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   return new SqliteBooks(options, { journal, state, found });
 }
 
-/** The books as a start finds them. */
+/** The state of the books that a start has read. */
 interface BooksStart {
   readonly journal: Journal;
   readonly state: StateRow;
@@ -80,12 +80,12 @@ const NOTHING: readonly Write[] = [];
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
 
 /**
- * Books of which memory holds the funds and the open reservations, and SQLite the journal. Operations are decided in the
- * order of the calls, without waiting; their rows are written in that order. It repeats the first result of an operation on a
- * reservation that is open or closed, of an earmark while it lasts, and of the last deposits. State: books.
+ * Books that hold funds and open reservations in memory, and the journal in SQLite. They decide operations at once, in the order of the
+ * calls, and write their rows in that order. They repeat the first result of an operation on a reservation, of an earmark while it exists,
+ * and of the most recent deposits. State: books.
  */
 class SqliteBooks implements LedgerBooks {
-  /** The lock and the fence of the folder prove that every epoch before this one is dead. */
+  /** No grace period is needed: the lock and the fence of the folder prove that all earlier epochs are dead. */
   readonly graceMs = 0;
   readonly #store: SqlStore;
   readonly #journal: Journal;
@@ -97,7 +97,7 @@ class SqliteBooks implements LedgerBooks {
   readonly #counts: BudgetCounts;
   readonly #adoption: Adoption;
   readonly #now: () => number;
-  /** The number of the last row at the start where there was no entry; null where there was one. */
+  /** The number of the journal's last row at the start, if there was no entry; otherwise null. */
   readonly #emptyAt: number | null;
   #state: LedgerState;
   #watcher = NOBODY;
@@ -155,9 +155,9 @@ class SqliteBooks implements LedgerBooks {
     return Promise.resolve(this.#append(ops, follow));
   }
 
-  /** Finds reservations again that memory has forgotten, with their first results. */
+  /** Reads reservations from the store that memory has forgotten, with their first results. */
   async #recall(ids: readonly number[]): Promise<void> {
-    // Their last rows may not be written yet.
+    // The last rows of these reservations may not be written yet.
     await this.#store.flush();
     const fundsOf = async (dimensions: Dimensions, at: number) => {
       await this.#watcher.prepare?.(dimensions);
@@ -171,8 +171,8 @@ class SqliteBooks implements LedgerBooks {
 
   #append(ops: readonly LedgerOp[], follow: SequelMaker | null): readonly OpResult[] {
     const batch = this.#batch(ops, NOTHING);
-    // An operation that waits for the disk cannot be given up.
-    if (batch.pending) throw new RangeError('only what cannot be refused is appended');
+    // An append must not fail, but an operation that waits for the disk could.
+    if (batch.pending) throw new RangeError('append accepts only operations that cannot be refused');
     const results = batch.results;
     let more: Batch | null = null;
     try {
@@ -253,7 +253,7 @@ class SqliteBooks implements LedgerBooks {
   }
 
   async reservation(id: number): Promise<StoredReservation | null> {
-    // Its settlement may not be written yet.
+    // The reservation's settlement may not be written yet.
     await this.#store.flush();
     return findReservation(this.#store, id);
   }
@@ -348,10 +348,10 @@ class SqliteBooks implements LedgerBooks {
     return batch.results;
   }
 
-  /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
+  /** Decides operations. Throws before anything has changed: RangeError, or StoreError if the spool has no room. */
   #batch(ops: readonly LedgerOp[], also: readonly Write[]): Batch {
     const holds = checkOps(ops);
-    // Whatever becomes of the disk, each settlement must find room.
+    // If the disk fails later, the spool must have room for every settlement.
     if (holds > 0) this.#store.makeRoom?.(this.#reservations.size + holds);
     const batch = new Batch();
     for (let i = 0; i < ops.length; i++) {
@@ -359,13 +359,13 @@ class SqliteBooks implements LedgerBooks {
       batch.results.push(this.#decide(ops[i]!, batch));
       if (ops.length > 1 && !batch.pending?.[i] && this.#isIndependent(ops[i]!)) batch.keep(from);
     }
-    // Nothing is claimed for a hold that there is none of.
+    // If the only hold is refused, the writes of its request are dropped, too.
     const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && batch.results[0]!.kind === 'refused';
     if (!isInVain) for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
     return batch;
   }
 
-  /** Whether an operation does not concern a reservation that is not written yet. */
+  /** Whether an operation refers to no reservation whose row is still to be written. */
   #isIndependent(op: LedgerOp): boolean {
     return !('id' in op && typeof op.id === 'number' && this.#reservations.find(op.id)?.isWritten === false);
   }

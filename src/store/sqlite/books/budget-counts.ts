@@ -10,7 +10,7 @@ import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
 import type { Charge, Spender } from './sums.ts';
 
-/** The sums spent from a quarter of an hour on, by account: those before another quarter, and the others. */
+/** Selects the sums spent in a range of quarters of an hour, by account and quarter. */
 const SELECT_SPEND_BY_ACCOUNT =
   sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user",
       max(s.quarter) AS quarter, sum(s.microcredits) AS microcredits
@@ -18,9 +18,9 @@ const SELECT_SPEND_BY_ACCOUNT =
 
 type SpendByAccount = Omit<AccountRow, 'payer'> & Pick<UncountedCharges['charges'][number], 'quarter' | 'microcredits'>;
 
-/** A charge behind the sums that a budget was counted from. */
+/** A charge that was made after the sums from which a budget was counted. */
 interface LateCharge {
-  /** The place of its row in the journal. */
+  /** The position of its row in the journal. */
   readonly at: Cursor;
   readonly account: Spender;
   readonly quarter: number;
@@ -30,15 +30,15 @@ interface LateCharge {
 const NONE: UncountedCharges['charges'] = [];
 
 /**
- * How far budgets are counted, by their generation. In memory, as their funds are: a start counts anew. A budget reads the sums of
- * its window once; charges since then are listed until it is in force. From then on every hold of this one process draws on it,
- * because holds of an earlier run end before a budget is counted: then nothing is left to count. State: budget counts.
+ * How far budgets are counted, by generation. This is kept in memory, like their funds, so every start counts again. A budget reads the
+ * sums of its window once. Later charges are listed until the budget is active. Afterwards nothing is left to count: every hold of this
+ * process, the only one, draws on the budget, and holds of an earlier run have ended before. State: budget counts.
  */
 export class BudgetCounts {
   readonly #store: SqlStore;
   readonly #journal: Journal;
   readonly #checkpoints: Pick<Checkpoints, 'write' | 'settled'>;
-  /** The places up to which budgets are counted. */
+  /** The journal positions up to which budgets are counted. */
   readonly #counted = new Map<number, Cursor>();
   #inForce: ReadonlySet<number> = new Set();
   #late: LateCharge[] = [];
@@ -58,14 +58,14 @@ export class BudgetCounts {
     return { from, to, charges: late.map((one) => ({ ...one, dimensions: one.account.dimensions })) };
   }
 
-  /** @returns whether the budget was counted up to the place where the operation begins */
+  /** @returns whether the budget was counted up to exactly the position where the operation begins */
   count({ budget, from, to }: CountOp): boolean {
     if ((this.#counted.get(budget) ?? null) !== from) return false;
     this.#counted.set(budget, to);
     return true;
   }
 
-  /** Gives up the counts of all other budgets. */
+  /** Forgets the counts of all other budgets. */
   enforce({ budgets }: EnforceOp): void {
     this.#inForce = new Set(budgets.map(({ budget }) => budget));
     for (const budget of this.#counted.keys()) if (!this.#inForce.has(budget)) this.#counted.delete(budget);
@@ -73,17 +73,17 @@ export class BudgetCounts {
     this.#late = [];
   }
 
-  /** All of a window: what is written in one query, and what memory has in the same turn. */
+  /** Reads all charges of a window: the written ones with one query, and the ones in memory in the same turn of the event loop. */
   async #all({ starts, ends }: Window): Promise<UncountedCharges> {
     this.#journal.sums.onAdd = (account, charge) => this.#note(account, charge);
-    // Memory knows the accounts of charges only from here on.
+    // Accounts of charges are in memory only from here on, so earlier sums are written first.
     await this.#checkpoints.write();
     const [first, end] = [quarterOf(starts), quarterOf(Math.min(ends, Number.MAX_SAFE_INTEGER))];
     for (;;) {
       await this.#checkpoints.settled();
       const { takes } = this.#journal.sums;
       const rows = await this.#store.query<SpendByAccount>(SELECT_SPEND_BY_ACCOUNT, [first, end]);
-      // Where sums were handed over meanwhile, the rows may or may not have them.
+      // If sums were handed over during the query, its rows may or may not contain them, so read again.
       if (takes !== this.#journal.sums.takes) continue;
       const written = rows.map(({ quarter, microcredits, ...row }) => {
         return { dimensions: dimensionsOf(row), quarter, microcredits };
@@ -94,7 +94,7 @@ export class BudgetCounts {
   }
 
   #note(account: Spender, { reservation, microcredits }: Charge): void {
-    // Its row is the next.
+    // The charge's row is the next one of the journal.
     const at = this.#journal.seq + 1;
     this.#late.push({ at, account, quarter: quarterOf(timeOfId(reservation)), microcredits });
   }

@@ -13,7 +13,7 @@ const ADD_SPEND = sql(`INSERT INTO spend (quarter, account, tariff, charges, mic
       input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`);
 const PUT_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
-/** Rows that were being written count if they have arrived: they were given to the disk before this. */
+/** Adds rows that were being written if they are in the journal by now. They were handed to the disk before this statement. */
 const PUT_COMING_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent)
     VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
@@ -24,7 +24,7 @@ const addSpend = ({ quarter, account, tariff, charges, microcredits, input, outp
 
 const putBalance = ({ keyId, granted, spent }: BalanceRow): SqlWrite => write(PUT_BALANCE, keyId, granted, spent);
 
-/** A balance with rows of the journal that are being written, which add to its grants. */
+/** Writes a balance together with journal rows that are still being written and add to its grants. */
 const putComingBalance = ({ keyId, granted, spent }: BalanceRow, rows: readonly number[]): SqlWrite =>
   write(PUT_COMING_BALANCE, keyId, granted, spent, JSON.stringify(rows));
 
@@ -38,14 +38,14 @@ export interface BooksParts {
 }
 
 /**
- * Brings the sums in the store up to the journal, with what is open there, so that a start reads only what came after.
- * State: checkpoint.
+ * Writes checkpoints: the sums up to the latest journal row, and the reservations open there. A start then reads only later rows. State:
+ * checkpoint.
  */
 export class Checkpoints {
   readonly #parts: BooksParts;
-  /** Balances as the last checkpoint has them. */
+  /** Balances as the last checkpoint wrote them. */
   readonly #written = new Map<string, string>();
-  /** The row up to which the sums are written, and what was open there. */
+  /** The journal row up to which the sums are written, and the reservations that were open there. */
   #through: number;
   #open: string;
   #writing: Promise<void> | null = null;
@@ -56,7 +56,10 @@ export class Checkpoints {
     this.#open = last.open;
   }
 
-  /** One at a time: a later one must not be written where an earlier one was not. Rejects with StoreError. */
+  /**
+   * Writes a checkpoint. Concurrent calls share one, so that no later checkpoint is written if an earlier one failed. Rejects with
+   * StoreError.
+   */
   write(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = null;
@@ -64,7 +67,7 @@ export class Checkpoints {
     return this.#writing;
   }
 
-  /** Resolves while nothing is being written. Never rejects. */
+  /** Resolves when no checkpoint is being written. Never rejects. */
   async settled(): Promise<void> {
     while (this.#writing !== null) await this.#writing.catch(() => {});
   }
@@ -73,7 +76,7 @@ export class Checkpoints {
     const { store, journal, reservations } = this.#parts;
     const through = journal.seq;
     const open = JSON.stringify(reservations.open().map(openRow));
-    // The disk may have refused the latest writes since.
+    // Both must be equal: the disk may have refused recent writes, which changes the open reservations.
     if (through === this.#through && open === this.#open) return;
     const sums = journal.sums.take();
     const charged = sums.reduce((total, { microcredits }) => total + microcredits, 0);
@@ -98,7 +101,7 @@ export class Checkpoints {
     this.#through = through;
     this.#open = open;
     for (const row of balances) this.#written.set(row.keyId, balanceText(row));
-    // Only the disk knows which of these are written.
+    // Only the disk knows whether these rows are written, so the next checkpoint writes these balances again.
     for (const holder of unwrittenRows.keys()) this.#written.delete(holder);
   }
 }
@@ -107,7 +110,7 @@ const openRow = ({ id, account, charged, held, fundIds, owner, expires }: Booked
   reservation: id,
   account: account.id,
   keyId: account.dimensions.key ?? '',
-  // A raise that is being written has its row already.
+  // While a raise is being written, its row is already counted.
   amount: charged + held,
   charged,
   funds: fundIds,

@@ -4,19 +4,19 @@ import { checkedHolder } from '../../../core/holder-address.ts';
 import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 
-/** A deposit on its way to the disk. */
+/** A deposit that is being written to the disk. */
 export interface PendingDeposit {
   readonly holder: string;
-  /** Microcredits that it adds to the balance. */
+  /** Microcredits that the deposit adds to the balance. */
   readonly adds: Microcredits;
   readonly writes: readonly Write[];
-  /** Numbers of its rows. */
+  /** Numbers of the deposit's rows. */
   readonly rows: readonly number[];
 }
 
 /**
- * Deposits that are being written. Money counts once it is on the disk and not before: no request may spend what the
- * journal could still lose. State: deposits.
+ * Deposits that are being written. Money counts only once it is on the disk: no request may spend money that the journal could still lose.
+ * State: deposits.
  */
 export class Deposits {
   readonly #journal: Journal;
@@ -26,7 +26,7 @@ export class Deposits {
     this.#journal = journal;
   }
 
-  /** Numbers the rows of a deposit. Hand them to the disk at once; `ended` must follow. */
+  /** Numbers the rows of a deposit. Hand them to the disk at once, and call `ended` afterwards. */
   begin(holder: string, deposit: Deposit, at: number): PendingDeposit {
     checkDeposit(deposit);
     const { paid, fee, note } = deposit;
@@ -45,19 +45,19 @@ export class Deposits {
     return pending;
   }
 
-  /** Ends a deposit, which is on the disk or could not be written. */
+  /** Ends a deposit that is on the disk or that could not be written. */
   ended(pending: PendingDeposit): void {
     this.#pending.delete(pending);
   }
 
-  /** The row that gives back a fee; null for none. */
+  /** Returns the row that refunds a fee; null for a fee of 0. */
   waive(holder: string, fee: Microcredits, note: string, at: number): Write | null {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     if (fee === 0) return null;
     return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(checkedHolder(holder)), fee, at, note);
   }
 
-  /** Rows that are being written, by holder. They may still fail. */
+  /** Rows that are being written, by holder. Their write may still fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byHolder = new Map<string, number[]>();
     for (const { holder, rows } of this.#pending) byHolder.getOrInsert(holder, []).push(...rows);

@@ -3,11 +3,11 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
 import type { CountOp, EnforcedBudget, JoinOp } from '../../books.ts';
 
-/** A fund in memory, and the row that names it. */
+/** A fund in memory, with the table row that represents it. */
 export class BookedFund extends Fund {
-  /** The generation of its budget; 0 for a balance. */
+  /** The generation number of its budget; 0 for a balance. */
   readonly budget: number;
-  /** 0 while the fund has no row. */
+  /** The ID of its row; 0 until it has one. */
   rowId = 0;
 
   constructor(title: FundTitle, limit: Microcredits, spent: Microcredits, budget = 0) {
@@ -23,37 +23,37 @@ export class BookedFund extends Fund {
 /** The funds that a reservation draws on. */
 export interface FundDraw {
   readonly funds: readonly BookedFund[];
-  /** Their rows' IDs as the journal has them; null for none, undefined while not all have one. */
+  /** IDs of the funds' rows in the format of the journal; null for no funds, undefined until all of them have a row. */
   ids: string | null | undefined;
 }
 
-/** How long after its end a late operation can still name a window, ms. */
+/** How long after the end of a window a late operation can still refer to it, ms. */
 const LATE_MS = 3_600_000;
 
 /** The funds that operations have named, and all balances. State: funds. */
 export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
-  /** The same by the generation of their budgets. */
+  /** The same funds, by the generation number of their budget. */
   readonly #byBudget = new Map<number, Set<BookedFund>>();
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
-  /** The terms of the newest policy, by the generation of the budget. */
+  /** The budgets of the newest policy, by generation number. */
   #enforced: ReadonlyMap<number, EnforcedBudget> = new Map();
   readonly #balances = new Map<string, BookedFund>();
-  /** Balances of holders that have paid nothing in yet. They exist because a request named them, and can be forgotten. */
+  /** Balances of holders that have not paid in yet. They exist because a request named them, and can be deleted. */
   readonly #blank = new Set<BookedFund>();
 
-  /** The funds that an operation names. */
+  /** Returns the funds that an operation names. */
   drawnBy(refs: readonly FundRef[]): FundDraw {
     return this.#drawn.get(refs) ?? this.#draw(refs);
   }
 
-  /** Returns the figures of funds. Keeps nothing of funds that no operation has named: any caller may ask. */
+  /** Returns the figures of funds. Does not store funds that no operation has named, because any caller may request any figures. */
   look(refs: readonly FundRef[]): readonly FundStanding[] {
     return this.#drawn.get(refs)?.funds ?? this.#lookUp(refs);
   }
 
-  /** The windows of a budget that begin at a time, ms since 1970. */
+  /** Returns the windows of a budget that begin at a time, ms since 1970. */
   windowsOf(budget: number, starts: number): readonly FundStanding[] {
     const found: BookedFund[] = [];
     for (const fund of this.#byBudget.get(budget) ?? []) if (fund.title.starts === starts) found.push(fund);
@@ -61,8 +61,8 @@ export class FundStates {
   }
 
   /**
-   * Puts limits of a policy in force, unless a newer one has stated them. The next operation on a changed fund writes a new row.
-   * Forgets the funds of other budgets: one that comes back is counted anew.
+   * Applies the limits of a policy, unless a newer policy has stated them. The next operation on a changed fund writes a new row. Deletes
+   * the funds of other budgets. A budget that comes back is counted again.
    */
   enforce(budgets: readonly EnforcedBudget[]): void {
     const before = this.#enforced;
@@ -89,7 +89,7 @@ export class FundStates {
     for (const { fund, amount } of sums) this.#named(fund).spent += amount;
   }
 
-  /** The balances that were ever granted something or paid something in. */
+  /** All balances that something was ever granted to or paid into. */
   get balances(): BookedFund[] {
     const all = [...this.#balances.values()];
     return this.#blank.size === 0 ? all : all.filter((fund) => !this.#blank.has(fund));
@@ -100,7 +100,7 @@ export class FundStates {
     return fund && !this.#blank.has(fund) ? fund : null;
   }
 
-  /** Adds to the balance of a holder; a negative amount takes from it. A key has a balance from its first grant on. */
+  /** Adds to the balance of a holder, or deducts a negative amount. A key has a balance from its first grant on. */
   grant(
     holder: string,
     amount: Microcredits,
@@ -116,7 +116,7 @@ export class FundStates {
     return { fund, isNew: true };
   }
 
-  /** Forgets windows that have ended at `latest`, ms since 1970, and balances of holders that never paid, except those in use. */
+  /** Deletes windows that have ended at `latest` (ms since 1970) and balances of holders that never paid, except funds that are in use. */
   forget(latest: number, used: ReadonlySet<BookedFund>): void {
     for (const [key, fund] of this.#byKey) {
       if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#drop(key, fund);
@@ -131,7 +131,7 @@ export class FundStates {
   #draw(refs: readonly FundRef[]): FundDraw {
     const funds = refs.map((ref) => this.#named(ref));
     const drawn = { funds, ids: funds.length === 0 ? null : undefined };
-    // A balance that can be forgotten must not be cached.
+    // A balance that can be deleted must not be cached.
     if (!funds.some((fund) => this.#blank.has(fund))) this.#drawn.set(refs, drawn);
     return drawn;
   }
@@ -164,7 +164,7 @@ export class FundStates {
     return new BookedFund(title, limitFor(this.#enforced.get(budget), title, limit), 0, budget);
   }
 
-  /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */
+  /** Creates an empty balance. A wallet address always has one, so a request that names it can never run without a balance. */
   #blankOf(holder: string): BookedFund {
     if (!isAddress(holder)) throw new RangeError(`${holder} has no balance to draw on`);
     const blank = new BookedFund(balanceTitle(holder), 0, 0);

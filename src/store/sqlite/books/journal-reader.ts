@@ -16,20 +16,20 @@ export function sqliteJournal(db: SqlReader): JournalReader {
     db,
     {
       lagMs: 0,
-      // Rows are written in the order of their numbers.
+      // Rows are written in the order of their numbers, so no row can appear below the last one.
       horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
       checkpoint: () => checkpointOf(db),
       damages: () => damagesOf(db),
       balances: () => db.query<BalanceRow>(SELECT_BALANCES),
       async reservation(id) {
-        // The journal has no index on it: see `findSteps`. What was billed beyond a charge stands right behind it.
+        // The journal has no index by reservation, see `findSteps`. An overrun is the row after its charge.
         const steps = await findSteps(db, id);
         return steps ? reservationEntries(db, id, [steps[0].seq, (steps.at(-1) ?? steps[0]).seq + 1]) : [];
       },
     },
     FIRST,
   );
-  // A ledger does without payments.
+  // A ledger can exist without the tables of payments.
   const hasPayments = async () => (await db.query(SELECT_HAS_PAYMENTS)).length > 0;
   return { ...journal, payments: async () => ((await hasPayments()) ? journal.payments() : null) };
 }
@@ -39,7 +39,7 @@ async function damagesOf(db: SqlReader): Promise<readonly string[]> {
   const foreign = await db.query<{ table: string; parent: string }>(CHECK_FOREIGN_KEYS);
   return [
     ...integrity.map((row) => row.integrity_check).filter((message) => message !== 'ok'),
-    ...foreign.map(({ table, parent }) => `a row of ${table} names one of ${parent} that does not exist`),
+    ...foreign.map(({ table, parent }) => `a row of ${table} refers to a row of ${parent} that does not exist`),
   ];
 }
 

@@ -23,7 +23,7 @@ const INSERT_CHARGE = sql(
       cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   { spooledAs: 'charge' },
 );
-/** A charge with what was billed beside tokens, as JSON. */
+/** Inserts a charge that was billed for more than tokens; the note has the add-ons as JSON. */
 const INSERT_CHARGE_NOTED = sql(
   `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, reasoning_tokens, estimated, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -53,10 +53,7 @@ const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, p
 const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 
-/**
- * The statements whose rows the spool keeps. Those of the journal begin with the number, the kind, the reservation, the
- * account and the amount.
- */
+/** The statements whose rows the spool keeps. The values of journal rows begin with number, kind, reservation, account and amount. */
 export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
   INSERT_CHARGE,
   INSERT_CHARGE_NOTED,
@@ -66,10 +63,10 @@ export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
 ];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
-/** The note of a correction of what was charged or released without its owner. */
+/** The note on a correction of a reservation that expired first and was settled later. */
 export const LATE = 'settled after it had expired';
 
-/** Booked in place of figures that cannot be true, which might make an entry unwritable. */
+/** Booked instead of impossible token counts, which might make an entry unwritable. */
 const NO_USAGE: Usage = {
   inputTokens: 0,
   cachedInputTokens: 0,
@@ -79,17 +76,17 @@ const NO_USAGE: Usage = {
 };
 
 /**
- * Makes the rows of the journal: gives each its number, in the order in which things happen in memory, and keeps the
- * sums. Rows are written in the order of their numbers, so a reader up to one has all before it. State: row numbers.
+ * Makes the rows of the journal and adds up the sums. Each row gets its number in the order of events in memory. Rows are written in that
+ * order, so a reader up to a row has all rows before it. State: row numbers.
  */
 export class Journal {
   readonly sums = new Sums();
   readonly accounts: AccountNumbers;
   readonly #store: Pick<SqlStore, 'append'>;
   readonly #tariffs: Numbers;
-  /** Tariffs are made once, so most are known by identity. */
+  /** The numbers of tariffs by object identity. Tariff objects are created once, so most lookups succeed here. */
   readonly #known = new WeakMap<Tariff, number>();
-  /** By number, of all that were given a number here. */
+  /** Tariffs that got a number since the start, by number. */
   readonly #numbered = new Map<number, Tariff>();
   #seq: number;
   #fundId: number;
@@ -107,19 +104,20 @@ export class Journal {
     return this.#seq;
   }
 
-  /** Returns the tariff of a number; null for one that was not used since the start. */
+  /** Returns the tariff with a number; null for a tariff that was not used since the start. */
   tariffOf(number: number): Tariff | null {
     return this.#numbered.get(number) ?? null;
   }
 
   /**
-   * @param funds those that it draws on first
+   * Makes the row of a new reservation.
+   * @param funds the funds that the reservation draws on first
    * @param note the `agent_wallet` that the request named
    */
   reserve(made: BookedReservation, at: number, funds: string | null, note: string | null): SqlWrite {
     const { id, account, first, owner, expires } = made;
     const params = [++this.#seq, 'reserve', id, account.id, first, at, funds, owner, expires];
-    // Most requests have no note, and bind one value less.
+    // Most requests have no note, so this statement binds one value less.
     if (note === null) return { statement: INSERT_RESERVE, params };
     return { statement: INSERT_NOTED_RESERVE, params: [...params, note] };
   }
@@ -128,20 +126,20 @@ export class Journal {
     return write(INSERT_HOLDING, ++this.#seq, 'raise', id, account, by, at, null, step);
   }
 
-  /** An open reservation draws on other funds. */
+  /** Makes the row that moves an open reservation to other funds. */
   attach(id: number, account: number, at: number, funds: string | null): SqlWrite {
     return write(INSERT_HOLDING, ++this.#seq, 'attach', id, account, 0, at, funds, null);
   }
 
-  /** A closing that names no model; its charge is added to the sums. */
+  /** Makes the row that closes a reservation without a model, and adds its charge to the sums. */
   closing(id: number, account: Spender, kind: 'settle' | 'expire', charged: Microcredits, at: number): SqlWrite {
     if (charged > 0) this.sums.add(account, { reservation: id, tariff: 0, microcredits: charged, input: 0, output: 0 });
     return write(INSERT_BARE, ++this.#seq, kind, id, account.id, charged, at);
   }
 
   /**
-   * Adds the rows of an attempt, and of what was billed beyond its charge, and adds it to the sums.
-   * @param step that of a post; null for a settlement
+   * Adds the rows of an attempt and of its overrun, and adds the charge to the sums.
+   * @param step the step of a post; null for a settlement
    */
   charge(
     id: number,
@@ -168,15 +166,15 @@ export class Journal {
       );
   }
 
-  /** A grant or a correction. */
+  /** Makes the row of a grant or a correction. */
   adjusting(adjustment: Adjustment, account: number, at: number, funds: string | null): SqlWrite {
     const { kind, reservation, amount, note } = adjustment;
     return write(INSERT_NOTED, ++this.#seq, kind, reservation, account, amount, at, funds, note);
   }
 
   /**
-   * Adds the rows of a correction by the books themselves: a reservation that had expired was settled.
-   * @param by microcredits; negative for what is given back
+   * Adds the rows of a correction by the books themselves, for a reservation that was settled after it had expired.
+   * @param by microcredits; negative for a refund
    */
   correct(made: BookedReservation, by: Microcredits, time: number, into: Write[]): void {
     const { id: reservation, account, funds } = made;
@@ -187,19 +185,19 @@ export class Journal {
     this.sums.add(account, { reservation, tariff: 0, microcredits: by, input: 0, output: 0 });
   }
 
-  /** A deposit or a fee. */
+  /** Makes the row of a deposit or a fee. */
   paid(kind: 'deposit' | 'fee', account: number, amount: Microcredits, at: number, note: string): SqlWrite {
     return write(INSERT_PAID, ++this.#seq, kind, null, account, amount, at, note);
   }
 
-  /** Returns the IDs of funds as the journal names them; null for none. Funds without a row get one. */
+  /** Returns the IDs of funds in the format of the journal; null for no funds. Funds without a row get one. */
   idsOf(funds: readonly BookedFund[]): string | null {
     if (funds.length === 0) return null;
     for (const fund of funds) if (fund.rowId === 0) this.#introduce(fund);
     return funds.map(({ rowId }) => rowId).join(' ');
   }
 
-  /** The same, remembered. */
+  /** Returns the IDs of drawn funds, and caches them. */
   idsOfDrawn(drawn: FundDraw): string | null {
     if (drawn.ids === undefined) drawn.ids = this.idsOf(drawn.funds);
     return drawn.ids;
@@ -214,7 +212,7 @@ export class Journal {
     this.#store.append([write(INSERT_FUND, fund.rowId, ...title, most, fund.spent, this.#seq)]);
   }
 
-  /** Numbers a tariff that is not known by identity. */
+  /** Returns the number of a tariff that is not known by identity. */
   #numberOf(tariff: Tariff): number {
     const { model, provider, upstream, price } = tariff;
     const number = this.#tariffs.of(JSON.stringify([model, provider, upstream, price]), (id) =>
@@ -226,7 +224,7 @@ export class Journal {
   }
 }
 
-/** The row of an attempt. Most are settlements of tokens alone, and bind two values less. */
+/** Makes the row of an attempt. Most attempts are settlements of tokens only, so their statement binds two values less. */
 function chargeWrite(params: readonly SqlValue[], noted: string | null, step: number | null): SqlWrite {
   if (step !== null) return { statement: INSERT_POST, params: [...params, noted, step] };
   if (noted !== null) return { statement: INSERT_CHARGE_NOTED, params: [...params, noted] };

@@ -4,7 +4,7 @@ import type { OpResult } from '../../books.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { BookedReservation } from './reservations.ts';
 
-/** Charges at most `most`: its maker may know of less than the reservation has. */
+/** Charges at most `most`, because the caller may know of less money than the reservation has. */
 export function capped<Cost>(
   state: HeldSum,
   most: Microcredits,
@@ -16,7 +16,7 @@ export function capped<Cost>(
   return { ...step, next: { ...step.next, amount: state.amount } };
 }
 
-/** A post on an expired reservation counts once that is settled late. */
+/** Notes a post on an expired reservation. It counts once the reservation is settled. */
 export function postLate(made: BookedReservation, cost: Microcredits, most: Microcredits): OpResult {
   if (made.late === null) return { kind: 'charged', charged: 0, overrun: 0 };
   const step = capped(made.late, most, post, cost);
@@ -25,6 +25,6 @@ export function postLate(made: BookedReservation, cost: Microcredits, most: Micr
   return { kind: 'charged', charged: step.charged, overrun: step.excess };
 }
 
-/** The money that all of the funds have; Infinity for no fund. */
+/** Returns the money that is free in every one of the funds; Infinity for no fund. */
 export const leastFree = (funds: readonly BookedFund[]): Microcredits =>
   funds.reduce((least, { free }) => Math.min(least, free), Number.POSITIVE_INFINITY);

@@ -9,7 +9,7 @@ import { findReservation, refundWrite } from './adjust.ts';
 import { recover } from './recover.ts';
 import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';
 
-/** The youngest column that readers name. */
+/** Checks for the most recent column that readers use. */
 const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'`);
 const SELECT_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
 const SELECT_NAME = sql('SELECT ledger FROM identity');
@@ -24,12 +24,12 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
     return (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null;
   },
   async state() {
-    // A ledger of an older version states its terms likewise.
+    // A ledger of an older version states its terms in the same way.
     if ((await first(db, SELECT_TABLE, 'journal')) === null) return NO_LEDGER;
     const terms = await first<{ usdPerCredit: string | null; budgets: string }>(db, SELECT_TERMS);
     if (!terms) return NO_LEDGER;
     const budgets: (StoredBudget | string)[] = JSON.parse(terms.budgets);
-    // 0.1 kept their names alone.
+    // Version 0.1 stored only the names of budgets.
     return {
       usdPerCredit: terms.usdPerCredit,
       budgets: budgets.map((one) => (typeof one === 'string' ? one : one.name)),
@@ -53,16 +53,16 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
   granted: (holder) => grantedTo(db, holder),
   reservation: (id) => findReservation(db, id),
   isAdopted: async (id) => (await first(db, SELECT_PENDING, id)) === null,
-  // Memory has them.
+  // Nothing to delete: results of holds are in memory.
   prune: async () => 0,
   grant: (holder, amount, note, time) => grantWrite(holder, amount, note, time),
   refund: (reservation, amount, note, time) => refundWrite(reservation, amount, note, time),
 });
 
-/** A refund that no process with open books has taken over. */
+/** Finds a refund that no process with open books has applied. */
 const SELECT_PENDING = sql('SELECT 1 FROM adjustments WHERE adopted = 0 AND reservation = ? LIMIT 1');
 
-/** The sums up to the checkpoint, and the journal after it, in one statement: so they are of one moment. */
+/** Adds the sums up to the checkpoint and the journal rows after it, in one statement, so that both are from one moment. */
 const SELECT_SPENT = sql(
   `SELECT coalesce((SELECT sum(s.microcredits) FROM spend AS s JOIN accounts AS a ON a.id = s.account
         WHERE s.quarter >= ?2 AND s.quarter < ?3 AND a.key_id = ?1), 0)
@@ -71,7 +71,7 @@ const SELECT_SPENT = sql(
           AND j.reservation >= ?4 AND j.reservation < ?5 AND a.key_id = ?1), 0) AS spent`,
 );
 
-/** The charges of a key for its reservations in a window, less refunds. */
+/** Returns what a key was charged for its reservations in a window, less refunds. */
 export async function spentIn(db: SqlReader, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
   const to = Math.min(ends, Number.MAX_SAFE_INTEGER);
   const ids = [idAt(starts), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];
@@ -79,7 +79,7 @@ export async function spentIn(db: SqlReader, keyId: string, { starts, ends }: Wi
   return row?.spent ?? 0;
 }
 
-/** Grants that no process with open books has taken over. */
+/** Sums the grants that no process with open books has applied. */
 const SELECT_REQUESTED = sql(
   `SELECT key_id AS holder, sum(amount) AS amount FROM adjustments WHERE kind = 'grant' AND adopted = 0 GROUP BY key_id`,
 );
@@ -97,7 +97,7 @@ async function balanceOf(db: SqlReader, holder: string): Promise<StoredBalance |
   return balances && { granted: await grantedTo(db, holder), spent: balances.get(holder)?.spent ?? 0 };
 }
 
-/** All balances at the end of the journal; null without a ledger. */
+/** Returns all balances at the end of the journal; null without a ledger. */
 async function balancesOf(db: SqlReader): Promise<ReadonlyMap<string, StoredBalance> | null> {
   const state = await first<StateRow>(db, SELECT_STATE);
   return state && (await recover(db, state)).balances;
@@ -115,7 +115,7 @@ const grantedTo = async (db: SqlReader, holder: string): Promise<Microcredits> =
 
 /**
  * Requests a grant to a holder.
- * @param id the number of the adjustment; the next one by default
+ * @param id the number of the adjustment; the next number by default
  */
 export const grantWrite = (keyId: string, amount: Microcredits, note: string, time: number, id?: number): SqlWrite =>
   insertAdjustment({ kind: 'grant', keyId, reservation: null, account: null, amount, note, time }, id);

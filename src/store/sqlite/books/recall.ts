@@ -10,7 +10,7 @@ import { LATE } from './journal.ts';
 import { BookedReservation } from './reservations.ts';
 import { type NumberedAccount, SELECT_ACCOUNT } from './tables.ts';
 
-/** The sum that the books themselves have corrected, microcredits; null for a reservation that was not settled late. */
+/** Sums what the books themselves have corrected, microcredits; null for a reservation that was not settled after it had expired. */
 export const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
 
 type FundsOf = (dimensions: Dimensions, atMs: number) => Promise<readonly BookedFund[]>;
@@ -18,10 +18,10 @@ type FundsOf = (dimensions: Dimensions, atMs: number) => Promise<readonly Booked
 const charged = (sum: number, overrun: number): OpResult => ({ kind: 'charged', charged: sum, overrun });
 
 /**
- * Finds a closed reservation again, with the first result of each of its steps. Null where there is none, or it is open. One that
- * has expired, and was not settled since, can be settled late.
+ * Restores a closed reservation from the journal, with the first result of each of its steps. Returns null if it does not exist or is open.
+ * A reservation that expired and was never settled can still be settled.
  *
- * @param fundsOf the funds in which its charges count now
+ * @param fundsOf returns the funds in which its charges count now
  */
 export async function recall(reader: SqlReader, id: number, fundsOf: FundsOf): Promise<BookedReservation | null> {
   const rows = await findSteps(reader, id);

@@ -14,20 +14,20 @@ export interface Balance {
 export interface JournalState {
   readonly open: ReadonlyMap<number, OpenReservation>;
   readonly balances: ReadonlyMap<string, Balance>;
-  /** Returns the holder of the balance among funds as the journal names them; null for none. */
+  /** Returns the holder of the balance among funds, given by IDs in the format of the journal; null for none. */
   holderOf(funds: string | null): string | null;
 }
 
 type RecoveredRow = JournalRow & Pick<OpenReservation, 'owner' | 'expires'>;
 
-/** Rows after a number, in order. Parameters: the number, and the length of a page. */
+/** Selects rows after a number, in order. Parameters: the number, and the length of a page. */
 const SELECT_JOURNAL =
   sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
       j.output_tokens AS output, a.key_id AS keyId, j.owner, j.expires
     FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
-/** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
+/** Reads the journal after a checkpoint. Returns what is open at its end and what balances hold, and adds charges to `sums`. */
 export async function recover(
   store: SqlReader,
   { through, open: atCheckpoint }: Pick<StateRow, 'through' | 'open'>,
@@ -41,7 +41,7 @@ export async function recover(
       .map((id) => holders.get(id))
       .find(isKnown) ?? null;
   const balances = await store.query<BalanceRow>(SELECT_BALANCES);
-  // Written by these books alone.
+  // Parsed without a check, because only these books write the list.
   const opened: readonly OpenReservation[] = JSON.parse(atCheckpoint);
   const state = {
     open: new Map(opened.map((one) => [one.reservation, one])),
@@ -55,7 +55,7 @@ export async function recover(
 
 const isKnown = (holder: string | undefined): boolean => holder !== undefined;
 
-/** Budgets are counted from the sums only after these were written, so nothing looks at this. */
+/** Empty dimensions suffice: budgets are counted from these sums only after the sums were written. */
 const unknownSpender = (id: number): Spender => ({ id, dimensions: {}, sum: null });
 
 interface FoldedState extends JournalState {
@@ -63,7 +63,7 @@ interface FoldedState extends JournalState {
   readonly balances: Map<string, Balance>;
 }
 
-/** Returns a function that adds the next row of the journal to a state and to sums. */
+/** Returns a function that applies the next row of the journal to a state and to sums. */
 function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: RecoveredRow) => void {
   const spenders = new Map<number, Spender>();
   const balanceOf = (holder: string) => balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
@@ -71,7 +71,7 @@ function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: R
     const figures = { tariff: tariff ?? 0, microcredits: amount, input: input ?? 0, output: output ?? 0 };
     sums.add(spenders.getOrInsertComputed(account, unknownSpender), { reservation, ...figures });
   };
-  /** Spends from the balance that was drawn on, whichever account made the request. */
+  /** Spends from the balance that was drawn on, regardless of the account that made the request. */
   const draw = (funds: string | null, amount: Microcredits) => {
     const holder = amount === 0 ? null : holderOf(funds);
     if (holder !== null) balanceOf(holder).spent += amount;

@@ -22,22 +22,22 @@ const SELECT_FEE = sql(`SELECT seq FROM journal WHERE note = ? AND kind = 'fee' 
 
 const NO_USAGE = [null, null, null, null, null, null];
 
-/** A hold that operations of a spool are on. */
+/** A hold that operations of the spool refer to. */
 interface ReplayedHold {
   readonly account: number;
   readonly keyId: string;
   readonly steps: readonly ReservationStep[];
-  /** How it has ended, in the journal or by an operation before; null while it is open. */
+  /** How the hold ended, in the journal or by an earlier operation; null while it is open. */
   end: string | null;
-  /** Whether a settlement behind its expiry was booked. */
+  /** Whether a settlement after its expiry was booked. */
   isCorrected: boolean;
-  /** Microcredits of its posts, those among the operations too. */
+  /** Microcredits of its posts, including posts among the operations. */
   posted: number;
 }
 
 /**
- * Books the operations of a spool: each once, by the ID of its hold and its step. One that comes behind `on_crash` corrects it: an
- * adjustment asks for the difference, which the start takes over like others.
+ * Books the operations of a spool. Each is booked once, identified by the ID of its hold and its step. If a hold was meanwhile closed by
+ * the rule `on_crash`, a settlement corrects it: an adjustment requests the difference, and the start applies it like other adjustments.
  */
 export class Replay implements UnbookedSettlements {
   readonly writes: SqlWrite[] = [];
@@ -45,14 +45,14 @@ export class Replay implements UnbookedSettlements {
   charged = 0;
   readonly #reader: SqlReader;
   readonly #holds = new Map<number, ReplayedHold>();
-  /** Numbers that were found or given, by what they name. */
+  /** Numbers of accounts and tariffs that were found or given. */
   readonly #numbers = new Map<string, number>();
   readonly #fees = new Set<string>();
   #seq: number;
   #tariff: number;
   #account: number;
 
-  /** @param last the greatest numbers that are given */
+  /** @param last the greatest numbers in use */
   constructor(reader: SqlReader, last: Pick<StateRow, 'seq' | 'account' | 'tariff'>) {
     this.#reader = reader;
     this.#seq = last.seq;
@@ -62,7 +62,7 @@ export class Replay implements UnbookedSettlements {
 
   /**
    * Books a unit.
-   * @param others its writes of other rooms: they go with its operations
+   * @param others its writes to other tables, which are committed with its operations
    * @returns what the database lacks of a hold that the unit names; null for nothing
    */
   async add(unit: SpooledUnit, others: readonly SqlWrite[]): Promise<string | null> {
@@ -74,7 +74,7 @@ export class Replay implements UnbookedSettlements {
       if (reservation !== null && !hold)
         return `a settlement of ${idText('dec_', reservation)}, which is not open there`;
       if (kind === 'overrun') {
-        // It stands behind the charge that it exceeds.
+        // The overrun directly follows the charge that it exceeds.
         if (hold && isLastNew && hold.end !== 'expire') await this.#entry(op, hold.account);
         continue;
       }
@@ -85,7 +85,7 @@ export class Replay implements UnbookedSettlements {
     return null;
   }
 
-  /** @returns whether it was not booked before */
+  /** @returns whether the operation was booked now, and not before */
   async #book(op: SpooledOp, id: number, hold: ReplayedHold): Promise<boolean> {
     const { kind, amount, at } = op;
     if (kind === 'post') return this.#post(op, hold);
@@ -102,7 +102,7 @@ export class Replay implements UnbookedSettlements {
     return true;
   }
 
-  /** A post on a hold that has expired counts once that is settled. */
+  /** Notes a post on a hold that has expired. It counts once the hold is settled. */
   async #post(op: SpooledOp, hold: ReplayedHold): Promise<boolean> {
     if (hold.steps.some(({ kind, step }) => kind === 'post' && step === op.step)) return false;
     hold.posted += op.amount;

@@ -18,39 +18,39 @@ import { FORGOTTEN_MS, type Orphan } from '../../ledger-table.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
 
-/** The facts of a reservation that stay. */
+/** The facts of a reservation that never change. */
 interface MadeReservation
   extends Pick<BookedReservation, 'id' | 'account' | 'funds' | 'fundIds' | 'owner' | 'expires'> {
   /** Microcredits that were granted first. */
   readonly amount: Microcredits;
 }
 
-/** A reservation whose row is written, or about to be. */
+/** A reservation whose row is written or being written. */
 export class BookedReservation implements Links<BookedReservation> {
   readonly id: number;
   readonly account: Spender;
-  /** The funds that it draws on, and their IDs as the journal has them. */
+  /** The funds that the reservation draws on, and their IDs in the format of the journal. */
   funds: readonly BookedFund[];
   fundIds: string | null;
   state: HeldSum;
   /** Microcredits that were granted first. */
   readonly first: Microcredits;
-  /** The instance that made it, as a number; null for one of before instances had names. */
+  /** The instance that made the reservation, as a number; null for a reservation from before instances had names. */
   readonly owner: number | null;
-  /** When it counts as forgotten, ms since 1970; null: never. */
+  /** When the reservation counts as abandoned, ms since 1970; null: never. */
   readonly expires: number | null;
   /** Whether an earlier run left it open. */
   isOrphan = false;
-  /** Whether its row is in the store. Until then the write may fail. */
+  /** Whether its row is in the store. Until then, the write can still fail. */
   isWritten = false;
-  /** Microcredits held by an extension that is being written. */
+  /** Microcredits of an extension that is being written. */
   extending: Microcredits = 0;
   overrun: Microcredits = 0;
-  /** The first result of each step; null while there was none. */
+  /** The first result of each step; null before the first step. */
   steps: Map<number, OpResult> | null = null;
-  /** Once it has expired: what it would be otherwise, until it is settled all the same. */
+  /** For an expired reservation: its sums without the expiry, until it is settled after all. */
   late: HeldSum | null = null;
-  /** The result of that settlement; null while there was none. */
+  /** The result of the settlement after the expiry; null if there was none. */
   corrected: OpResult | null = null;
   /** The result of its closing; null while it is open. */
   closing: OpResult | null = null;
@@ -83,7 +83,7 @@ export class BookedReservation implements Links<BookedReservation> {
   }
 }
 
-/** A reservation that an earlier run left open. Of its funds only the balance is known, if it draws on one. */
+/** Makes a reservation that an earlier run left open. Of its funds, only the balance is known, if it draws on one. */
 export function orphanOf(
   { reservation: id, account, keyId, amount, charged, funds: fundIds, owner = null, expires = null }: OpenReservation,
   balance: BookedFund | null,
@@ -98,36 +98,36 @@ export function orphanOf(
   return orphan;
 }
 
-/** Money set aside only in memory, for a payment in progress. */
+/** Money set aside in memory only, for a payment in progress. */
 export interface BookedEarmark {
   readonly op: EarmarkOp;
   readonly amount: Microcredits;
   funds: readonly BookedFund[];
 }
 
-/** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
+/** Number of closed reservations to remember, so that a repeated operation gets its first result without a query. */
 const CLOSED_MAX = 1_024;
 
 type ReservationOp = HoldOp | EarmarkOp | CaptureOp | ExtendOp | PostOp | SettleOp | ExpireOp;
 
-/** Those that make a reservation, and those on one that was made. */
+/** `MAKERS` are operations that make a reservation. The others act on one that exists. */
 const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'earmark', 'capture']);
 const STEPS: ReadonlySet<LedgerOp['kind']> = new Set(['extend', 'post', 'settle', 'expire']);
 const isOnReservation = (op: LedgerOp): op is ReservationOp => MAKERS.has(op.kind) || STEPS.has(op.kind);
 
-/** The reservations of this process by their IDs, and those that are open, oldest first. State: reservations. */
+/** The reservations of this process by ID, and the open ones from oldest to newest. State: reservations. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
-  /** IDs that were voided before they came. */
+  /** IDs of reservations that were voided before they arrived. */
   readonly voided = new Set<number>();
   readonly #byId = new Map<number, BookedReservation>();
   readonly #open = new LinkedSet<BookedReservation>();
   readonly #closed: number[] = [];
   #next = 0;
-  /** No ID that was forgotten is greater. */
+  /** The greatest ID that was forgotten; 0 for none. */
   #forgotten = 0;
 
-  /** Reservations that are open. */
+  /** Number of open reservations. */
   get size(): number {
     return this.#open.size;
   }
@@ -141,31 +141,31 @@ export class Reservations {
     this.#byId.set(made.id, made);
   }
 
-  /** Takes out a reservation whose row could not be written. */
+  /** Removes a reservation whose row could not be written. */
   remove(made: BookedReservation): void {
     this.#open.remove(made);
     this.#byId.delete(made.id);
   }
 
-  /** Takes a reservation out of the open ones. */
+  /** Removes a reservation from the open ones. */
   close(made: BookedReservation): void {
     this.#open.remove(made);
     this.#keep(made);
   }
 
-  /** Takes in a closed one that was forgotten. */
+  /** Adds a closed reservation that was forgotten and read again. */
   recalled(made: BookedReservation): void {
     this.#byId.set(made.id, made);
     this.#keep(made);
   }
 
-  /** The IDs that operations name, and that memory does not have though the store may; null for none. */
+  /** Returns the IDs in operations that memory does not have although the store may; null for none. */
   forgottenOf(ops: readonly LedgerOp[]): number[] | null {
     let ids: number[] | null = null;
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
       if (!isOnReservation(op) || this.#byId.has(op.id)) continue;
-      // IDs grow: most that are new are above all that was forgotten.
+      // IDs grow, so a new ID is usually greater than all forgotten ones and needs no lookup.
       if (MAKERS.has(op.kind) && (op.id > this.#forgotten || this.earmarks.has(op.id))) continue;
       ids ??= [];
       ids.push(op.id);
@@ -183,7 +183,7 @@ export class Reservations {
     this.#next = (this.#next + 1) % CLOSED_MAX;
   }
 
-  /** Those that an earlier run left open, and those that nobody has ended long after they expired. */
+  /** Returns reservations that an earlier run left open, and reservations that are still open long after they expired. */
   orphans(now: number): Orphan[] {
     const isOrphan = ({ isOrphan, expires, isWritten }: BookedReservation) =>
       isOrphan || (isWritten && expires !== null && expires + FORGOTTEN_MS < now);

@@ -1,7 +1,7 @@
 import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
-/** The journal with everything spelt out, once `agent_wallet` is the note of a reservation. */
+/** Recreates the view `entries`: the journal with the referenced rows spelled out. `agent_wallet` is now the note of a reservation. */
 const entriesView = (columns: string) => `DROP VIEW entries;
     CREATE VIEW entries AS
       SELECT j.seq, j.kind, j.reservation, j.amount, j.time, ${columns},
@@ -11,11 +11,10 @@ const entriesView = (columns: string) => `DROP VIEW entries;
         FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`;
 
 /**
- * Amounts are microcredits, times milliseconds since 1970. Values that repeat from row to row (the caller, which model at
- * which price) stands in a table of its own and is named by number; the same may have several numbers.
- * Nothing on a request's path updates a row or keeps an index: each request appends two rows of integers.
- * `spend` and `balances` sum the journal up to `checkpoint.through`, and are brought forward every few
- * seconds, with the reservations that were open there; a start reads only what came after.
+ * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in a table of
+ * their own and referred to by number; the same value may have several numbers. No request updates a row or maintains an index: each
+ * request appends two rows of integers. `spend` and `balances` sum the journal up to `checkpoint.through`. They are brought up to date
+ * every few seconds, together with the list of open reservations, so a start reads only later rows.
  */
 export const ledgerMigrations: Migrations = {
   room: 'ledger',

@@ -5,41 +5,41 @@ import type { SqlParam, SqlWrite } from '../../sql/statement.ts';
 import type { Journal } from './journal.ts';
 
 /**
- * An operation as the spool keeps it: what was charged, given back or released, by the ID of its hold. It names no row, account
- * or tariff by a number of the process that made it.
+ * An operation in the spool: what was charged, refunded or released, by the ID of its hold. It contains no number of a row, account or
+ * tariff, because those numbers belong to the process that made it.
  */
 export interface SpooledOp {
-  /** Of the entry that it makes; `correct` where a hold was settled behind its expiry. */
+  /** The kind of the entry to make; `correct` for a hold that was settled after its expiry. */
   readonly kind: EntryKind;
-  /** Null for a fee. */
+  /** The ID of the hold; null for a fee. */
   readonly reservation: number | null;
-  /** Microcredits that callers were told. */
+  /** Microcredits as reported to callers. */
   readonly amount: number;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Of a charge; null where no attempt is known. */
+  /** The tariff of a charge; null if no attempt is known. */
   readonly tariff: Tariff | null;
-  /** The tokens of a charge, in the order of the journal's columns, and whether they are estimated. */
+  /** The tokens of a charge in the order of the journal's columns, and whether they are estimated. */
   readonly usage: readonly number[];
   readonly note: string | null;
-  /** Of a post. */
+  /** The step of a post. */
   readonly step: number | null;
-  /** Of a fee. */
+  /** The holder of a fee. */
   readonly holder: string | null;
 }
 
-/** The name under which operations stand in a spool. Other names of the journal are of versions that kept rows. */
+/** The name of operations in a spool. Other journal names come from versions whose spool kept rows. */
 export const OPERATION = 'operation';
 
-/** Names under which statements of charges are spooled. */
+/** The names under which statements of charges are spooled. */
 const CHARGES: ReadonlySet<string> = new Set(['charge', 'noted charge', 'post', 'closing']);
 
 const NO_CHARGE = { tariff: null, usage: [], note: null, step: null, holder: null };
 
-/** The rows of a unit as the spool keeps them: operations, and rows of other rooms. */
+/** Returns what the spool keeps of a unit: operations instead of journal rows, and rows of other tables. */
 export const spooledOps = (writes: readonly SqlWrite[], journal: Pick<Journal, 'tariffOf' | 'accounts'>): SpooledUnit =>
   spooledRows(writes).flatMap((row): SpooledRow[] => {
-    // Each operation states its own price.
+    // Tariff rows are left out, because each operation contains its own price.
     if (row.name === 'tariff') return [];
     const op = opOf(row, journal);
     return [op ? { name: OPERATION, params: [JSON.stringify(op)] } : row];
@@ -47,7 +47,9 @@ export const spooledOps = (writes: readonly SqlWrite[], journal: Pick<Journal, '
 
 type ChargeRow = [number, EntryKind, number, number, number, number, number | undefined, ...SqlParam[]];
 
-/** Null for a row of another room. Rows were made by `Journal`, in the order of its columns. */
+/**
+ * Returns the operation of a row; null for a row of other tables. `Journal` made the row, so its values are in the order of the columns.
+ */
 function opOf({ name, params }: SpooledRow, journal: Pick<Journal, 'tariffOf' | 'accounts'>): SpooledOp | null {
   if (name === 'late') {
     const [, , reservation, , amount, note, at] = params as [string, string, number, number, number, string, number];
@@ -64,6 +66,6 @@ function opOf({ name, params }: SpooledRow, journal: Pick<Journal, 'tariffOf' | 
   return { kind, reservation, amount, at, tariff, usage: rest.slice(0, 6) as number[], note, step, holder: null };
 }
 
-/** The operations of a unit. They were written by this room, behind a checksum. */
+/** Returns the operations of a unit. They need no check: this file's code wrote them, and a checksum protects them. */
 export const opsOf = (unit: SpooledUnit): SpooledOp[] =>
   unit.flatMap(({ name, params }) => (name === OPERATION ? [JSON.parse(String(params[0])) as SpooledOp] : []));

@@ -20,11 +20,11 @@ import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
 export interface SpooledEntries extends UnbookedSettlements {
-  /** Written in one commit or not at all. */
+  /** Commit them together or not at all. */
   readonly writes: readonly SqlWrite[];
 }
 
-/** A row of the journal as spools of before have it. */
+/** A journal row in the spool of an earlier version. */
 type SpooledEntry = Pick<JournalRow, 'seq' | 'kind' | 'reservation' | 'account' | 'amount'>;
 
 const SELECT_BOOKED = sql(
@@ -37,7 +37,7 @@ const SELECT_TARIFFS = sql(
 const isClosing = ({ kind }: Pick<SpooledEntry, 'kind'>): boolean => kind === 'settle' || kind === 'expire';
 const isCharge = (entry: SpooledEntry): boolean => entry.kind === 'post' || isClosing(entry);
 
-/** The reservations that units of a spool close. */
+/** Returns the reservations that the units of a spool close. */
 export const closedBy = (units: readonly SpooledUnit[]): number[] =>
   units.flatMap((unit) =>
     [...entriesOf(unit), ...opsOf(unit)].flatMap((entry) =>
@@ -46,9 +46,9 @@ export const closedBy = (units: readonly SpooledUnit[]): number[] =>
   );
 
 /**
- * Compares the spool at `path` with its database: rows that this has, by their number, are left out, and so can never be
- * booked twice. `others`: the statements of other rooms whose rows go with them. Throws an Error of one clear sentence where
- * something does not fit: a row for a reservation that is not open there, or whose number another row has.
+ * Compares the spool at `path` with its database. Rows that the database already has, by their number, are left out, so nothing is booked
+ * twice. `others`: the statements of other tables whose rows belong to the units. Throws an Error with one clear sentence if something does
+ * not fit: a row for a reservation that is not open in the database, or whose number belongs to another row.
  */
 export async function unbooked(
   reader: SqlReader,
@@ -61,13 +61,13 @@ export async function unbooked(
   } catch (cause) {
     if (!(cause instanceof Misfit)) throw cause;
     throw new Error(
-      `${path} does not belong to this database: it has ${cause.message}. Restore the database that it belongs to, or move the file away.`,
+      `${path} does not belong to this database, because it contains ${cause.message}. Restore the database that the file belongs to, or move the file away.`,
       { cause },
     );
   }
 }
 
-/** A row of a spool that its database cannot take. */
+/** A row of a spool does not fit its database. */
 class Misfit extends Error {}
 
 async function compared(
@@ -98,14 +98,14 @@ async function compared(
   };
 }
 
-/** Books the units of operations. */
+/** Books units that consist of operations. */
 async function replayed(
   reader: SqlReader,
   units: readonly SpooledUnit[],
   writeOf: (row: SpooledRow) => SqlWrite,
 ): Promise<Replay> {
   const state = await first<StateRow>(reader, SELECT_STATE);
-  if (!state) throw new Misfit('settlements, but the database has no ledger');
+  if (!state) throw new Misfit('settlements, although the database has no ledger');
   const replay = new Replay(reader, state);
   for (const unit of units) {
     const others = unit.filter(({ name }) => name !== OPERATION).map(writeOf);
@@ -119,10 +119,10 @@ const isOfOps = (unit: SpooledUnit): boolean => unit.some(({ name }) => name ===
 
 const isTariff = ({ name }: SpooledRow): boolean => name === SPOOLED_TARIFF.spooledAs;
 
-/** @returns whether the database lacks a unit, to be asked of each in their order. Throws Misfit. */
+/** @returns a function that returns whether the database lacks a unit. Call it for the units in their order. Throws Misfit. */
 async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Promise<(unit: SpooledUnit) => boolean> {
   const state = await first<StateRow>(reader, SELECT_STATE);
-  if (!state) throw new Misfit('settlements, but the database has no ledger');
+  if (!state) throw new Misfit('settlements, although the database has no ledger');
   const open = new Set((await recover(reader, state)).open.keys());
   const numbers = JSON.stringify(units.flatMap(entriesOf).map(({ seq }) => seq));
   const brings = units.flat().filter(isTariff);
@@ -133,7 +133,7 @@ async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Pro
   const tariffs = new Map<SqlParam | undefined, string>(
     found.map((row) => [row.id, JSON.stringify(Object.values(row))]),
   );
-  /** Numbers of rows and tariffs that an earlier unit brings. */
+  /** Numbers of rows and tariffs that an earlier unit adds. */
   const brought = new Set<string>();
   const isFirst = (name: string) => !brought.has(name) && brought.add(name).size > 0;
   const isNewTariff = ({ params }: SpooledRow): boolean => {
@@ -151,7 +151,7 @@ async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Pro
       throw new Misfit(`a settlement of ${idText('dec_', reservation)}, which is not open there`);
     return true;
   };
-  // Units are written whole, so the first row of the books in one answers for all.
+  // Units are written all or nothing, so the first journal row of a unit decides for all its rows.
   return (unit) => {
     const tariff = unit.find(isTariff);
     if (tariff) return isNewTariff(tariff);
@@ -169,7 +169,7 @@ const isSame = (one: SpooledEntry, other: SpooledEntry): boolean =>
 
 const JOURNAL_NAMES: ReadonlySet<string | undefined> = new Set(SPOOLED_IN_JOURNAL.map(({ spooledAs }) => spooledAs));
 
-/** The rows of the journal in a unit. They were written by this room, behind a checksum. */
+/** Returns the journal rows of a unit. They need no check: this program wrote them, and a checksum protects them. */
 const entriesOf = (unit: SpooledUnit): SpooledEntry[] =>
   unit.flatMap(({ name, params }) => {
     if (!JOURNAL_NAMES.has(name)) return [];

@@ -11,32 +11,32 @@ export interface Sum extends Pick<SpendRow, 'quarter' | 'account' | 'tariff'> {
   microcredits: Microcredits;
   input: number;
   output: number;
-  /** Whether it was handed over to be written. Later charges go into a new sum. */
+  /** Whether the sum was handed over to be written. Later charges go into a new sum. */
   taken: boolean;
 }
 
-/** A charge, or (negative) an amount given back. */
+/** A charge, or a refund as a negative amount. */
 export interface Charge extends Pick<SpendRow, 'tariff' | 'microcredits' | 'input' | 'output'> {
-  /** A charge counts in the quarter of an hour of its reservation, however late it is. */
+  /** The ID of the reservation. A charge counts in the quarter of an hour of its reservation, no matter how late it comes. */
   readonly reservation: number;
 }
 
-/** An account, as far as sums go. */
+/** An account with the fields that sums need. */
 export interface Spender {
   readonly id: number;
   readonly dimensions: Dimensions;
-  /** The sum that was added to last. */
+  /** The sum that the account's last charge was added to. */
   sum: Sum | null;
 }
 
 /** Adds up charges in memory until they are written to the table `spend`. State: sums. */
 export class Sums {
   #fresh = new Map<string, Sum>();
-  /** The sums that are being written. */
+  /** Sums that are being written. */
   #taken: readonly Sum[] = [];
-  /** The number of times that sums were handed over. */
+  /** How many times sums were handed over. */
   takes = 0;
-  /** Called with each charge before it is added; null while nobody listens. */
+  /** Called with each charge before it is added; null if no listener is set. */
   onAdd: ((account: Spender, charge: Charge) => void) | null = null;
 
   /** Yields the sums that are not in the table yet. */
@@ -50,7 +50,7 @@ export class Sums {
     const { tariff, microcredits, input, output } = charge;
     const quarter = quarterOf(timeOfId(charge.reservation));
     let sum = account.sum;
-    // Most charges of an account belong to the same sum as the one before.
+    // Most charges of an account belong to the same sum as its previous charge.
     if (sum === null || sum.taken || sum.quarter !== quarter || sum.tariff !== tariff) {
       sum = this.#sumOf(quarter, account.id, account.dimensions, tariff);
       account.sum = sum;
@@ -61,7 +61,7 @@ export class Sums {
     sum.output += output;
   }
 
-  /** Hands over all sums and starts new ones. `written` or `putBack` must follow before the next call. */
+  /** Hands over all sums and starts new ones. Call `written` or `putBack` before the next call. */
   take(): readonly Sum[] {
     this.#taken = [...this.#fresh.values()];
     for (const sum of this.#taken) sum.taken = true;
@@ -70,12 +70,12 @@ export class Sums {
     return this.#taken;
   }
 
-  /** The sums that were taken are in the table. */
+  /** Drops the sums that were handed over, because they are in the table. */
   written(): void {
     this.#taken = [];
   }
 
-  /** The sums that were taken could not be written. */
+  /** Keeps the sums that were handed over, because they could not be written. */
   putBack(): void {
     const sums = this.#taken;
     this.#taken = [];

@@ -2,16 +2,16 @@ import type { Microcredits } from '../../../core/credits.ts';
 import type { AccountRow } from '../../account-row.ts';
 import { type SqlWrite, sql, write } from '../../sql/statement.ts';
 
-/** An account with the number that entries name it by. */
+/** An account with the number that entries use for it. */
 export interface NumberedAccount extends AccountRow {
   readonly id: number;
 }
 
-/** The holder of the account of a number. */
+/** Selects an account by its number. */
 export const SELECT_ACCOUNT = sql(`SELECT id, key_id AS keyId, labels, selector, payer, session, agent, team_id AS team,
     user_id AS "user" FROM accounts WHERE id = ?`);
 
-/** The figures that a start needs: the last numbers given, and the end of the sums. */
+/** Selects the figures that a start needs: the greatest numbers in use, and the end of the sums. */
 export const SELECT_STATE = sql(`SELECT through, open, usd_per_credit AS usdPerCredit,
       max(through, (SELECT coalesce(max(seq), 0) FROM journal)) AS seq,
       NOT EXISTS (SELECT 1 FROM journal) AS isEmpty,
@@ -21,12 +21,12 @@ export const SELECT_STATE = sql(`SELECT through, open, usd_per_credit AS usdPerC
     FROM checkpoint`);
 export interface StateRow {
   readonly through: number;
-  /** JSON of OpenReservation[]. */
+  /** JSON of `OpenReservation[]`. */
   readonly open: string;
   readonly usdPerCredit: string | null;
-  /** The greatest number that a row has, or that was given to one which could not be written. */
+  /** The greatest number that a row has, or that was given to a row which could not be written. */
   readonly seq: number;
-  /** 1 while there is no entry. */
+  /** 1 if there is no entry, otherwise 0. */
   readonly isEmpty: number;
   readonly account: number;
   readonly tariff: number;
@@ -35,14 +35,14 @@ export interface StateRow {
 
 export const SELECT_BALANCES = sql('SELECT key_id AS keyId, granted, spent FROM balances');
 
-/** A grant or a correction that an operator asked for. */
+/** A grant or a correction that was requested. */
 export interface Adjustment {
   readonly kind: 'grant' | 'correct';
   readonly keyId: string;
-  /** Of a correction. */
+  /** The reservation to correct; null for a grant. */
   readonly reservation: number | null;
   readonly account: number | null;
-  /** The sum added to the balance; of a correction, the refund (negative). */
+  /** Microcredits to add to the balance; for a correction, the refund (negative). */
   readonly amount: Microcredits;
   readonly note: string;
   readonly time: number;
@@ -54,7 +54,9 @@ export interface AdjustmentRow extends Adjustment {
 const INSERT_ADJUSTMENT = sql(
   'INSERT INTO adjustments (id, kind, key_id, reservation, account, amount, note, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
 );
-/** @param id a number that its maker chose, of which a constraint refuses the second; null for the next one */
+/**
+ * Inserts a requested adjustment. @param id a number chosen by its creator, which a constraint accepts only once; null for the next number
+ */
 export function insertAdjustment(adjustment: Adjustment, id: number | null = null): SqlWrite {
   const { kind, keyId, reservation, account, amount, note, time } = adjustment;
   return write(INSERT_ADJUSTMENT, id, kind, keyId, reservation, account, amount, note, time);
@@ -65,7 +67,7 @@ const INSERT_ADOPTED = sql(
     VALUES (?, ?, ?, ?, ?, ?, ?, 1)`,
   { spooledAs: 'late' },
 );
-/** An adjustment whose row of the journal is in the same commit. */
+/** Inserts an adjustment whose journal row is in the same commit, so it is already applied. */
 export function insertAdopted({ kind, keyId, reservation, account, amount, note, time }: Adjustment): SqlWrite {
   return write(INSERT_ADOPTED, kind, keyId, reservation, account, amount, note, time);
 }

@@ -2,8 +2,9 @@ import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
 /**
- * `outcomes` has the scores, `learning_resets` the times before which they are left out of the means, and `learnt` the lengths of
- * questions (part `tasks` of `learned`). Versions that learned from outcomes used all tables; a server of one may share the database.
+ * `outcomes` has the scores. `learning_resets` has the times up to which scores are excluded from the means. `learnt` has the usual lengths
+ * of questions (part `tasks` of `learned`). Versions that learned from outcomes used all tables, and a server of such a version may share
+ * the database.
  */
 export const learningMigrations: Migrations = {
   room: 'learning',

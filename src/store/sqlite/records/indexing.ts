@@ -10,9 +10,9 @@ import {
 import { RECORDS_PRUNED } from '../../sql/traffic/state.ts';
 import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
-/** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
+/** The most rows in one transaction: it takes a few milliseconds, in which the process serves no request. */
 const BATCH = 500;
-/** Of version 0.1, and of those without a summary, whose bodies must be read. */
+/** The batch size for records of version 0.1 and records without a summary, because their bodies must be read. */
 const OLD_BATCH = 100;
 
 const THROUGH = '(SELECT through FROM record_indexing)';
@@ -33,7 +33,10 @@ const ADD_LABELS = sql(`INSERT OR IGNORE INTO record_labels (name, value, id) SE
 const ADVANCE = sql(`UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM
     (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`);
 
-/** Version 0.1 kept these only in `body`; see `body.ts`. An edited row is indexed as far as it can be read. */
+/**
+ * Indexes records of version 0.1, which have these values only in `body`; see `body.ts`. An edited row is indexed with the values that can
+ * be read.
+ */
 const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, summary)
     SELECT id, NULL, key_id, coalesce(body ->> '$[5][2][#-1][0]', body ->> '$[3]', ''), coalesce(body ->> '$[1][2]', ''),
       coalesce(body ->> '$[5][0]', 'recommended'), 'chat', ${OLD_SUMMARY}
@@ -42,7 +45,7 @@ const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model,
 const DESCEND = sql(`UPDATE record_indexing SET older = ifnull((SELECT min(id) FROM
     (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`);
 
-/** Rows that were indexed before there were summaries. */
+/** Adds the summary to rows that were indexed before summaries existed. */
 const SUM = sql(`UPDATE record_index SET summary = CASE WHEN seq IS NULL
     THEN (SELECT ${OLD_SUMMARY} FROM decisions WHERE decisions.id = record_index.id)
     ELSE (SELECT ${SUMMARY} FROM records WHERE records.seq = record_index.seq) END
@@ -52,21 +55,21 @@ const DESCEND_SUMMED = sql(`UPDATE record_indexing SET summed_from = ifnull((SEL
 
 const batchOf = (rows: number, ...statements: readonly Statement[]): readonly SqlWrite[] =>
   statements.map((statement) => write(statement, rows));
-/** Indexes so many new records at most. */
+/** Returns writes that index at most this many new records. */
 export const indexingWrites = (rows: number): readonly SqlWrite[] => batchOf(rows, ADD_FRESH, ADD_LABELS, ADVANCE);
 const FRESH = indexingWrites(BATCH);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 const BARE = batchOf(OLD_BATCH, SUM, DESCEND_SUMMED);
 
-/** Which records the index lacks: new ones, those of version 0.1, and summaries. */
+/** Returns what the index lacks: new records, records of version 0.1, and summaries. */
 export async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean; bare: boolean }> {
   const left = await first<{ fresh: number; old: number; bare: number }>(db, LEFT);
   return { fresh: left?.fresh === 1, old: left?.old === 1, bare: left?.bare === 1 };
 }
 
 /**
- * Indexes one batch: new records first, then those of version 0.1, then summaries, the newest first. Its progress is committed with it.
- * @returns whether records are left
+ * Indexes one batch: new records first, then records of version 0.1, then summaries, always the newest first. Commits its progress with it.
+ * @returns whether records are left to index
  * @throws StoreError
  */
 export async function indexRecords(db: SqlTables): Promise<boolean> {
@@ -89,12 +92,12 @@ const DELETIONS: readonly Statement[] = [
   { sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE id < ?1 ORDER BY id LIMIT ?2)' },
   { sql: `DELETE FROM record_index WHERE id IN (SELECT id FROM (${INDEXED_BELOW}))` },
 ];
-/** Without rows `seq` begins again at 1. */
+/** If no rows are left, `seq` restarts at 1, so the stored positions are lowered. */
 const RESTART = sql('UPDATE record_indexing SET through = min(through, (SELECT ifnull(max(seq), 0) FROM records))');
 
 /**
- * Deletes the records below an ID with their part of the index, in batches.
- * @returns the number deleted
+ * Deletes the records below an ID and their part of the index, in batches.
+ * @returns the number of deleted records
  * @throws StoreError
  */
 export async function pruneRecords(db: SqlTables, beforeId: number): Promise<number> {

@@ -15,12 +15,12 @@ import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sq
 import { indexRecords, pruneRecords } from './indexing.ts';
 import { SUMMARY } from './summary.ts';
 
-/** The newest records that the index has yet to reach, and that match. */
+/** Selects the newest matching records that are not indexed yet. */
 function freshSelection(query: RecordQuery, span: Span, limit: number): Selection {
   const where = new Conditions();
   where.add('r.seq > (SELECT through FROM record_indexing)');
   for (const [name, value] of Object.entries(query.labels ?? {})) {
-    // A name may have dots and quotes, which a path of JSON would read.
+    // Uses `json_each`, because a name may contain dots and quotes, which a JSON path would interpret.
     where.add('EXISTS (SELECT 1 FROM json_each(r.labels) AS j WHERE j.key = ? AND j.atom = ?)', name, value);
   }
   for (const { name, column } of FILTERS) {
@@ -43,7 +43,7 @@ const READ_OLD = sql(
   `SELECT ${RECORD_HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user" FROM decisions WHERE id = ?`,
 );
 
-/** @param written takes what each record adds to traffic */
+/** @param written remembers what each record adds to traffic */
 export function sqliteRecordLog(db: SqlTables, written = new WrittenTraffic()): RecordLog {
   const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
     const row = await first<RecordRow>(db, statement, place);
@@ -64,8 +64,8 @@ export function sqliteRecordLog(db: SqlTables, written = new WrittenTraffic()): 
 }
 
 /**
- * The row of a record. Its values are made when its batch is written: for many records in a row that takes a third of the time.
- * A record must not change once it is added.
+ * The write of a record. Its values are made when its batch is written: making many in a row takes a third of the time. So a record must
+ * not change once it is added.
  */
 class RecordWrite implements SqlWrite {
   readonly statement = INSERT;

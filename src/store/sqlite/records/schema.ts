@@ -1,11 +1,11 @@
 import type { Migrations } from '../statement.ts';
 
 /**
- * `decisions` holds the records of version 0.1; no row is added. `records` holds all since, in the order of their
- * writing, so that adding one touches no index. `record_index` names both by ID, and is filled in batches behind them:
- * `seq` is null for a row of `decisions`. `record_indexing` says how far it is: `through` is the last row of `records`
- * in it, and `older` the least ID of `decisions`. `body` is one text, see `body.ts`, `estimate` one BLOB, see
- * `estimate.ts`; `contents` is the only table with text of prompts and answers.
+ * `decisions` holds the records of version 0.1 and gets no new rows. `records` holds all later records in the order of their writing, so
+ * that adding one touches no index. `record_index` lists both by ID, and is filled later in batches; `seq` is null for a row of
+ * `decisions`. `record_indexing` stores the progress: `through` is the last indexed row of `records`, and `older` the least indexed ID of
+ * `decisions`. `body` is one text, see `body.ts`. `estimate` is one BLOB, see `estimate.ts`. Only `contents` has text of prompts and
+ * answers.
  */
 export const recordsMigrations: Migrations = {
   room: 'records',

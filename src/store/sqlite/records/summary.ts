@@ -1,14 +1,17 @@
-/** By the positions that `body.ts` states. */
+/** JSON paths of the values, by the positions in `body.ts`. */
 const OF_BODY = [
   ...['$[1][1]', '$[1][0]', '$[7]', '$[8]', '$[2]', '$[5][1]', '$[5][2][#-1][1]', '$[5][5]', '$[5][6]', '$[5][7]'],
   ...['$[5][8]', '$[5][3][0]', '$[5][3][3]'],
 ];
 
-/** Of columns of a row. Null for a row that was edited. All of `body` at once: value by value takes twice as long. */
+/**
+ * Makes a summary from columns of a row; null for a row that was edited. `body` is parsed once for all values, because value by value takes
+ * twice as long.
+ */
 const summarySql = (labels: string): string => `CASE WHEN json_valid(body) AND json_valid(${labels})
     AND json_type(body, '$[3]') = 'text' THEN json_array(time, revision, json(${labels}), json_array_length(body, '$[5][2]'),
       json_extract(body, ${OF_BODY.map((path) => `'${path}'`).join(', ')})) END`;
 
-/** Makes the summary of a row of `records`, or of `decisions`, which has neither `stream` nor labels. */
+/** Makes the summary of a row of `records`, or of `decisions`. A row of `decisions` has neither `stream` nor labels. */
 export const SUMMARY = summarySql('labels');
 export const OLD_SUMMARY = summarySql("'null'");

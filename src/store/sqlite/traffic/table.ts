@@ -19,7 +19,7 @@ const sqliteCounting = (db: SqlTables, written: WrittenTraffic): CountingMeans =
     const { fresh, old } = await leftToIndex(db);
     return !fresh && !old;
   },
-  // A charge finds its record by the index.
+  // Only indexed records are counted, because a charge finds its record with the index.
   horizon: async () => ({
     records: (await first<{ records: number }>(db, INDEXED))?.records ?? 0,
     entries: Number.MAX_SAFE_INTEGER,
