@@ -45,7 +45,7 @@ export interface Payment {
   readonly keyId: string | null;
   /** ID of the quote that was paid. Signatures are public on the blockchain, but the quote of a payment is not. */
   readonly quote: string;
-  /** A keyed hash of the request. Without the key, nobody can use it to confirm a guess of the request. */
+  /** A keyed hash of the request. Without the secret key, it cannot be used to check a guess of the request. */
   readonly requestMark: string;
   /** Until when the authorization is valid, seconds since 1970. */
   readonly validBefore: number;

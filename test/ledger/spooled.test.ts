@@ -187,7 +187,7 @@ describe('settlements in a spool', () => {
       /^the spool does not belong to this database, because it contains a settlement of dec_\w+, which is not open there\. Restore the database/,
     );
     await expect(unbooked(store, 'the spool', [[{ name: 'novel', params: [] }]], [])).rejects.toThrow(
-      'it has rows of the kind "novel", which this version of Signalbox cannot read',
+      'it contains rows of the kind "novel", which this version of Signalbox cannot read',
     );
     await store.close();
   });

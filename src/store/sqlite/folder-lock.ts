@@ -11,8 +11,8 @@ const PROBE_WAIT_MS = 100;
 const lockFile = (folder: string): string => join(folder, 'server.lock');
 
 /**
- * References to the process's locks: without a reference, the garbage collector would close the handle and drop the lock. State: folder
- * lock.
+ * References to the process's locks: without a reference, the garbage collector would close the handle and drop the lock.
+ * State: folder lock.
  */
 const held = new Set<Database>();
 

@@ -36,7 +36,7 @@ interface ReplayedHold {
 }
 
 /**
- * Books the operations of a spool. Each is booked once, identified by the ID of its hold and its step. If a hold was meanwhile closed by
+ * Books the operations of a spool. Each is booked once, identified by the ID of its hold and its step. If a hold was since closed by
  * the rule `on_crash`, a settlement corrects it: an adjustment requests the difference, and the start applies it like other adjustments.
  */
 export class Replay implements UnbookedSettlements {
