@@ -10,7 +10,7 @@ import type { TestedBooks } from './tested-books.ts';
 type Wrap = (books: LedgerBooks) => LedgerBooks;
 const untouched: Wrap = (books) => books;
 
-/** Books of which some methods are others. */
+/** Returns books in which some methods are replaced. */
 const but = (books: LedgerBooks, other: Partial<LedgerBooks>): LedgerBooks =>
   new Proxy(books, {
     get: (target, name) => {
@@ -26,7 +26,7 @@ const steps = fc.array(
 );
 const LIMITS = [150, 90] as const;
 
-/** Operations on eight holds, half of which draw on one fund alone. */
+/** Makes operations on eight holds. Half of the holds draw on only one fund. */
 class Script {
   readonly funds = LIMITS.map((limit, at) => fundOf(limit, `fund-${at}`));
   readonly #ids = Array.from({ length: 8 }, nextId);
@@ -37,7 +37,7 @@ class Script {
     return who % 2 === 0 ? this.funds : this.funds.slice(0, 1);
   }
 
-  /** Null for a step on a hold that is not open. */
+  /** Returns null for a step on a hold that is not open. */
   op([kind, who, amount]: Step): LedgerOp | null {
     const id = this.#ids[who]!;
     if (kind === 'hold') return this.#open.has(who) ? null : holdOf(id, this.fundsOf(who), amount, amount * 2);
@@ -59,7 +59,7 @@ class Script {
 
 type Open = () => Promise<BooksUnderTest>;
 
-/** By what the books answer alone: no fund has granted more than its limit, at any moment. */
+/** The law uses only the answers of the books: at no moment have the books granted more from a fund than its limit. */
 const limitLaw = (open: Open, wrap: Wrap) =>
   fc.asyncProperty(steps, async (plan) => {
     await using box = await open();
@@ -85,7 +85,7 @@ const limitLaw = (open: Open, wrap: Wrap) =>
     }
   });
 
-/** Whatever is given twice, at once or later, the answers and the figures are those of giving it once. */
+/** The law: if operations are repeated, at once or later, the answers and figures are the same as if each came once. */
 const onceLaw = (open: Open, wrap: Wrap) =>
   fc.asyncProperty(steps, fc.array(fc.nat(3), { minLength: 40, maxLength: 40 }), async (plan, repeats) => {
     await using box = await open();
@@ -106,7 +106,7 @@ const onceLaw = (open: Open, wrap: Wrap) =>
     }
   });
 
-/** Batches that are given at once answer as if each waited for the one before. */
+/** The law: batches that are sent concurrently get the same answers as if each waited for the previous one. */
 const orderLaw = (open: Open, wrap: Wrap) =>
   fc.asyncProperty(
     fc.array(fc.tuple(fc.nat(1), fc.integer({ min: 1, max: 80 })), { minLength: 2, maxLength: 12 }),
@@ -129,11 +129,11 @@ const orderLaw = (open: Open, wrap: Wrap) =>
     },
   );
 
-/** Laws, and a fault that each must find. */
+/** Laws of the books, each with a fault that the law must detect. */
 export const LAWS: Readonly<
   Record<string, { law: (open: Open, wrap: Wrap) => fc.IAsyncProperty<unknown>; fault: Wrap }>
 > = {
-  'spent + held ≤ limit, whatever comes in whatever order': {
+  'spent + held never exceeds the limit, for any operations in any order': {
     law: limitLaw,
     fault: (books) =>
       but(books, {
@@ -162,11 +162,11 @@ export const LAWS: Readonly<
       });
     },
   },
-  'any interleaving equals some order': {
+  'concurrent batches get the answers of some sequential order': {
     law: orderLaw,
     fault: (books) =>
       but(books, {
-        // Decides by a reading that it took before it waited.
+        // This fault decides with figures that it read before it waited.
         apply: async (ops, also) => {
           const [op] = ops;
           if (op?.kind !== 'hold') return books.apply(ops, also);
@@ -180,10 +180,10 @@ export const LAWS: Readonly<
   },
 };
 
-/** Holds books to the laws. */
+/** Checks an implementation of the books against the laws. */
 export function testLaws({ open, instances }: TestedBooks): void {
   for (const [guarantee, { law }] of Object.entries(LAWS)) {
-    // Two connections keep no order between them.
+    // Batches of two connections have no defined order, so this law does not apply to two instances.
     if (law === orderLaw && instances > 1) continue;
     test(guarantee, () => fc.assert(law(open, untouched), tries(`the books: ${guarantee}`, 3, 120)), 60_000);
   }

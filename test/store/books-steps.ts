@@ -3,15 +3,15 @@ import type { FundRef, FundStanding } from '../../src/core/accounting/fund.ts';
 import type { LedgerOp, OpResult } from '../../src/store/books.ts';
 import { balanceOf, entryOf, fundOf, NOON, nextId } from './suites/books.ts';
 
-/** Operations of books as chance has them, for laws that compare one implementation with another. */
+/** This file makes random operations of books, for laws that compare two implementations. */
 const HOLDS = 5;
 const amount = fc.integer({ min: 0, max: 120 });
 const amounts = fc.array(amount, { minLength: 1, maxLength: 3 });
 const who = fc.nat(HOLDS - 1);
-/** An ID is that of a hold or of an earmark. */
+/** IDs from here up are earmarks; smaller IDs are holds. */
 const held = fc.nat(HOLDS - 3);
 const earmarked = fc.integer({ min: HOLDS - 2, max: HOLDS - 1 });
-/** 0 to 7: which of two budgets and a balance. */
+/** A number from 0 to 7: a bit for each of two budgets and a balance that is drawn on. */
 const drawn = fc.nat(7);
 const cost = fc.oneof({ weight: 5, arbitrary: amount }, fc.constantFrom(-1, 0.5, Number.NaN));
 const most = fc.oneof({ weight: 4, arbitrary: fc.constant(Number.MAX_SAFE_INTEGER) }, amount);
@@ -62,8 +62,8 @@ export type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
 const ofOne = { who: 0, drawn: 1, ample: null, most: Number.MAX_SAFE_INTEGER } as const;
 /**
- * Histories that chance finds seldom: money that was released and is another's by now, what is repeated, a hold that
- * may be less beside another, and a cost that is not known.
+ * Histories that random steps seldom produce: released money that another hold has taken, repeated operations, a hold that gets less
+ * because of another hold, and a cost that is not known.
  */
 export const rare = fc.oneof(
   fc.tuple(amount, amount, amount).map(([own, others, cost]): Step[] => [
@@ -90,7 +90,7 @@ export const rare = fc.oneof(
 );
 let worlds = 0;
 
-/** The things of one history: two budgets, one of them of a subject, and the balance of a wallet. */
+/** The objects of one history: two budgets, one of which applies to a subject, and the balance of a wallet. */
 export class Things {
   readonly wallet = `0x${(++worlds).toString(16).padStart(40, '0')}`;
   readonly ids = Array.from({ length: HOLDS }, nextId);
@@ -110,7 +110,7 @@ export class Things {
     return this.funds.filter((_, at) => (bits >> at) % 2 === 1);
   }
 
-  /** @returns null for an earmark under the ID of one whose payment has come */
+  /** @returns the operation; null for an earmark whose ID is in use because its payment has arrived */
   op(step: Step): LedgerOp | null {
     const at = NOON;
     const dimensions = { key: 'key', selector: 'auto', holder: this.wallet };
@@ -129,7 +129,7 @@ export class Things {
         const [first, ...others] = step.amounts as [number, ...number[]];
         const bounds = step.least === null ? {} : { least: Math.min(step.least, first) };
         const { expected } = step;
-        // A payment always comes to a balance.
+        // A payment always goes to a balance, so the balance's bit is set.
         const funds = this.drawnBy(step.drawn | 4);
         return { kind: 'earmark', id, funds, amounts: [first, ...others], expected, ...bounds, ...rest };
       }
@@ -189,7 +189,10 @@ export class Things {
   }
 }
 
-/** An answer. A refused capture has its deposit in the figures or not: it counts once it is durable. */
+/**
+ * Returns an answer in a comparable form. After a refused capture, figures may or may not contain the deposit, because it counts once it is
+ * durable. So they are left out.
+ */
 export const plain = ({ kind }: LedgerOp, result: OpResult) =>
   result.kind === 'refused' && result.fund
     ? [result.why, result.fund.title.name, ...(kind === 'capture' ? [] : figuresIn(result.fund))]

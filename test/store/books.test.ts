@@ -7,7 +7,7 @@ import { BOOKS_IN_PROCESS, booksInMemory, overBooks } from './tested-books.ts';
 overBooks(BOOKS_IN_PROCESS, BOOKS_CASES, testLaws);
 
 for (const [guarantee, { law, fault }] of Object.entries(LAWS)) {
-  test(`a fault is found by the law: ${guarantee}`, async () => {
+  test(`the law detects a fault: ${guarantee}`, async () => {
     expect((await fc.check(law(booksInMemory, fault), { numRuns: 200, endOnFailure: true })).failed).toBe(true);
   });
 }

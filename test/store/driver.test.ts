@@ -6,9 +6,9 @@ import { tempFolder } from './support.ts';
 
 const WALLET = `0x${'a1'.repeat(20)}`;
 
-/** The promises of every driver. */
+/** The guarantees of every store driver. */
 function suite(open: () => { readonly driver: StoreDriver; readonly url: string } & Disposable): void {
-  test('a store is made by an opening for writing, and by nothing else', async () => {
+  test('only opening a store for writing creates it', async () => {
     using one = open();
     const { driver, url } = one;
     expect(await driver.exists(url)).toBe(false);
@@ -20,7 +20,7 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     expect(await driver.exists(url)).toBe(true);
   });
 
-  test('a reader beside the server reads what was committed', async () => {
+  test('a reader sees what the running server has committed', async () => {
     using one = open();
     const { driver, url } = one;
     const store = await driver.open(url, { mode: 'serve' });
@@ -31,7 +31,7 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     await store.close();
   });
 
-  test('a policy that the books accept, and a grant that is asked for, are news', async () => {
+  test('accepted terms of a policy and a requested grant raise news', async () => {
     using one = open();
     const { driver, url } = one;
     const store = await driver.open(url, { mode: 'serve' });
@@ -51,7 +51,7 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     await store.close();
   });
 
-  test('one server at a time holds a store', async () => {
+  test('only one server at a time can lock a store', async () => {
     using one = open();
     const { driver, url } = one;
     const lock = await driver.lock(url);

@@ -12,7 +12,7 @@ function thrownBy(work: () => unknown): unknown {
   throw new Error('nothing was thrown');
 }
 
-/** SQLite fails with a code that the table of faults does not list. */
+/** Makes SQLite fail with a code that the table of faults does not list. */
 function unlisted(): unknown {
   using db = new Database(':memory:');
   db.run('CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT');
@@ -22,7 +22,7 @@ function unlisted(): unknown {
   });
 }
 
-/** What SQLite says of a second row with one ID, and of a row for which there is no room. */
+/** Returns SQLite's errors for a second row with the same ID, and for a row that finds no room. */
 const listed = (sql: string): unknown => {
   using db = new Database(':memory:');
   db.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT) STRICT');
@@ -36,17 +36,17 @@ function unbindable(): unknown {
   return thrownBy(() => Reflect.apply(db.query('SELECT ?').all, db.query('SELECT ?'), [Symbol('no value')]));
 }
 
-// A write that is refused is dropped; with any other fault it is kept and tried again.
+// A refused write is dropped. With any other fault, the write is kept and retried.
 test.each([
-  ['an error of SQLite that nobody expects', unlisted(), 'broken'],
+  ['an error of SQLite that is not in the table of faults', unlisted(), 'broken'],
   ['an error of SQLite without a code', Object.assign(new Error('?'), { name: 'SQLiteError' }), 'broken'],
-  ['an error of the system that nobody expects', thrownBy(() => readFileSync('/')), 'broken'],
+  ['an error of the system that is not in the table of faults', thrownBy(() => readFileSync('/')), 'broken'],
   ['a value that cannot be bound', unbindable(), 'refused'],
-  ['a mistake of the program', new TypeError('undefined is not a function'), 'refused'],
-  ['a fault of this room', new Fault('unmet', 'its condition is not met'), 'unmet'],
-  ['a row that is there', listed('INSERT INTO notes (id) VALUES (1)'), 'refused'],
+  ['a bug in the program', new TypeError('undefined is not a function'), 'refused'],
+  ['a fault that the store detects itself', new Fault('unmet', 'its condition is not met'), 'unmet'],
+  ['a second row with the same ID', listed('INSERT INTO notes (id) VALUES (1)'), 'refused'],
   ['a full disk', listed('INSERT INTO notes (text) VALUES (hex(zeroblob(9999)))'), 'full'],
-  ['a full disk, by the system', Object.assign(new Error('write'), { code: 'ENOSPC' }), 'full'],
+  ['a full disk, reported by the system', Object.assign(new Error('write'), { code: 'ENOSPC' }), 'full'],
 ] as const)('%s is classified', (_, error, reason) => {
   expect(faultOf(error)).toBe(reason);
 });

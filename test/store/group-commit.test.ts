@@ -10,10 +10,10 @@ import { note } from './support.ts';
 
 class DiskError extends Error {}
 
-/** What the database of a test has done, and what it does next. */
+/** A database for tests. It remembers its transactions, and can be told to fail the next one. */
 class Transactions {
   readonly transactions: number[][] = [];
-  /** Whether each was synced. */
+  /** For each transaction, whether it was synced. */
   readonly synced: boolean[] = [];
   readonly errors: string[] = [];
   fail = false;
@@ -22,7 +22,7 @@ class Transactions {
     return this.transactions.flat();
   }
 
-  /** A note with the text `bad` breaks a rule. */
+  /** A note with the text `bad` breaks a rule of the table. */
   transact(units: readonly WriteUnit<SqlWrite>[], synced: boolean): void {
     if (this.fail) throw new DiskError('disk full');
     const writes = units.flatMap((unit) => unit.writes);
@@ -32,7 +32,7 @@ class Transactions {
   }
 }
 
-/** Transactions that only remember, done in the turn in which they begin, as those of SQLite. */
+/** A database that finishes each transaction in the turn in which it begins, like SQLite. */
 function harness() {
   const state = new Transactions();
   const appends = new SpooledAppends((error, isFirst) => void (isFirst && state.errors.push(error.message)));
@@ -48,10 +48,10 @@ function harness() {
   return { group: new GroupCommit(db, processTimers), state, appends };
 }
 
-/** The same over a wire, as those of PostgreSQL: each takes some turns, and its answer may be lost. */
+/** A database over a network, like PostgreSQL: each transaction takes some turns, and its answer can be lost. */
 class Remote extends GroupCommit<SqlWrite> {
   readonly state: Transactions;
-  /** Settles transactions that were not answered; null while all are answered. */
+  /** Settles the transactions whose answer was lost; null while none was lost. */
   unanswered: PromiseWithResolvers<boolean> | null = null;
 
   constructor(unitsMax = 500) {
@@ -90,7 +90,7 @@ describe.each([
   ['in a turn', harness],
   ['over a wire', remote],
 ])('a database that writes %s', (_, open) => {
-  test('commits of one turn share one transaction', async () => {
+  test('commits of one turn of the event loop share one transaction', async () => {
     const { group, state } = open();
     await Promise.all(Array.from({ length: 500 }, (_, i) => group.commit([note(i)])));
     expect(state.written).toHaveLength(500);
@@ -111,7 +111,7 @@ describe.each([
     expect(state.transactions.length).toBeLessThan(60);
   });
 
-  test('an append alone is written within a few milliseconds, without a commit to ride with', async () => {
+  test('an append without any commit is written within a few milliseconds', async () => {
     const { group, state } = open();
     group.append([note(1)], false);
     await new Promise((resolve) => setImmediate(resolve));
@@ -120,7 +120,7 @@ describe.each([
     expect(state.written).toEqual([1]);
   });
 
-  test('a flush and the end of the store write what is deferred, each write for itself', async () => {
+  test('flush and close write all deferred writes, each as its own unit', async () => {
     const { group, state } = open();
     for (const write of [note(1), note(2, 'bad'), note(3)]) group.defer(write);
     await group.flush();
@@ -133,7 +133,7 @@ describe.each([
     expect(state.errors.at(-1)).toContain('closed');
   });
 
-  test('a failed disk is tried again without new writes, and is well once it takes one', async () => {
+  test('the store probes a failed disk without new writes, and stops failing once the disk accepts a write', async () => {
     const { group, state } = open();
     state.fail = true;
     await expect(group.commit([note(1)])).rejects.toThrow('disk full');
@@ -143,7 +143,7 @@ describe.each([
     expect(state.written).toEqual([]);
   });
 
-  test('an append rides with the next commit, in the order in which both were given', async () => {
+  test('an append is written with the next commit, in the order of the calls', async () => {
     const { group, state } = open();
     group.append([note(1)], false);
     const commit = group.commit([note(2)]);
@@ -152,7 +152,7 @@ describe.each([
     expect(state.transactions).toEqual([[1, 2, 3]]);
   });
 
-  test('a bad write is refused and its neighbours are written', async () => {
+  test('the store refuses a faulty write and writes the others of its transaction', async () => {
     const { group, state } = open();
     const results = await Promise.allSettled([
       group.commit([note(1)]),
@@ -164,7 +164,7 @@ describe.each([
     expect(state.written).toEqual([1, 3]);
   });
 
-  test('a bad append is reported, dropped, and not tried again', async () => {
+  test('the store reports and drops a faulty append, and does not retry it', async () => {
     const { group, state } = open();
     group.append([note(1, 'bad')], false);
     group.append([note(2)], false);
@@ -175,7 +175,7 @@ describe.each([
     expect(state.errors).toHaveLength(1);
   });
 
-  test('of what may be lost, and of commits, so many are kept; what must not be lost is kept whatever waits', async () => {
+  test('the queue limit refuses commits and droppable appends; other appends are always kept', async () => {
     const { group, state } = open();
     state.fail = true;
     for (let i = 0; i < 10_001; i++) group.append([note(i)], true);
@@ -188,7 +188,7 @@ describe.each([
     expect(state.written.at(-1)).toBe(20_000);
   });
 
-  test('a flush and the end of the store wait for a commit that was asked for alone', async () => {
+  test('flush and close wait for a commit that is in progress', async () => {
     for (const end of ['flush', 'close'] as const) {
       const { group, state } = open();
       const commit = group.commit([note(1)]);
@@ -209,7 +209,7 @@ describe.each([
   });
 });
 
-test('an append that must be known written is so at once, and synced a few milliseconds later', async () => {
+test('an append that a caller waits for is written at once, and synced a few milliseconds later', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);
   await group.written();
@@ -219,7 +219,7 @@ test('an append that must be known written is so at once, and synced a few milli
   await quietFor(20, 'another sync, for the append that is synced', () => state.synced.length > 2);
 });
 
-test('a commit near by takes along what must be known written, and what was written before is synced with it', async () => {
+test('a commit that is due takes awaited appends with it, and syncs appends that were written before', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);
   await group.written();
@@ -232,7 +232,7 @@ test('a commit near by takes along what must be known written, and what was writ
   await group.written();
 });
 
-test('a waiter for appends learns, too, that the disk refused them; they are written later', async () => {
+test('a caller that waits for appends learns that the disk refused them; they are written later', async () => {
   const { group, state } = harness();
   state.fail = true;
   group.append([note(1)], false);
@@ -243,7 +243,7 @@ test('a waiter for appends learns, too, that the disk refused them; they are wri
   expect(state.written).toEqual([1]);
 });
 
-test('deferred writes wait for each other, and not for long', async () => {
+test('deferred writes wait for further writes, but not for long', async () => {
   const { group, state } = harness();
   for (let i = 0; i < 63; i++) group.defer(note(i));
   await group.commit([note(1_000)]);
@@ -256,7 +256,7 @@ test('deferred writes wait for each other, and not for long', async () => {
   expect(state.written.at(-1)).toBe(64);
 });
 
-test('a sync that is due takes deferred writes along', async () => {
+test('a sync that is due includes deferred writes', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);
   await group.written();
@@ -266,7 +266,7 @@ test('a sync that is due takes deferred writes along', async () => {
   await quietFor(80, 'another sync, for the deferred write', () => state.synced.length > 2);
 });
 
-test('deferred writes are dropped and reported when too much waits for a broken disk', async () => {
+test('the store drops and reports deferred writes when too many writes wait for a broken disk', async () => {
   const { group, state } = harness();
   state.fail = true;
   for (let i = 0; i < 10_000; i++) group.append([note(i)], false);
@@ -278,10 +278,10 @@ test('deferred writes are dropped and reported when too much waits for a broken 
   expect(state.written).toHaveLength(10_000);
 });
 
-/** A row that must outlive the process, and one that need not. */
+/** A row that must survive the process; `note` makes rows that need not. */
 const lasting = (id: number): SqlWrite => write({ sql: '', spooledAs: 'lasting' }, id);
 
-/** A spool that only remembers; `fail` stands for a disk that refuses it, too. */
+/** A spool that only remembers entries. `fail` makes it fail like a disk that refuses the spool, too. */
 function withSpool() {
   const { group, state, appends } = harness();
   const spool = { units: [] as unknown[], cleared: 0, fail: false };
@@ -298,7 +298,7 @@ function withSpool() {
 }
 const inSpool = (id: number) => [{ name: 'lasting', params: [id] }];
 
-test('a write that the disk refuses is in the spool, once, before it counts as written', async () => {
+test('a write that the disk refuses goes to the spool, once, before it counts as written', async () => {
   const { group, state, spool } = withSpool();
   state.fail = true;
   group.append([lasting(1), note(2)], false);
@@ -310,7 +310,7 @@ test('a write that the disk refuses is in the spool, once, before it counts as w
   expect(spool.units).toEqual([inSpool(1), inSpool(4)]);
 });
 
-test('the spool is emptied once all of it is written, and synced, not before', async () => {
+test('the spool is emptied only after the database has all of its entries, synced', async () => {
   const { group, state, spool } = withSpool();
   state.fail = true;
   group.append([lasting(1)], false);
@@ -324,7 +324,7 @@ test('the spool is emptied once all of it is written, and synced, not before', a
   expect(spool.cleared).toBe(1);
 });
 
-test('a write that the spool refuses, too, counts as written only once one of both takes it', async () => {
+test('a write that the spool also refuses counts as written only once the database or the spool accepts it', async () => {
   const { group, state, appends, spool } = withSpool();
   state.fail = true;
   spool.fail = true;
@@ -337,7 +337,7 @@ test('a write that the spool refuses, too, counts as written only once one of bo
   expect([appends.unkept, spool.units]).toEqual([0, [inSpool(1)]]);
 });
 
-test('while the disk fails commits reject and appends are kept, then written in order', async () => {
+test('while the disk fails, commits are rejected and appends are kept, then written in order', async () => {
   const { group, state } = harness();
   state.fail = true;
   group.append([note(1)], false);
@@ -355,7 +355,7 @@ test('while the disk fails commits reject and appends are kept, then written in 
 });
 
 describe('a database over a wire', () => {
-  test('commits that come during a transaction share the next one, and appends among them', async () => {
+  test('commits that arrive during a transaction share the next one, together with appends', async () => {
     const { group, state } = remote();
     const first = group.commit([note(1)]);
     await new Promise((resolve) => void setImmediate(resolve));
@@ -364,14 +364,14 @@ describe('a database over a wire', () => {
     expect(state.transactions).toEqual([[1], [2, 3, 4]]);
   });
 
-  test('more than a transaction takes are written in several, in their order', async () => {
+  test('more units than fit into a transaction are written in several transactions, in order', async () => {
     const { group, state } = remote(2);
     for (let i = 0; i < 5; i++) group.append([note(i)]);
     expect(await group.written()).toBe(true);
     expect(state.transactions).toEqual([[0, 1], [2, 3], [4]]);
   });
 
-  test('while it fails commits are refused in the turn that makes them, and appends are written in order once it is back', async () => {
+  test('while the database fails, commits are refused immediately; appends are written in order once it works again', async () => {
     const { group, state } = remote();
     state.fail = true;
     group.append([note(1)]);
@@ -391,7 +391,7 @@ describe('a database over a wire', () => {
     expect(state.errors).toEqual(['the database cannot be written: disk full']);
   });
 
-  test('a failure refuses the commits that came during the transaction, too', async () => {
+  test('a failed transaction also refuses the commits that arrived during it', async () => {
     const { group, state } = remote();
     state.fail = true;
     const both = [group.commit([note(1)])];
@@ -403,7 +403,7 @@ describe('a database over a wire', () => {
   });
 
   test.each([true, false])(
-    'while the outcome of a transaction is unknown its callers wait; each write happens once, whether it has happened (%p) or not',
+    'callers wait while the outcome of a transaction is unknown; each write happens once, whether the transaction was committed (%p) or not',
     async (hasHappened) => {
       const { group, state } = remote();
       group.unanswered = Promise.withResolvers();
@@ -419,7 +419,7 @@ describe('a database over a wire', () => {
     },
   );
 
-  test('callers that have waited long enough for an outcome get the error unknown, and only the appends of the transaction are repeated', async () => {
+  test('callers that waited too long for an outcome get the reason unknown, and only the appends of the transaction are retried', async () => {
     const { group, state } = remote();
     group.unanswered = Promise.withResolvers();
     group.append([note(1)]);
@@ -439,7 +439,7 @@ describe('a database over a wire', () => {
     expect(state.written).toEqual([1, 4]);
   });
 
-  test('a bad unit of many is refused alone, though the callers of others stop waiting', async () => {
+  test('one faulty unit of many is refused alone, even if callers of the others stop waiting', async () => {
     const { group, state } = remote();
     const ends = [group.commit([note(1)]), group.commit([note(2, 'bad')]), group.commit([note(3)])];
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => void setImmediate(resolve));

@@ -12,13 +12,13 @@ import { World } from './hostile/world.ts';
 import { storeInMemory } from './memory/store.ts';
 import { tempFolder } from './support.ts';
 
-/** The ledger, and traffic that is counted from it, have suites of their own. */
+/** The ledger, and traffic that is counted from it, have their own suites. */
 type TestedRepositories = Omit<Repositories, 'ledger' | 'journal' | 'traffic'>;
 
 export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> &
   TestedRepositories & { readonly news: News } & AsyncDisposable;
 
-/** By the repositories of SQLite; see `MemoryStore`. */
+/** Opens a store in memory that uses the repositories of SQLite; see `MemoryStore`. */
 export async function openInMemory(): Promise<TestedStore> {
   const store = storeInMemory();
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
@@ -35,7 +35,7 @@ export async function openInSqlite(): Promise<TestedStore> {
   return Object.assign(store, { [Symbol.asyncDispose]: dispose });
 }
 
-/** Calls whose order their maker relies on, though nothing of one handle waits for another; and what one handle hears. */
+/** Methods that must always use the same handle: callers rely on the order of these calls, or on what one handle is notified of. */
 export const OF_ONE: ReadonlySet<string> = new Set([
   'append',
   'defer',
@@ -47,31 +47,31 @@ export const OF_ONE: ReadonlySet<string> = new Set([
   'ageOf',
 ]);
 
-/** @returns which of the handles on a world a call goes to: by its seed, but for what one handle alone keeps in order */
+/** @returns the handle that a call goes to: chosen by the world's seed, except for the methods in `OF_ONE` */
 export const anyHandle = (world: World, handles: number) => (name: string) =>
   OF_ONE.has(name) ? 0 : Math.floor(world.random() * handles);
 
 export const hostileWorld = (): World => new World({ clock: turnsClock, faults: SLOW, seed: seedOf('hostile suites') });
 
-/** The hostile store, by so many handles. */
+/** Opens the hostile store with this many handles. */
 export async function openHostile(handles: number): Promise<TestedStore> {
   const world = hostileWorld();
   const opening = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`));
   const stores = await Promise.all(opening);
   const store = either(stores, anyHandle(world, handles));
-  // One that stays open renews its lease by a clock of turns, which keeps a core busy to the end of the process.
+  // All handles are closed. An open one would renew its lease on a clock of turns, which keeps a core busy until the process ends.
   const close = async () => void (await Promise.all(stores.map((one) => one.close())));
   return Object.assign(store, { close, [Symbol.asyncDispose]: close });
 }
 
-/** Runs a case suite over every way to a store. */
+/** Runs a suite with every implementation of a store. */
 export function overEach(suite: (open: () => Promise<TestedStore>) => void): void {
   describe('in SQLite', () => suite(openInSqlite));
   if (isDeep) describe('on the hostile store', () => suite(() => openHostile(1)));
   describe('on the hostile store, two instances', () => suite(() => openHostile(2)));
 }
 
-/** The reason why a commit was refused; null where it was not. */
+/** Resolves with the reason why a commit was refused; null if it was not. */
 export const refusalOf = (committed: Promise<unknown>): Promise<string | null> =>
   committed.then(
     () => null,

@@ -20,18 +20,18 @@ const serve = (file: string, now: () => number): Promise<OpenStore> => openStore
 
 const ids = ({ nextId }: Instance, count: number): number[] => Array.from({ length: count }, nextId);
 
-/** The mark that a database has. */
+/** Reads the ID mark of a database. */
 function markIn(file: string): number {
   using db = new Database(file, { readonly: true });
   return db.query<{ through: number }, []>('SELECT ids_through AS through FROM instances').get()!.through;
 }
 
 describe('the instance of a SQLite database', () => {
-  test('begins above all IDs of a crash, though its clock went back and none of them was written', async () => {
+  test('after a crash, IDs begin above all earlier ones, even if the clock went back and none of them was stored', async () => {
     using folder = tempFolder();
     const before = await serve(folder.file, () => START);
     const given = ids(before.instance, 500);
-    // The process is gone: nothing is closed.
+    // The process is gone, so nothing is closed.
     for (const back of [0, 600_000, 86_400_000]) {
       const after = await serve(folder.file, () => START - back);
       const [id = 0] = ids(after.instance, 1);
@@ -43,7 +43,7 @@ describe('the instance of a SQLite database', () => {
     expect(new Set(given).size).toBe(503);
   });
 
-  test('a clean stop frees its place at once: the next one is not ahead of its clock', async () => {
+  test('a clean stop frees the slot at once, and the next start is not ahead of its clock', async () => {
     using folder = tempFolder();
     let last = 0;
     for (let epoch = 1; epoch <= 20; epoch++) {
@@ -56,7 +56,7 @@ describe('the instance of a SQLite database', () => {
     }
   });
 
-  test('its lease survives a sleep of the machine, and an idle server writes nothing', async () => {
+  test('the lease survives a sleep of the machine, and an idle server writes nothing', async () => {
     using folder = tempFolder();
     let time = START;
     const store = await serve(folder.file, () => time);
@@ -65,7 +65,7 @@ describe('the instance of a SQLite database', () => {
     const version = () => other.query<{ data_version: number }, []>('PRAGMA data_version').get()!.data_version;
     const [before, name] = [version(), nameOf(store.instance)];
     time += 3_600_000;
-    // Four times the lease of other stores, and then some.
+    // More than four times the lease of other stores has passed.
     expect([store.instance.isCurrent, store.instance.fenced, await store.instance.lives(name)]).toEqual([
       true,
       null,
@@ -77,7 +77,7 @@ describe('the instance of a SQLite database', () => {
     await store.close();
   });
 
-  test('under load the mark is written once a second', async () => {
+  test('under load, the server writes the ID mark once a second', async () => {
     using folder = tempFolder();
     let time = START;
     const store = await serve(folder.file, () => time);
@@ -93,7 +93,7 @@ describe('the instance of a SQLite database', () => {
     await store.close();
   });
 
-  test('another server on the file ends it: its commits and IDs are refused, and it says what to do', async () => {
+  test('a second server on the file ends the first: its commits and IDs are refused, and its message says what to do', async () => {
     using folder = tempFolder();
     let time = START;
     const first = await serve(folder.file, () => time);
@@ -114,7 +114,7 @@ describe('the instance of a SQLite database', () => {
     await second.close();
   });
 
-  test('a disk that refuses the mark does not hold IDs up, and a command’s lock delays them once', async () => {
+  test('IDs continue while the disk refuses the ID mark, and a command’s lock delays them only once', async () => {
     using folder = tempFolder();
     let time = START;
     const store = await openStore(folder.file, { mode: 'serve', now: () => time, busyTimeoutMs: 20 });
@@ -129,7 +129,7 @@ describe('the instance of a SQLite database', () => {
     expect(markIn(folder.file)).toBe(Math.max(...given));
   });
 
-  test('a command is no instance: it gives no IDs, and ends no server', async () => {
+  test('a command gives no IDs and ends no server', async () => {
     using folder = tempFolder();
     const store = await serve(folder.file, () => START);
     const command = await openStore(folder.file, { mode: 'beside', rooms: ['access'] });
@@ -142,7 +142,7 @@ describe('the instance of a SQLite database', () => {
 });
 
 describe('a data folder of 0.1', () => {
-  test('is scanned once, in the migration: the first IDs are above all that are in it, and later starts ask the mark', async () => {
+  test('the migration scans an older database once: the first IDs are above all stored ones, and later starts read the mark', async () => {
     const { data, file } = copyFixture();
     const COLUMNS = [
       'journal.reservation',
@@ -161,7 +161,7 @@ describe('a data folder of 0.1', () => {
     const first = await serve(file, () => 0);
     expect(first.instance.idsAbove).toBe(last);
     expect(ids(first.instance, 1)[0]).toBeGreaterThan(last);
-    // As a crash leaves it; its tables emptied of whatever a scan would find.
+    // A copy of the file as a crash leaves it. Its tables are emptied, so that a scan would find nothing.
     const left = join(data, 'left.db');
     for (const part of ['', '-wal']) cpSync(file + part, left + part);
     await first.close();
@@ -190,7 +190,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('crash' as const, 'stop' as const) }) },
 );
 
-/** Lets servers live on one file, one after the other. @returns what was wrong; null for nothing */
+/** Runs servers on one file, one after the other. @returns what was wrong; null for nothing */
 async function live(steps: readonly Step[], spoil: (file: string) => void): Promise<string | null> {
   using folder = tempFolder();
   let time = START;
@@ -220,11 +220,11 @@ const holds = (spoil: (file: string) => void = () => {}) =>
   fc.asyncProperty(lives, async (steps) => (await live(steps, spoil)) === null);
 
 describe('IDs of a data folder', () => {
-  test('only grow, over crashes, stops and clocks that jump', async () => {
+  test('IDs only grow, despite crashes, stops and clocks that jump', async () => {
     await fc.assert(holds(), tries('IDs of a data folder grow over crashes and clocks that jump', 8, 500));
   });
 
-  test('the law finds that the mark is lost', async () => {
+  test('the law detects a lost ID mark', async () => {
     const forget = (file: string) => {
       using db = new Database(file);
       db.run('UPDATE instances SET ids_through = 0');

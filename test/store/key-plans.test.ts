@@ -12,7 +12,7 @@ import { tempFolder } from './support.ts';
 const HASH = new Uint8Array(32);
 const EVENT: KeyEvent = { time: 1, actor: { kind: 'server' }, action: 'create', keyId: 'k', details: {} };
 
-/** Every statement about keys that runs while a server serves. A list of all keys and a start read the whole table. */
+/** Collects every statement about keys that runs while a server serves. Listing all keys and starting a server may read the whole table. */
 async function statements(): Promise<readonly Statement[]> {
   const all: Statement[] = [];
   const db = {

@@ -6,12 +6,12 @@ import { openInMemory, type TestedStore } from './implementations.ts';
 import { lawOf } from './repository-law.ts';
 import { subjectEvent } from './suites/access.ts';
 
-/** What is wrong with a store; the rest of it is right. */
+/** Replaces methods of a correct store with faulty ones. */
 type Flaw = (store: TestedStore) => Partial<TestedStore>;
 
-/** The law that PostgreSQL is held to finds each flaw: with a seed whose first commits show it, for `npm test`. */
+/** Flaws that the law for PostgreSQL must detect, each with a seed whose first commits show it, so that `npm test` is fast. */
 const MUTANTS: Readonly<Record<string, readonly [seed: number, flaw: Flaw]>> = {
-  'a refused commit leaves its first writes': [
+  'writes of a refused commit stay': [
     3,
     (store) => ({
       async commit(writes) {
@@ -19,13 +19,16 @@ const MUTANTS: Readonly<Record<string, readonly [seed: number, flaw: Flaw]>> = {
       },
     }),
   ],
-  'a condition is not looked at': [
+  'a condition is not checked': [
     3,
     ({ trail }) => ({ trail: { ...trail, addIfValid: (event) => trail.add(subjectEvent(event)) } }),
   ],
-  'revoked keys take room': [75, ({ keys }) => ({ keys: { ...keys, revokeOfHolder: () => keys.putUses({}) } })],
+  'revoked keys count against a limit': [
+    75,
+    ({ keys }) => ({ keys: { ...keys, revokeOfHolder: () => keys.putUses({}) } }),
+  ],
   'the threads of a revoked key stay': [14, (store) => ({ threads: withoutErasure(store) })],
-  'a team is removed while it is in use': [
+  'a team is removed although it is in use': [
     33,
     ({ people }) => ({
       people: { ...people, putTeam: (team, version) => people.putTeam({ ...team, removedAt: null }, version) },
@@ -63,7 +66,7 @@ async function openFlawed(flaw: Flaw): Promise<TestedStore> {
 }
 
 for (const [name, [soon, flaw]] of Object.entries(MUTANTS))
-  test(`the law finds a store where ${name}`, async () => {
+  test(`the law detects a store where ${name}`, async () => {
     const [numRuns, seed] = isDeep ? [4_000, seedOf('repositories')] : [400, soon];
     const { failed } = await fc.check(
       lawOf(() => openFlawed(flaw)),
@@ -72,7 +75,7 @@ for (const [name, [soon, flaw]] of Object.entries(MUTANTS))
     expect(failed).toBe(true);
   });
 
-test('the law finds nothing in a store without a flaw', async () => {
+test('the law accepts a store without a flaw', async () => {
   await fc.assert(
     lawOf(() => openFlawed(() => ({}))),
     { numRuns: 3, seed: seedOf('repositories') },

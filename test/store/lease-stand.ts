@@ -7,15 +7,15 @@ import { MemoryLeases } from './memory/leases.ts';
 
 const START = Date.UTC(2026, 10, 20, 12);
 
-/** A process, with its instance once it has begun. */
+/** A process. It has an instance once it has started. */
 export interface Process {
   readonly host: SimulatedHost;
   readonly instance: Instance;
-  /** Names that it has lost. */
+  /** Instance names that the process has lost. */
   readonly lost: InstanceName[];
 }
 
-/** A store with several processes, whose time is in the test's hands. */
+/** A store with several processes. The test controls the time. */
 export class Stand {
   time = START;
   /** How far the store's clock is ahead of the true time, ms. */
@@ -52,7 +52,7 @@ export class Stand {
     return process;
   }
 
-  /** Lets time pass, in steps in which each process that runs does what is due. */
+  /** Advances the time in steps. In each step, every running process does what is due. */
   async pass(ms: number, stepMs = 1_000): Promise<void> {
     for (const end = this.time + ms; this.time < end; ) {
       this.time = Math.min(end, this.time + stepMs);
@@ -61,12 +61,12 @@ export class Stand {
     }
   }
 
-  /** Whether the store would take a commit of this process now. */
+  /** Whether the store would accept a commit of this process now. */
   accepts({ instance }: Process): boolean {
     return this.leases.accepts(nameOf(instance));
   }
 
-  /** The process is gone, and says nothing. */
+  /** Ends a process without any message to the store. */
   crash(process: Process): void {
     process.host.isStopped = true;
     this.processes.splice(this.processes.indexOf(process), 1);
@@ -81,5 +81,5 @@ export class Stand {
 /** Lets all promises run that wait for nothing else. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** The reason why some work was refused; null where it was not. */
+/** Resolves with the reason why some work was refused; null if it was not. */
 export const reasonOf = (work: () => unknown): Promise<string | null> => refusalOf(Promise.resolve().then(work));

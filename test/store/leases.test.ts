@@ -10,7 +10,7 @@ import { type Process, reasonOf, Stand } from './lease-stand.ts';
 const MINUTE = 60_000;
 
 describe('a lease', () => {
-  test('IDs of two makers are never equal, on one clock', async () => {
+  test('two processes on the same clock never give the same ID', async () => {
     const stand = new Stand();
     const [a, b] = [await stand.begin(), await stand.begin()];
     expect([a.instance.slot, b.instance.slot]).toEqual([0, 1]);
@@ -22,7 +22,7 @@ describe('a lease', () => {
     expect(ids.size).toBe(40_000);
   });
 
-  test('lasts while it is renewed, and beyond four lost renewals it does not', async () => {
+  test('a lease lasts while it is renewed, and ends after four lost renewals', async () => {
     const stand = new Stand();
     const one = await stand.begin();
     const name = nameOf(one.instance);
@@ -33,14 +33,14 @@ describe('a lease', () => {
     expect(one.instance.isCurrent).toBe(true);
     await stand.pass(7_000);
     expect([one.instance.isCurrent, await stand.leases.read().then(() => stand.accepts(one))]).toEqual([false, false]);
-    expect(one.instance.fenced).toMatch(/^The lease of this server .+; see that .+\.$/);
+    expect(one.instance.fenced).toMatch(/^The lease of this server .+; check that .+\.$/);
     stand.isAway = false;
     await stand.pass(6_000);
     expect([one.instance.isCurrent, one.instance.fenced, one.lost]).toEqual([true, null, [name]]);
     expect(nameOf(one.instance)).toEqual({ slot: 1, epoch: 1 });
   });
 
-  test('tells for how long it has reached the store: not while a renewal is missed, and anew behind that', async () => {
+  test('an instance reports how long it has reached the store, and starts at 0 after a missed renewal', async () => {
     const stand = new Stand();
     const { instance } = await stand.begin();
     await stand.pass(80_000);
@@ -55,7 +55,7 @@ describe('a lease', () => {
     expect(instance.reachedForMs).toBeLessThan(10_000);
   });
 
-  test('is refused for good where the store is an older copy of itself', async () => {
+  test('an instance permanently refuses a store that is an older copy of itself', async () => {
     for (const isGone of [false, true]) {
       let copy: Awaited<ReturnType<LeaseTable['read']>>['rows'] | null = null;
       const stand = new Stand((table) => ({
@@ -81,7 +81,7 @@ describe('a lease', () => {
     }
   });
 
-  test('an instance stopped for 60 s grants nothing before it has a new epoch, and its IDs go on', async () => {
+  test('an instance that was stopped for 60 s accepts no work until it has a new epoch, and its IDs keep growing', async () => {
     const stand = new Stand();
     const [one, other] = [await stand.begin(), await stand.begin()];
     const before = nameOf(one.instance);
@@ -89,7 +89,7 @@ describe('a lease', () => {
     one.host.isStopped = true;
     await stand.pass(60_000);
     one.host.isStopped = false;
-    // The first thing that runs is a request, before any timer.
+    // After the pause a request runs first, before any timer.
     expect(one.instance.isCurrent).toBe(false);
     expect(await reasonOf(one.instance.nextId)).toBe('fenced');
     expect(stand.leases.accepts(before)).toBe(false);
@@ -100,13 +100,13 @@ describe('a lease', () => {
     expect(id).toBeGreaterThan(last);
     expect(Math.abs(timeOfId(id) - stand.time)).toBeLessThan(10);
     expect(other.instance.isCurrent).toBe(true);
-    // It has its time to end what it began, though nothing new is granted in the old name.
+    // The old name still has time to finish its work, but is granted nothing new.
     expect(await other.instance.lives(before)).toBe(true);
     await stand.pass(20_000);
     expect(await other.instance.lives(before)).toBe(false);
   });
 
-  test('an instance stopped so long that another has its slot takes another one, and gives no ID twice', async () => {
+  test('an instance that was stopped until another took its slot takes a different slot, and repeats no ID', async () => {
     const stand = new Stand();
     const one = await stand.begin();
     const ids = [one.instance.nextId()];
@@ -122,7 +122,7 @@ describe('a lease', () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test('where every other slot is taken, an instance takes its own again', async () => {
+  test('if all other slots are taken, an instance takes its own slot again', async () => {
     const stand = new Stand();
     const made: Process[] = [];
     for (let n = 0; n < 128; n++) made.push(await stand.begin());
@@ -136,7 +136,7 @@ describe('a lease', () => {
     expect(one.instance.nextId()).toBeGreaterThan(id);
   });
 
-  test('clocks 10 minutes apart: each instance goes by the store’s', async () => {
+  test('instances whose clocks are 10 minutes apart both use the store’s clock', async () => {
     const stand = new Stand();
     const made = [await stand.begin(-10 * MINUTE), await stand.begin(), await stand.begin(10 * MINUTE)];
     expect(made.map(({ instance }) => instance.clockOffsetMs)).toEqual([10 * MINUTE, 0, -10 * MINUTE]);
@@ -149,7 +149,7 @@ describe('a lease', () => {
     expect(made.every(({ instance }) => instance.isCurrent)).toBe(true);
   });
 
-  test('the store’s clock may be set: IDs and the time of instances do not go back', async () => {
+  test('IDs and the time of instances do not go back when the store’s clock is set', async () => {
     const stand = new Stand();
     const one = await stand.begin();
     let [id, time] = [one.instance.nextId(), one.instance.now()];
@@ -165,7 +165,7 @@ describe('a lease', () => {
     }
   });
 
-  test('a clean stop frees the slot at once: a thousand restarts stay on it, and no ID repeats', async () => {
+  test('a clean stop frees the slot at once: a thousand restarts keep the same slot and repeat no ID', async () => {
     const stand = new Stand();
     const ids = new Set<number>();
     for (let restart = 1; restart <= 1_000; restart++) {
@@ -191,20 +191,20 @@ describe('a lease', () => {
     expect(slots.size).toBeLessThanOrEqual(82);
   });
 
-  test('128 instances at once, and no more', async () => {
+  test('128 instances can run at once, and no more', async () => {
     const stand = new Stand();
     for (let n = 0; n < 128; n++) await stand.begin();
     expect(new Set(stand.processes.map(({ instance }) => instance.slot)).size).toBe(128);
     expect(await refusalOf(stand.begin())).toBe('busy');
   });
 
-  test('two that begin at once do not get one slot', async () => {
+  test('two processes that start at once get different slots', async () => {
     const stand = new Stand();
     const made = await Promise.all(Array.from({ length: 20 }, () => stand.begin()));
     expect(new Set(made.map(({ instance }) => instance.slot)).size).toBe(20);
   });
 
-  test('IDs that would be more than a second ahead of the clock wait for it', async () => {
+  test('IDs that would be more than a second ahead of the clock are refused until the clock catches up', async () => {
     const stand = new Stand();
     const one = await stand.begin();
     let given = 0;
@@ -215,7 +215,7 @@ describe('a lease', () => {
     expect(timeOfId(one.instance.nextId())).toBe(stand.time);
   });
 
-  test('a name that ended is dead for good a minute later, also where its slot is taken again', async () => {
+  test('an ended instance name is permanently dead a minute later, even after its slot is taken again', async () => {
     const stand = new Stand();
     const [one, other] = [await stand.begin(), await stand.begin()];
     const name = nameOf(other.instance);
@@ -258,7 +258,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: stepOf('clock'), skewMs: fc.constantFrom(0, 800, -800) }) },
 );
 
-/** Lets instances come and go, and looks at each ID that they give. */
+/** Starts and ends instances, and checks each ID that they give. */
 class Life {
   readonly #stand: Stand;
   readonly #lasts = new Map<Process, number>();
@@ -327,7 +327,7 @@ class Life {
       known.hasEnded ||= !isAccepted;
     }
     const dead = stand.processes.filter((process) => process.instance.isCurrent && !accepted.includes(process));
-    // Where the store's clock is set, a lease ends earlier than its holder knows: then the store alone refuses.
+    // If the store's clock was set, a lease may end earlier than its holder knows. Then only the store refuses.
     return dead.length > 0 && !this.#wasSet ? 'an instance acts though the store refuses it' : null;
   }
 }
@@ -337,7 +337,7 @@ const lives = fc.array(step, { minLength: 20, maxLength: 80, size: 'max' });
 const holds = (spoil?: (table: LeaseTable) => LeaseTable) =>
   fc.asyncProperty(lives, async (steps) => (await new Life(spoil).play(steps)) === null);
 
-/** A table that writes whatever it is given. */
+/** A table that writes any change without checking its condition. */
 const unconditional = (table: LeaseTable): LeaseTable => ({
   read: () => table.read(),
   async write({ row }) {
@@ -349,12 +349,12 @@ const unconditional = (table: LeaseTable): LeaseTable => ({
 });
 
 describe('leases', () => {
-  test('whatever instances, clocks and the store do: no ID twice, and no slot for two', async () => {
+  test('no ID repeats and no slot has two instances, whatever instances, clocks and the store do', async () => {
     await fc.assert(holds(), tries('instances under leases give no ID twice, and no slot has two', 60, 5_000));
   });
 
   const mutants: Readonly<Record<string, (table: LeaseTable) => LeaseTable>> = {
-    'a holder does not begin above the mark': (table) => ({
+    'a new holder does not begin above the mark': (table) => ({
       read: async () => {
         const { now, rows } = await table.read();
         return { now, rows: rows.map((row) => ({ ...row, idsThrough: 0 })) };
@@ -369,7 +369,7 @@ describe('leases', () => {
       read: () => table.read(),
       write: ({ seen, row }) => table.write({ seen, row: { ...row, epoch: 1 } }),
     }),
-    'a lease that has ended is renewed': (table) => ({
+    'an ended lease is renewed': (table) => ({
       read: async () => {
         const { now, rows } = await table.read();
         return { now, rows: rows.map((row) => ({ ...row, until: Math.max(row.until, now + 1) })) };
@@ -378,7 +378,7 @@ describe('leases', () => {
     }),
   };
   for (const [name, spoil] of Object.entries(mutants))
-    test(`the law finds that ${name}`, async () => {
+    test(`the law detects that ${name}`, async () => {
       const found = await fc.check(holds(spoil), { numRuns: 400, seed: 3, endOnFailure: true });
       expect(found.failed).toBe(true);
     });

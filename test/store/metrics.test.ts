@@ -5,7 +5,7 @@ import { StoreError } from '../../src/store/store.ts';
 import { figuresOf } from '../support/families.ts';
 import { badNote, note, notes, tempFolder } from './support.ts';
 
-/** A database, and the figures that a page would have of it now. */
+/** Opens a database. Also returns the current figures that `/metrics` would show for it. */
 async function opened(file: string) {
   const store = await openSqlite(file, [notes]);
   const families = storeFamilies(store.activity);
@@ -13,14 +13,14 @@ async function opened(file: string) {
   return { store, figures, errors: () => figures().signalbox_store_errors_total };
 }
 
-/** What it is rejected with must be the store's own. */
+/** Requires that work is rejected with the store's own error. */
 const rejected = (work: Promise<unknown>): Promise<void> =>
   work.then(
     () => expect.unreachable(),
     (error) => void expect(error).toBeInstanceOf(StoreError),
   );
 
-test('Each transaction is counted with its time, and what waits for one until it is taken', async () => {
+test('the store counts each transaction with its duration, and each waiting write until a transaction takes it', async () => {
   using folder = tempFolder();
   const { store, figures } = await opened(folder.file);
   expect(figures()).toEqual({
@@ -43,7 +43,7 @@ test('Each transaction is counted with its time, and what waits for one until it
   await store.close();
 });
 
-test('A write or a read that is refused is an error, and no failure of the disk', async () => {
+test('a refused write or read counts as an error, but not as a failure of the disk', async () => {
   using folder = tempFolder();
   const { store, figures, errors } = await opened(folder.file);
   await rejected(store.commit([badNote(1)]));
@@ -57,7 +57,7 @@ test('A write or a read that is refused is an error, and no failure of the disk'
   await store.close();
 });
 
-test('A disk that is full is failing until it takes writes again, and what it owes waits', async () => {
+test('a full disk counts as failing until it accepts writes again, and appends wait', async () => {
   using folder = tempFolder();
   const { store, figures, errors } = await opened(folder.file);
   const limit = (pages: number) => store.query({ sql: `PRAGMA max_page_count = ${pages}` });
@@ -80,7 +80,7 @@ test('A disk that is full is failing until it takes writes again, and what it ow
   await store.close();
 });
 
-test('Of too many writes that wait each is an error that is refused; a closed store is none', async () => {
+test('each write refused because too many wait counts as an error; a write to a closed store does not', async () => {
   using folder = tempFolder();
   const { store, figures, errors } = await opened(folder.file);
   for (let i = 0; i < 10_000; i++) store.append([note(i)]);

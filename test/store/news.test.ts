@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { NewsDesk } from '../../src/store/news.ts';
 import { waitFor } from '../support/answers.ts';
 
-/** A listener whose calls end when the test says so. */
+/** A listener whose calls end when the test ends them. */
 function slowListener() {
   const calls: PromiseWithResolvers<void>[] = [];
   const listener = () => {
@@ -13,7 +13,7 @@ function slowListener() {
   return { calls, listener };
 }
 
-test('a listener is called at the first look, then for greater numbers alone: late and repeated ones are nothing', async () => {
+test('a listener is called at the first poll, then only for greater numbers; late and repeated numbers are ignored', async () => {
   const desk = new NewsDesk();
   let calls = 0;
   desk.on('keys', () => void calls++);
@@ -30,7 +30,7 @@ test('a listener is called at the first look, then for greater numbers alone: la
   }
 });
 
-test('calls of a listener do not overlap: changes during one share the next, and who told of them waits for it', async () => {
+test('calls of a listener do not overlap: changes during a call share the next call, and whoever reported them waits for it', async () => {
   const desk = new NewsDesk();
   const { calls, listener } = slowListener();
   desk.on('keys', listener);
@@ -46,7 +46,7 @@ test('calls of a listener do not overlap: changes during one share the next, and
   expect(calls).toHaveLength(2);
 });
 
-test('a listener that fails, in its turn or later, is called again by the next look, and keeps no other from its news', async () => {
+test('a listener that fails is called again at the next poll, and does not keep other listeners from their news', async () => {
   const desk = new NewsDesk();
   const tries: string[] = [];
   let isBroken = true;
@@ -75,7 +75,7 @@ test('a listener that fails, in its turn or later, is called again by the next l
   expect(desk.ageOf('keys', 25)).toBe(5);
 });
 
-test('a message makes no copy younger: it says nothing of what came before it', async () => {
+test('a notification does not make a copy younger, because it does not cover earlier changes', async () => {
   const desk = new NewsDesk();
   desk.on('keys', () => {});
   await desk.tell({ keys: 1 }, 10);
@@ -83,7 +83,7 @@ test('a message makes no copy younger: it says nothing of what came before it', 
   expect(desk.ageOf('keys', 60)).toBe(50);
 });
 
-test('a listener that has ended hears nothing more', async () => {
+test('a removed listener is not called any more', async () => {
   const desk = new NewsDesk();
   let calls = 0;
   const end = desk.on('keys', () => void calls++);

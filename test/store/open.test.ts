@@ -17,12 +17,12 @@ import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, tempFolder } from './support.ts';
 
 const reasonOf = (error: unknown) => (error instanceof StoreError ? error.reason : error);
-/** The reason of a refusal; null for none. */
+/** Resolves with the reason of a refusal; null for none. */
 const refusalOf = (work: () => unknown) => Promise.try(work).then(() => null, reasonOf);
 
 test('a path, a sqlite: URL and a file: URL name the same database', async () => {
   using folder = tempFolder();
-  // A space and a percent sign, which a `file:` URL escapes and the others do not.
+  // A `file:` URL escapes the space and the percent sign; a path and a `sqlite:` URL do not.
   const file = join(folder.path, 'of 100 %20.db');
   const urls = [file, `sqlite:${file}`, `sqlite://${file}`, `SQLITE:${file}`, pathToFileURL(file).href];
   const identities = new Set<string | null>();
@@ -33,12 +33,12 @@ test('a path, a sqlite: URL and a file: URL name the same database', async () =>
     using reader = await readStore(url, ['ledger', 'records']);
     identities.add(await reader.ledger.identity());
   }
-  // Each database has an identity of its own.
+  // Each database has its own identity, so one identity means one database.
   expect([...identities]).toEqual([expect.any(String)]);
   expect(readdirSync(folder.path).filter((name) => name.endsWith('.db'))).toEqual([basename(file)]);
 });
 
-test('a URL of another database is refused by every use of a store, and its password not repeated', async () => {
+test('every function of a store refuses the URL of an unknown database, without repeating its password', async () => {
   const url = 'mysql://signalbox:secret@db/books';
   const uses = [
     () => openStore(url, { mode: 'serve' }),
@@ -64,26 +64,26 @@ const MISTAKES = [
   'host=db user=box password=secret dbname=books',
 ];
 for (const url of MISTAKES) {
-  test(`${url} is refused: no server begins a database of its own in a file of that name`, () => {
+  test(`${url} is refused, so that no server creates a database of its own in a file of that name`, () => {
     const attempt = () => storeUrlOf('/nowhere', url);
     expect(attempt).toThrow(/Use a URL without quotation marks, postgres:/);
     expect(attempt).not.toThrow(/secret/);
   });
 }
 
-test('a path may have signs that a URL has, too', () => {
+test('a path may contain characters that URLs use', () => {
   for (const path of ['/srv/@team/it=1/box.db', './box@2.db', 'books/a:b.db', String.raw`C:\books.db`])
     expect(storeUrlOf('/nowhere', path)).toBe(path);
 });
 
-test('whether a store exists is answered without making one', async () => {
+test('checking whether a store exists does not create it', async () => {
   using folder = tempFolder();
   expect([await storeExists(folder.file), existsSync(folder.file)]).toEqual([false, false]);
   await (await openStore(folder.file, { mode: 'serve' })).close();
   expect([await storeExists(folder.file), await storeExists(`sqlite:${folder.file}`)]).toEqual([true, true]);
 });
 
-test('a command beside a server refuses tables of an older version, and one that repairs brings them up to date', async () => {
+test('a command that runs while a server may run refuses older tables; a repairing command migrates them', async () => {
   using folder = tempFolder();
   await (await openSqlite(folder.file, [notes])).close();
   const options = { rooms: ['learning'] } as const;
@@ -92,7 +92,7 @@ test('a command beside a server refuses tables of an older version, and one that
   await (await openStore(folder.file, { mode: 'beside', ...options })).close();
 });
 
-test('tables of a newer version are refused by who reads them alone', async () => {
+test('a reader refuses tables that a newer version wrote', async () => {
   using folder = tempFolder();
   await (await openStore(folder.file, { mode: 'serve' })).close();
   await (await openSqlite(folder.file, [{ room: 'learning', versions: Array(99).fill('SELECT 1') }])).close();
@@ -101,13 +101,10 @@ test('tables of a newer version are refused by who reads them alone', async () =
   (await readStore(folder.file, ['ledger'])).close();
 });
 
-test('why a database cannot be opened is a reason to switch on', async () => {
+test('the error of a failed opening has a reason that code can switch on', async () => {
   using folder = tempFolder();
   const damaged = join(folder.path, 'damaged.db');
-  writeFileSync(
-    damaged,
-    'no database at all, but some words that are long enough to be taken for a header of one'.repeat(9),
-  );
+  writeFileSync(damaged, 'not a database, but with enough text to be taken for the header of one'.repeat(9));
   expect(await refusalOf(() => readStore(damaged, []))).toBe('damaged');
   const lock = await lockStore(folder.file);
   expect(await refusalOf(() => lockStore(folder.file))).toBe('busy');
@@ -116,7 +113,7 @@ test('why a database cannot be opened is a reason to switch on', async () => {
   await expect(copyStore(folder.file, damaged)).rejects.toThrow('that file exists');
 });
 
-test('a write that breaks a rule and one with an unmet condition give different reasons, and neither changes anything', async () => {
+test('a write that breaks a rule and a write with an unmet condition fail with different reasons and change nothing', async () => {
   using folder = tempFolder();
   const store = await openSqlite(folder.file, [notes]);
   const CONDITIONAL = { sql: 'INSERT INTO notes (id, text) SELECT ?, ? WHERE ? > 0', mustChange: true };

@@ -7,12 +7,12 @@ import { BOOKS_CASES } from './suites/books.ts';
 import { INCIDENT_CASES } from './suites/incidents.ts';
 import { overBooks } from './tested-books.ts';
 
-/** All that `npm test` has of PostgreSQL. `npm run test:system` has the rest. */
+/** These are all the tests with PostgreSQL in `npm test`. `npm run test:system` has the others. */
 overBooks([TWO_IN_POSTGRES], { ...BOOKS_CASES, ...INCIDENT_CASES }, testLaws);
 
 const SPENDER = join(import.meta.dir, 'postgres/spend-together.ts');
 
-/** A process that spends the budget once `begin` is called. */
+/** Starts a process that spends the budget once `begin` is called. */
 async function startSpender(url: string, slot: number) {
   const { stdin, stdout, exited } = Bun.spawn([process.execPath, SPENDER, url, `${slot}`], {
     stdin: 'pipe',
@@ -34,7 +34,7 @@ async function startSpender(url: string, slot: number) {
   };
 }
 
-test('two processes that spend one budget at once use it up and overspend nothing; it has booked what they were told', async () => {
+test('two processes that spend one budget at once use it up without overspending, and the journal has the charges they received', async () => {
   const { url, run } = await sharedLedger();
   const spenders = await Promise.all([1, 2].map((slot) => startSpender(url, slot)));
   for (const { begin } of spenders) begin();

@@ -24,7 +24,7 @@ const streams = fc.record({
   held: fc.nat(3),
 });
 
-/** What instances ask of limits that they share. */
+/** Random requests of instances for units of limits that they share. */
 export const demands = fc.array(
   fc.oneof({ weight: 3, arbitrary: buckets }, { weight: 1, arbitrary: streams }).map(demand),
   { minLength: 1, maxLength: 3 },

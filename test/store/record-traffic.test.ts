@@ -63,7 +63,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** What records add to traffic, once by the memory of the process that wrote them and once by their rows. */
+/** The law: the memory of the process that wrote the records gives the same traffic figures as their rows. */
 const lawOf = (make: () => WrittenTraffic) =>
   fc.asyncProperty(records, async (all) => {
     const written = make();
@@ -76,7 +76,7 @@ const lawOf = (make: () => WrittenTraffic) =>
     return Bun.deepEquals(own, await selectTraffic(db, new WrittenTraffic(), BY_ID, ids));
   });
 
-const NAME = 'a server counts the records that it has written as another one counts their rows';
+const NAME = 'a server counts the records that it wrote exactly as another server counts their rows';
 
 test(NAME, async () => {
   await fc.assert(
@@ -94,7 +94,7 @@ const MUTANTS: Readonly<Record<string, (traffic: RecordTraffic) => RecordTraffic
 };
 
 for (const [name, change] of Object.entries(MUTANTS)) {
-  test(`a memory of written records that ${name} is found`, async () => {
+  test(`the law detects a memory of written records that ${name}`, async () => {
     class Mutant extends WrittenTraffic {
       override find(id: number) {
         const traffic = super.find(id);
@@ -109,7 +109,7 @@ for (const [name, change] of Object.entries(MUTANTS)) {
   });
 }
 
-test('the memory of written records is bounded and forgets, and the first of two records with an ID counts', () => {
+test('the memory of written records is bounded, forgets old ones, and keeps the first of two records with the same ID', () => {
   const written = new WrittenTraffic();
   written.add(record(1, NOON, { keyId: 'first' }));
   written.add(record(1, NOON, { keyId: 'second' }));

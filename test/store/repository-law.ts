@@ -10,7 +10,7 @@ import { aTeam, aUser } from './suites/people.ts';
 import { subject } from './suites/subjects.ts';
 import { thread } from './suites/threads.ts';
 
-/** The repositories that the commands are on. */
+/** The repositories that the commits of the law use. */
 export type LawTables = Pick<
   TestedStore,
   'keys' | 'people' | 'trail' | 'payments' | 'alerts' | 'brokenDeclarations' | 'subjects' | 'threads'
@@ -149,7 +149,7 @@ const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 
 
 const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
 
-/** Everything that can be read. */
+/** Reads everything that can be read. */
 export const contentOf = async ({
   keys,
   people,
@@ -173,7 +173,7 @@ export const contentOf = async ({
 
 type Commits = readonly (readonly MakeWrite[])[];
 
-/** Whether both give the same answers to the same commits, and have the same content after each. */
+/** Whether both stores give the same answers to the same commits and have the same content after each. */
 async function agree(commits: Commits, open: () => Promise<TestedStore>): Promise<boolean> {
   await using one = await openInSqlite();
   await using other = await open();
@@ -186,5 +186,5 @@ async function agree(commits: Commits, open: () => Promise<TestedStore>): Promis
 }
 
 const commits = fc.array(fc.array(writes, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
-/** A store gives the answers and has the content that SQLite does, after any commits of access and payments. */
+/** The law: after any commits of access and payments, a store gives the same answers and has the same content as SQLite. */
 export const lawOf = (open: () => Promise<TestedStore>) => fc.asyncProperty(commits, (made) => agree(made, open));

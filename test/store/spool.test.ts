@@ -15,11 +15,11 @@ import { tempFolder } from './support.ts';
 
 const unit = (id: number, text = 'a row'): SpooledUnit => [{ name: 'charge', params: [id, text, null] }];
 
-/** A file as a server leaves it: earlier generations were emptied, and may still be seen behind the last entries. */
+/** A file as a server leaves it. Entries of earlier generations may still follow the last entry. */
 interface Left {
   readonly file: Buffer;
   readonly texts: readonly string[];
-  /** Where the last whole entry ends. */
+  /** The position where the last complete entry ends. */
   readonly end: number;
 }
 
@@ -38,18 +38,21 @@ const left: fc.Arbitrary<Left> = fc
     const now = Buffer.concat(entries);
     const rest = isErased ? Buffer.alloc(before.length) : before.subarray(Math.min(now.length, before.length));
     const file = Buffer.concat([encodeHeader(generation), now, rest, Buffer.alloc(zeros)]);
-    // What a lone surrogate becomes in UTF-8 is what comes back.
+    // UTF-8 cannot encode a lone surrogate, so the expected text contains its replacement.
     const read = texts.map((text) => Buffer.from(text).toString());
     return { file, texts: read, end: HEADER_BYTES + now.length };
   });
 
 type Decode = (file: Buffer) => SpoolContent;
 
-/** Whatever one byte becomes, and wherever the file is cut: a prefix of the whole entries is read, or a sentence is thrown. */
+/**
+ * The law: if any one byte changes or the file is cut anywhere, the reader returns a prefix of the complete entries, or throws an error
+ * with a sentence.
+ */
 function lawOf(decode: Decode) {
   const harm = fc.record({
     kind: fc.constantFrom('flip' as const, 'cut' as const),
-    // Most of the header are zeros that mean nothing.
+    // The header is chosen seldom, because most of it consists of zeros that have no meaning.
     isHeader: fc.nat(9).map((one) => one === 0),
     at: fc.double({ min: 0, max: 1, noNaN: true }),
     bit: fc.nat(7),
@@ -66,7 +69,7 @@ function lawOf(decode: Decode) {
       return;
     }
     expect(read.texts).toEqual(texts.slice(0, read.texts.length));
-    // Only the last entry can be missing, and what stands in its place is told of; a cut takes what is behind it.
+    // Only the last entry can be missing, and the reader reports the bytes in its place. A cut also removes everything after it.
     if (kind === 'flip' && place < HEADER_BYTES) expect(read.texts).toEqual(texts);
     else if (kind === 'flip' && place < end) {
       expect(read.texts.length).toBe(texts.length - 1);
@@ -84,16 +87,16 @@ function tried<T>(work: () => T): T | Error {
 }
 
 describe('the bytes of a spool', () => {
-  test('are read as a prefix of the whole entries, or refused, whatever byte flips and wherever they end', () => {
+  test('after any byte flips or the file is cut, a reader returns a prefix of the complete entries or refuses the file', () => {
     fc.assert(lawOf(decodeSpool), { numRuns: 2_000 });
   });
 
-  /** Reads on where an entry is damaged. */
+  /** This faulty reader continues after a damaged entry. */
   const skipping: Decode = (file) => {
     const read = tried(() => decodeSpool(file));
     return read instanceof Error ? { generation: 0, texts: [], isTorn: true } : read;
   };
-  /** Leaves the checksum alone. */
+  /** This faulty reader ignores the checksum. */
   const trusting: Decode = (file) => {
     const texts: string[] = [];
     let at = HEADER_BYTES;
@@ -104,20 +107,20 @@ describe('the bytes of a spool', () => {
     }
     return { generation: file.length >= 12 ? file.readUInt32LE(8) : 0, texts, isTorn: false };
   };
-  /** Keeps silent of what is torn. */
+  /** This faulty reader does not report an incomplete entry. */
   const silent: Decode = (file) => ({ ...decodeSpool(file), isTorn: false });
 
   test.each([
     ['takes a damaged file for an empty one', skipping],
     ['trusts lengths and texts', trusting],
-    ['keeps silent of a damaged end', silent],
-  ])('a reader that %s is found out', (_, mutant) => {
+    ['does not report a damaged end', silent],
+  ])('the law detects a reader that %s', (_, mutant) => {
     expect(fc.check(lawOf(mutant), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
   });
 });
 
 describe('a spool', () => {
-  test('has what was added when it is read again, in order, and nothing once it was cleared', () => {
+  test('a spool returns its entries in order when it is read, and nothing after it was cleared', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);
@@ -132,13 +135,13 @@ describe('a spool', () => {
     spool.close();
   });
 
-  test('of which there is none is empty', () => {
+  test('a spool that does not exist is empty', () => {
     using folder = tempFolder();
     const none = { generation: 0, entries: 0, units: [], isTorn: false };
     expect(readSpool(join(folder.path, 'settlements.spool'))).toEqual(none);
   });
 
-  test('has its blocks before it needs them, for as many holds as were announced, and only its owner reads it', () => {
+  test('a spool allocates its blocks in advance for the announced number of holds, and only its owner can read it', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);
@@ -154,7 +157,7 @@ describe('a spool', () => {
     spool.close();
   });
 
-  test('that is full refuses, and keeps what it has', () => {
+  test('a full spool refuses an entry and keeps what it has', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);
@@ -165,7 +168,7 @@ describe('a spool', () => {
     spool.close();
   });
 
-  test('whose file is no longer in its place takes nothing: it would be lost', () => {
+  test('a spool whose file was moved or replaced refuses entries, which would be lost', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);
@@ -179,7 +182,7 @@ describe('a spool', () => {
     next.close();
   });
 
-  test('is noted as in use before its first entry, counted after each, and noted as empty once it is, or is new', () => {
+  test('the notes say that a spool is in use before its first entry, count each entry, and say empty after it is emptied or created', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const noted: unknown[] = [];
@@ -206,7 +209,7 @@ describe('a spool', () => {
     expect(taken()).toEqual([[9, null, 9, 0]]);
   });
 
-  test('takes nothing while it cannot be noted as in use, and keeps what could not be counted', () => {
+  test('a spool refuses entries while it cannot be noted as in use, and keeps an entry that could not be counted', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     let fails = true;
@@ -219,7 +222,7 @@ describe('a spool', () => {
     const spool = Spool.create(path, 0, notes);
     expect(() => spool.add([unit(1)])).toThrow('the spool cannot be written: the disk reports an error');
     expect(readSpool(path).entries).toBe(0);
-    // It may be noted as in use: that must end, too.
+    // The note may say that the spool is in use, so clearing must correct it, too.
     spool.clear();
     expect(readSpool(path).generation).toBe(2);
     fails = false;
@@ -232,7 +235,7 @@ describe('a spool', () => {
     spool.close();
   });
 
-  test('that is damaged is refused with a message that names the file and what to do', () => {
+  test('a damaged spool is refused with a message that names the file and the remedy', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);

@@ -9,7 +9,7 @@ import { StoreError } from '../../src/store/store.ts';
 import { note, notes, notesTest, SELECT, tempFolder } from './support.ts';
 
 notesTest(
-  'what a commit resolved is on the disk: a copy of the files made at that moment holds it',
+  'once a commit resolves, its writes are on the disk: a copy of the files made at that moment contains them',
   async (store, folder) => {
     await store.commit([note(1), note(2)]);
     const copy = join(folder.path, 'copy.db');
@@ -20,10 +20,10 @@ notesTest(
   },
 );
 
-test('a reader opens a database whose first transaction a crash cut off', async () => {
+test('a reader opens a database whose first transaction was cut off by a crash', async () => {
   using folder = tempFolder();
   const db = new Database(folder.file);
-  // A cache of one page makes SQLite write the database before the commit, behind its journal.
+  // With a cache of one page, SQLite writes to the database before the commit, after writing its journal.
   db.run('PRAGMA cache_size = 1');
   db.run('CREATE TABLE first (text TEXT)');
   db.run('BEGIN');
@@ -36,30 +36,27 @@ test('a reader opens a database whose first transaction a crash cut off', async 
   reader.close();
 });
 
-notesTest('the journal is written ahead and every commit is synced', async (store) => {
+notesTest('the database uses a write-ahead log, and every commit is synced', async (store) => {
   const one = async (sql: string) => Object.values((await store.query<Record<string, unknown>>({ sql }))[0] ?? {})[0];
   expect(await one('PRAGMA journal_mode')).toBe('wal');
   expect(await one('PRAGMA synchronous')).toBe(2);
   expect(await one('PRAGMA foreign_keys')).toBe(1);
 });
 
-notesTest(
-  'what was written without a sync is there for a process that starts after this one dies, and is synced by a flush',
-  async (store, folder) => {
-    store.append([note(1)]);
-    await store.written();
-    const copy = join(folder.path, 'copy.db');
-    for (const end of ['', '-wal']) copyFileSync(`${folder.file}${end}`, `${copy}${end}`);
-    const seen = new Database(copy);
-    expect(seen.query('SELECT id FROM notes').all()).toEqual([{ id: 1 }]);
-    seen.close();
-    expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 1 }]);
-    await store.flush();
-    expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 2 }]);
-  },
-);
+notesTest('a write without a sync survives the end of the process, and a flush syncs it', async (store, folder) => {
+  store.append([note(1)]);
+  await store.written();
+  const copy = join(folder.path, 'copy.db');
+  for (const end of ['', '-wal']) copyFileSync(`${folder.file}${end}`, `${copy}${end}`);
+  const seen = new Database(copy);
+  expect(seen.query('SELECT id FROM notes').all()).toEqual([{ id: 1 }]);
+  seen.close();
+  expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 1 }]);
+  await store.flush();
+  expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 2 }]);
+});
 
-test('a full disk rejects commits and keeps appends, which are written once there is room', async () => {
+test('while the disk is full, commits are rejected and appends are kept; they are written once there is room', async () => {
   using folder = tempFolder();
   const errors: string[] = [];
   const store = await openSqlite(folder.file, [notes], { onError: (error) => errors.push(error.message) });
@@ -78,7 +75,7 @@ test('a full disk rejects commits and keeps appends, which are written once ther
   await store.close();
 });
 
-test('another handle hears of a subject after the commit that raised it, and of nothing after others', async () => {
+test('another handle is notified of a subject after the commit that raised it, and of no other subject', async () => {
   using folder = tempFolder();
   const here = await openSqlite(folder.file, [notes]);
   const there = await openSqlite(folder.file, [notes]);
@@ -95,7 +92,7 @@ test('another handle hears of a subject after the commit that raised it, and of 
   await Promise.all([here.close(), there.close()]);
 });
 
-test('migrations run once each, in order, and all or none of them', async () => {
+test('migrations run once each, in order, all or none of them', async () => {
   using folder = tempFolder();
   const grown = { room: 'notes', versions: [...notes.versions, 'ALTER TABLE notes ADD COLUMN author TEXT'] };
   await (await openSqlite(folder.file, [notes])).close();
@@ -108,14 +105,14 @@ test('migrations run once each, in order, and all or none of them', async () => 
   await store.close();
 });
 
-test('a database of a newer version is refused, not misread', async () => {
+test('a database of a newer version is refused instead of misread', async () => {
   using folder = tempFolder();
   const newer = { room: 'notes', versions: [...notes.versions, 'CREATE TABLE later (id)'] };
   await (await openSqlite(folder.file, [newer])).close();
   expect(openSqlite(folder.file, [notes])).rejects.toThrow(/newer version of Signalbox/);
 });
 
-test('only the owner may read the database and its journal', async () => {
+test('only the owner may read the database and its write-ahead log', async () => {
   using folder = tempFolder();
   const path = join(folder.path, 'data', 'signalbox.db');
   const store = await openSqlite(path, [notes]);
@@ -125,7 +122,7 @@ test('only the owner may read the database and its journal', async () => {
   await store.close();
 });
 
-test('a damaged file and an impossible folder end in one clear sentence', async () => {
+test('a damaged file and an impossible folder each give an error of one clear sentence', async () => {
   using folder = tempFolder();
   writeFileSync(folder.file, 'this is no database. '.repeat(500));
   expect(openSqlite(folder.file, [notes])).rejects.toThrow(
@@ -136,7 +133,7 @@ test('a damaged file and an impossible folder end in one clear sentence', async 
   );
 });
 
-test('who opens a database as its server fences off the one before, which can write nothing more', async () => {
+test('a server that opens a database fences off the previous server, which can write nothing more', async () => {
   using folder = tempFolder();
   const errors: string[] = [];
   const fenced = { fenced: true, onError: (error: StoreError) => errors.push(error.message) };
@@ -145,7 +142,7 @@ test('who opens a database as its server fences off the one before, which can wr
   const second = await openSqlite(folder.file, [notes], fenced);
   expect(first.commit([note(2)])).rejects.toThrow('another server has taken over this data folder');
   await second.commit([note(3)]);
-  // A command beside the server is no other server.
+  // A command that opens the database does not fence off the server.
   const command = await openSqlite(folder.file, [notes]);
   await command.commit([note(4)]);
   await second.commit([note(5)]);
@@ -153,7 +150,7 @@ test('who opens a database as its server fences off the one before, which can wr
   await Promise.allSettled([first.close(), second.close(), command.close()]);
 });
 
-test('a lock lasts as long as its process, released or not, and a killed one leaves none behind', async () => {
+test('a lock lasts exactly as long as its process, even if the process is killed', async () => {
   using folder = tempFolder();
   const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/sqlite/folder-lock.ts'))};
     lockFolder(${JSON.stringify(folder.path)});
@@ -169,7 +166,7 @@ test('a lock lasts as long as its process, released or not, and a killed one lea
   lockFolder(folder.path).release();
 });
 
-notesTest('closing writes what was appended', async (store, folder) => {
+notesTest('closing a store writes its appends', async (store, folder) => {
   store.append([note(1)]);
   await store.close();
   expect(existsSync(folder.file)).toBe(true);

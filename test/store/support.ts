@@ -12,7 +12,7 @@ interface Folder extends Disposable {
   readonly file: string;
 }
 
-/** A folder that goes away with the test: `using folder = tempFolder()`. */
+/** Creates a folder that is deleted with the test: `using folder = tempFolder()`. */
 export function tempFolder(): Folder {
   const path = mkdtempSync(join(tmpdir(), 'signalbox-'));
   return {
@@ -34,12 +34,12 @@ export function note(id: number, text = 'a note'): SqlWrite {
   return write(INSERT, id, text);
 }
 
-/** Breaks a constraint wherever it is written. */
+/** Makes a write that always breaks a constraint. */
 export function badNote(id: number): SqlWrite {
   return write(INSERT, id, null);
 }
 
-/** A store whose commits fail while `fails` says so. Its methods can be spread into another store. */
+/** Returns a store whose commits fail while `fails` returns true. Its methods can be spread into another store. */
 export function flaky(store: SqlStore, fails: () => boolean = () => false): SqlStore {
   return {
     commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
@@ -51,7 +51,7 @@ export function flaky(store: SqlStore, fails: () => boolean = () => false): SqlS
   };
 }
 
-/** A test with a table of notes in a folder of its own. */
+/** Runs a test with a table of notes in its own folder. */
 export function notesTest(name: string, run: (store: SqlStore, folder: Folder) => Promise<void>): void {
   test(name, async () => {
     using folder = tempFolder();
@@ -61,10 +61,10 @@ export function notesTest(name: string, run: (store: SqlStore, folder: Folder) =
   });
 }
 
-/** The cases of a suite, by their guarantees. */
+/** The cases of a suite, by the name of the guarantee. */
 export type Cases<Of> = Readonly<Record<string, (test: Of) => Promise<void>>>;
 
-/** Runs each case over what `open` opens for it alone. */
+/** Runs each case with its own object from `open`. */
 export function testCases<Of extends AsyncDisposable>(cases: Cases<Of>, open: () => Promise<Of>): void {
   for (const [guarantee, run] of Object.entries(cases)) {
     test(guarantee, async () => {

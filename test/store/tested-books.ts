@@ -48,7 +48,7 @@ export async function booksInMemory(): Promise<BooksUnderTest> {
   };
 }
 
-/** The books of a hostile store, by so many handles. */
+/** Opens the books of a hostile store with this many handles. */
 export async function booksInHostile(handles: number): Promise<BooksUnderTest> {
   const world = hostileWorld();
   const stores = await Promise.all(Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`)));
@@ -71,9 +71,9 @@ export async function booksInHostile(handles: number): Promise<BooksUnderTest> {
 export interface TestedBooks {
   readonly name: string;
   readonly open: () => Promise<BooksUnderTest>;
-  /** How many instances have them open. */
+  /** The number of instances that have the books open. */
   readonly instances: number;
-  /** Whether more instances can have them open. */
+  /** Whether more than one instance can have the books open. */
   readonly isShared: boolean;
 }
 
@@ -88,7 +88,9 @@ export const BOOKS_IN_PROCESS: readonly TestedBooks[] = [
   },
 ];
 
-/** Runs cases, and further tests, over implementations; except in `npm run test:deep`, cases of shared books with two instances alone. */
+/**
+ * Runs cases and further tests with each implementation. Except in `npm run test:deep`, cases of shared books run only with two instances.
+ */
 export function overBooks(
   implementations: readonly TestedBooks[],
   cases: Cases<BooksUnderTest>,

@@ -17,14 +17,14 @@ import { toldBuckets } from './traffic-support.ts';
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 
-/** Something that happens to a request, or to the store. */
+/** An event of a request or of the store. */
 interface Step {
   readonly kind: (typeof KINDS)[number];
-  /** Picks a request among those so far, the last ones first. */
+  /** Selects one of the requests so far; small numbers select the most recent ones. */
   readonly request: number;
   /** Microcredits. */
   readonly amount: number;
-  /** The time that passes before it. */
+  /** Time that passes before the step, ms. */
   readonly pauseMs: number;
 }
 const KINDS = [
@@ -42,7 +42,7 @@ const KINDS = [
   ...(['crash: charge', 'crash: release'] as const),
 ] as const;
 interface History {
-  /** Few rows, so that one request is counted in several batches. */
+  /** Small batches, so that one request is counted in several of them. */
   readonly size: BatchSize;
   readonly steps: readonly Step[];
 }
@@ -59,7 +59,7 @@ const histories: fc.Arbitrary<History> = fc.record({
   ),
 });
 
-/** Who asks: some are of no team, of no user, without labels. */
+/** The accounts of the requests. Some have no team, no user or no labels. */
 const CALLERS: readonly Dimensions[] = [
   { key: 'key0', selector: 'auto' },
   { key: 'key1', selector: 'auto', team: 'red', user: 'robin', 'label:use': 'chat' },
@@ -75,11 +75,11 @@ interface Held {
   readonly id: number;
   readonly at: number;
   readonly caller: Dimensions;
-  /** By whom it is answered in the end. */
+  /** The tariff of the model that finally answers. */
   readonly tariff: Tariff;
   readonly amount: number;
   state: 'open' | 'expired' | 'settled';
-  /** Microcredits, as the books have told. */
+  /** Microcredits charged, as the books reported. */
   charged: number;
   steps: number;
   isRecorded: boolean;
@@ -107,16 +107,16 @@ interface Opened {
   readonly books: LedgerBooks;
   readonly traffic: TrafficTable;
   close(): Promise<void>;
-  /** Leaves the store to the next process as it is at this moment, amid whatever is running. */
+  /** Leaves the store to the next process in its current state, in the middle of running work. */
   crash(): Promise<void>;
 }
-/** Starts a process on a store, which the one before has left. */
+/** Starts a process on a store that the previous process left. */
 type Start = (now: () => number) => Promise<Opened>;
 
-/** The store of a gateway with its books, over restarts, and a list of what the books have told. */
+/** The store of a gateway with its books, over restarts, and a list of the results that the books reported. */
 class Box {
   now = NOON;
-  /** A copy of all records, and what the books have told in place of their journal. */
+  /** A copy of all records, and the reported results in place of a journal. */
   readonly records: DecisionRecord[] = [];
   readonly journal: Pick<JournalReader, 'money'>;
   readonly #told: MoneyEntry[] = [];
@@ -170,7 +170,7 @@ class Box {
     }
   }
 
-  /** However much is left to count, the audit finds nothing wrong in what is counted. */
+  /** At every stage of counting, the audit finds nothing wrong in what is counted. */
   async #count(): Promise<void> {
     await this.traffic.count(this.now);
     expect(await this.store.journal.wrongCells(this.now)).toEqual([]);
@@ -211,10 +211,10 @@ class Box {
     }
   }
 
-  /** The charge that the books tell. */
+  /** Returns the charge that the books report. */
   async #charged(op: PostOp | SettleOp | ExpireOp, also: Write | null = null): Promise<number> {
     const writes = also ? [also] : [];
-    // The end of a hold that a dead process left open waits for the disk.
+    // Ending a hold that a dead process left open waits for the disk.
     const [result] =
       op.kind === 'expire'
         ? await this.#books.apply([op], writes)
@@ -222,14 +222,14 @@ class Box {
     return result!.kind === 'charged' ? result!.charged : 0;
   }
 
-  /** Settles or expires: what is told is the charge of all of the request. One that has expired can still be settled, once. */
+  /** Settles or expires a hold. The books report the charge of the whole request. An expired hold can still be settled, once. */
   async #close(held: Held, op: SettleOp | ExpireOp, tariff: Tariff | null, also: Write | null = null): Promise<void> {
     const charged = await this.#charged(op, also);
     const isLate = held.state === 'expired' && op.kind === 'settle';
     if (held.state !== 'open' && !isLate) return;
     const by = charged - held.charged;
     this.#tell(held, by, isLate ? null : tariff);
-    // A late settlement that changes nothing leaves no entry, so that the next process can settle it again.
+    // A late settlement that changes nothing adds no entry, so the next process can settle the hold again.
     if (!isLate || by !== 0) held.state = op.kind === 'settle' ? 'settled' : 'expired';
   }
 
@@ -239,11 +239,11 @@ class Box {
     const [result] = await this.#books.apply([{ kind: 'correct', id, at, reservation, amount, note: '' }]);
     const given = result!.kind === 'granted' ? result!.amount : 0;
     this.#tell(held, -given, null);
-    // A charge is told without what was given back of it.
+    // The reported charge does not include earlier refunds.
     held.charged += given;
   }
 
-  /** Microcredits by all that both the books and the list tell. */
+  /** Returns microcredits in all forms that both the books and the list report. */
   async usage(): Promise<{ readonly charged: Sums; readonly used: Sums }> {
     const used: Sums = new Map();
     const all = { keyId: null, from: 0, to: this.now + STEP_MS.day };
@@ -282,7 +282,7 @@ class Box {
     await this.#startAgain(rule);
   }
 
-  /** Dies while it counts. */
+  /** Crashes while counting is in progress. */
   async #crash(rule: string): Promise<void> {
     await this.#books.written();
     const counting = this.traffic.count(this.now).catch(() => false);
@@ -291,7 +291,7 @@ class Box {
     await counting;
   }
 
-  /** Resolves the holds that the process before left open, as a ledger does when it begins. */
+  /** Resolves the holds that the previous process left open, as a ledger does at its start. */
   async #startAgain(rule: string): Promise<void> {
     await this.start();
     for (const { id } of await this.#books.orphans()) {
@@ -311,10 +311,10 @@ function add(sums: Sums, of: readonly unknown[], amount: number): void {
 
 const withoutNothing = (sums: Sums): Sums => new Map([...sums].filter(([, amount]) => amount !== 0));
 
-/** A store that goes away with the scope. */
+/** A store that is deleted at the end of the scope. */
 export type Laid = (size: BatchSize) => Promise<{ readonly start: Start } & AsyncDisposable>;
 
-/** Whether buckets and usage are what the books have told, and the buckets a count over records and journal. */
+/** Checks that buckets and usage equal what the books reported, and that buckets equal a count over records and journal. */
 async function holds(laid: Laid, { size, steps }: History): Promise<void> {
   await using database = await laid(size);
   const box = new Box(database.start);
@@ -338,4 +338,4 @@ async function holds(laid: Laid, { size, steps }: History): Promise<void> {
 
 export const lawOf = (laid: Laid) => fc.asyncProperty(histories, (history) => holds(laid, history));
 export const LAW =
-  'usage and buckets of traffic are what the books have told, and an audit finds them equal, by every dimension, over restarts and crashes';
+  'usage and traffic buckets equal what the books reported, and an audit finds them equal, by every dimension, over restarts and crashes';

@@ -11,13 +11,13 @@ import { record } from '../gateway/records/support.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { toldBuckets } from './traffic-support.ts';
 
-/** Histories of requests, whose traffic two processes count beside each other. */
+/** Histories of requests whose traffic two processes count in parallel. */
 
 export const NOON = Date.UTC(2026, 10, 20, 12);
-/** The moments of requests: of three days, the first too old for minutes. */
+/** The times of requests: on three days, the first of which is too old for minute buckets. */
 const MOMENTS = [-60, -36, -25, -1, 0].map((hours) => NOON + hours * STEP_MS.hour);
 
-/** Something that happens to a request, or to the store. */
+/** An event of a request or of the store. */
 export interface Step {
   readonly kind: 'reserve' | 'post' | 'settle' | 'expire' | 'refund' | 'record' | 'count' | 'race' | 'recount';
   readonly request: number;
@@ -47,7 +47,7 @@ const KINDS = [
 ] as const;
 export interface History {
   readonly first: readonly Step[];
-  /** The place in `MOMENTS` before which records are deleted; null for none. */
+  /** The index in `MOMENTS` before which records are deleted; null for none. */
   readonly pruned: number | null;
   readonly second: readonly Step[];
 }
@@ -57,7 +57,7 @@ export const histories: fc.Arbitrary<History> = fc.record({
   second: steps(KINDS, 20),
 });
 
-/** Accounts belong to a key each, and have of these what the record of a request has: some nothing. */
+/** Each account belongs to one key, and has the user of the request's record; null for none. */
 const USERS = [null, 'robin', 'kim', null, 'robin', 'kim'] as const;
 const LABELS = [{}, { use: 'chat' }, { use: 'agents', env: 'a=b' }, { env: '' }, { use: 'chat' }, {}] as const;
 
@@ -111,7 +111,7 @@ const ADD_ENTRY = sql(
   },
 );
 
-/** An entry: failed attempts at one model, the last at another; what a crash or an operator books names none. */
+/** An entry. Failed attempts use one model, and the last attempt another. Entries by a crash or an operator name no model. */
 interface Booked {
   readonly kind: string;
   readonly amount: number;
@@ -137,7 +137,7 @@ function moneyOf(request: number, { kind, amount, tariff }: Booked): MoneyEntry 
   };
 }
 
-/** Does something once others have had so many turns. */
+/** Runs something after other tasks have had this many turns. */
 async function afterTurns<Result>(turns: number, run: () => Promise<Result>): Promise<Result> {
   for (let turn = 0; turn < turns; turn++) await setImmediate();
   return run();
@@ -151,11 +151,11 @@ export interface TrafficStage {
   prepare(writes: readonly SqlWrite[]): Promise<void>;
   /** Writes an entry or a record. */
   write(write: SqlWrite, amount: number): Promise<void>;
-  /** Resolves once all is written. */
+  /** Resolves once everything is written. */
   written(): Promise<void>;
 }
 
-/** A stage, with all that was ever written there. */
+/** A stage, with everything that was ever written there. */
 class Box {
   readonly #stage: TrafficStage;
   readonly everything: DecisionRecord[] = [];
@@ -213,7 +213,7 @@ class Box {
   }
 }
 
-/** Whether the buckets are those of one count over all records that ever were and the whole journal. */
+/** Whether the buckets equal one count over all records that ever existed and the whole journal. */
 export async function countsRightly({ first, pruned, second }: History, stage: TrafficStage): Promise<boolean> {
   const box = new Box(stage);
   await box.prepare();

@@ -13,7 +13,7 @@ import { tempFolder } from './support.ts';
 import { countsRightly, type History, histories } from './traffic-history.ts';
 import { pausing } from './traffic-support.ts';
 
-/** In a folder with two counters: a server, which knows the records that it has written, and another process, which reads them. */
+/** Runs a history in a folder with two counters: a server that remembers the records it wrote, and another process that reads them. */
 async function holds(history: History): Promise<boolean> {
   using folder = tempFolder();
   await layStore(folder.file);
@@ -36,7 +36,7 @@ async function holds(history: History): Promise<boolean> {
 }
 
 const law = fc.asyncProperty(histories, holds);
-const NAME = 'buckets of traffic are a count over records and journal, in whatever order these come and whoever counts';
+const NAME = 'traffic buckets equal a count over records and journal, whatever the order of writing and whoever counts';
 
 test(NAME, async () => {
   await fc.assert(law, tries(NAME, 3, 1_000));

@@ -9,7 +9,7 @@ import {
   type TrafficTable,
 } from '../../src/store/traffic.ts';
 
-/** A store in which other tasks run before each reading, as with another process that counts. */
+/** Returns a store in which other tasks run before each read, as if another process counted at the same time. */
 export const pausing = (db: SqlTables): SqlTables => ({
   async query(statement, params) {
     await setImmediate();
@@ -18,12 +18,12 @@ export const pausing = (db: SqlTables): SqlTables => ({
   commit: (writes) => db.commit(writes),
 });
 
-/** Of several kinds; some are never there. */
+/** Series of several kinds; some of them never exist. */
 const SOME_SERIES = ['key1', 'key2 b', 'red', 'robin', labelSeries('use', 'chat'), 'nobody'];
 
 /**
- * The sums of every series and every bucket that has something, in the order of its name.
- * @param now ms since 1970; minutes are those of the two days before it
+ * Returns the sums of every series and every bucket that is not empty, ordered by name.
+ * @param now ms since 1970; minute buckets cover the two days before it
  */
 export async function toldBuckets(traffic: TrafficTable, now: number): Promise<string[]> {
   const told: string[] = [];

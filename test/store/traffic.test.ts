@@ -46,7 +46,7 @@ describe('traffic in SQLite', () => testCases(TRAFFIC_AUDIT_CASES, auditedInSqli
 
 const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
 
-test('a folder of before counts its past behind the new rows, the newest first, and tells how far it is', async () => {
+test('a folder of an earlier version counts its past after new rows, newest first, and reports its progress', async () => {
   using folder = tempFolder();
   const earlier = await openSqlite(
     folder.file,
@@ -81,14 +81,14 @@ test('a folder of before counts its past behind the new rows, the newest first, 
   }
 });
 
-/** Takes out of a folder what says which cells were kept. */
+/** Deletes from a folder the notes about which cells were kept. */
 function forgetKept(file: string): void {
   using db = new Database(file);
   db.run('DROP TABLE traffic_kept');
   db.run("DELETE FROM migrations WHERE room = 'traffic' AND version = 3");
 }
 
-test('in a folder of before an audit compares what follows the first cell of each length, until traffic is counted again', async () => {
+test('in a folder of an earlier version, an audit compares what follows the first cell of each length until traffic is counted again', async () => {
   using folder = tempFolder();
   const moments = [NOON - STEP_MS.day, NOON - STEP_MS.hour];
   const open = () => openStore(folder.file, { mode: 'serve' });
@@ -101,7 +101,7 @@ test('in a folder of before an audit compares what follows the first cell of eac
   };
   for (const at of moments) await charge(at);
   while (await earlier.traffic.count(NOON));
-  // A server of before noted nothing.
+  // A server of an earlier version wrote no such note.
   await earlier.traffic.prune(NOON + STEP_MS.day + STEP_MS.hour);
   await earlier.close();
   forgetKept(folder.file);
@@ -125,7 +125,7 @@ test('in a folder of before an audit compares what follows the first cell of eac
   }
 });
 
-/** Takes out of a folder what came with users and labels. */
+/** Removes from a folder what came with users and labels. */
 function leaveAsBefore(file: string): void {
   forgetKept(file);
   using db = new Database(file);
@@ -134,7 +134,7 @@ function leaveAsBefore(file: string): void {
   db.run("DELETE FROM migrations WHERE room = 'traffic' AND version = 2");
 }
 
-test('a folder of before users and labels counts again behind its opening, from the first day on of which all records are left', async () => {
+test('a folder from before users and labels is counted again after it is opened, from the first day whose records are complete', async () => {
   for (const prunedDays of [0, 2]) {
     using folder = tempFolder();
     const earlier = await openSqlite(folder.file, ALL_TABLES);

@@ -100,7 +100,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'a data folder that is a URL',
       ['keys', 'list', '--data', 'postgres://u:hunter2@h/db'],
-      /by its path.* not by a postgres URL; DATABASE_URL names a database/,
+      /must be a path.* not a postgres URL; set DATABASE_URL to name a database/,
     ],
     [
       'a data folder that is a URL of SQLite',

@@ -1,16 +1,16 @@
-/** The clock of a world. The store's own time is `now`. */
+/** The clock of a simulated world. `now` is the store's time. */
 export interface WorldClock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back after `ms`. @returns how to call it off */
+  /** Calls `run` after `ms`. @returns a function that cancels the call */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Resolves after `ms`; at once, in the same turn of promises, for 0. */
+/** Resolves after `ms`; for 0, in the same microtask turn. */
 export const sleep = (clock: WorldClock, ms: number): Promise<void> | undefined =>
   ms <= 0 ? undefined : new Promise((resolve) => void clock.after(ms, resolve));
 
-/** The machine's clock: for worlds that real servers and sockets live in. */
+/** The machine's clock, for worlds with real servers and sockets. */
 export const realClock: WorldClock = {
   now: Date.now,
   after(ms, run) {
@@ -19,7 +19,7 @@ export const realClock: WorldClock = {
   },
 };
 
-/** A clock by which a delay of n ms is n turns of the machine: for suites that wait for each call, and learn nothing by time. */
+/** A clock on which a delay of n ms takes n turns of the event loop. It suits tests that wait for each call and do not depend on time. */
 export const turnsClock: WorldClock = {
   now: Date.now,
   after(ms, run) {
@@ -43,11 +43,13 @@ interface Alarm {
   readonly run: () => void;
 }
 
-/** Time that passes only where a test lets it: alarms ring in the order of their moments, and of their making. */
+/**
+ * A clock that advances only when a test calls `pass`. Alarms ring in the order of their times; equal times ring in the order of creation.
+ */
 export class VirtualClock implements WorldClock {
   #now: number;
   #order = 0;
-  /** A heap: the next alarm stands first. */
+  /** A heap whose first element is the next alarm. */
   readonly #alarms: Alarm[] = [];
   readonly #off = new Set<Alarm>();
 
@@ -65,7 +67,7 @@ export class VirtualClock implements WorldClock {
     return () => void this.#off.add(alarm);
   }
 
-  /** Lets time pass. Resolves once all that was due has happened, with the promises that it settled. */
+  /** Advances the time. Resolves once everything that was due has happened, including the promises that it settled. */
   async pass(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settled();
@@ -113,5 +115,5 @@ export class VirtualClock implements WorldClock {
 const isBefore = (one: Alarm, other: Alarm): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/** Resolves when no promise has anything left to do: nothing in a virtual world waits for the machine. */
+/** Resolves when no promise has work left, because nothing in a virtual world waits for the real machine. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -2,15 +2,15 @@ import { StoreError } from '../../../src/store/store.ts';
 import { sleep, type WorldClock } from './clock.ts';
 import type { Faults } from './faults.ts';
 
-/** What a connection needs of its world. */
+/** What a connection needs from its world. */
 export interface Weather {
   readonly clock: WorldClock;
   faults: Faults;
-  /** A number in [0, 1), by the seed. */
+  /** Returns a number in [0, 1) that follows from the seed. */
   random(): number;
 }
 
-/** Between two tries to write what waits, ms. */
+/** Pause between two attempts to write what waits, ms. */
 const RETRY_MS = 100;
 
 interface Job {
@@ -22,11 +22,11 @@ interface Job {
 const never = <R>(): Promise<R> => new Promise(() => {});
 
 /**
- * The way between one instance and its store. Commits and appends go one behind the other, as they were given; reads overtake them.
- * Without delays a call reaches the store in the turn in which it is made, as in a store in memory.
+ * The connection between one instance and its store. Commits and appends run one after the other in the order of the calls; reads may
+ * overtake them. Without delays, a call reaches the store in the same turn, as in a store in memory.
  */
 export class Connection {
-  /** Whether the store refuses commits of this instance, because its lease is over. */
+  /** Returns whether the store refuses this instance's commits because its lease has ended. */
   fence: () => boolean = () => false;
   readonly #weather: Weather;
   readonly #jobs: Job[] = [];
@@ -51,33 +51,33 @@ export class Connection {
     return this.pausedFor > 0;
   }
 
-  /** How long the process still stands still, ms. */
+  /** How much longer the process is paused, ms. */
   get pausedFor(): number {
     return Math.max(0, this.#pausedUntil - this.#weather.clock.now());
   }
 
-  /** How long the process has run and the store was there, ms; negative while it is not so. */
+  /** How long the process has been running with a reachable store, ms; negative while it is paused or the store is away. */
   get clearFor(): number {
     return this.#weather.clock.now() - Math.max(this.#awayUntil, this.#pausedUntil);
   }
 
-  /** Ends the instance: no call of it returns any more, and appends that have not reached the store are lost. */
+  /** Ends the instance: none of its calls returns any more, and appends that have not reached the store are lost. */
   crash(): void {
     this.#isCrashed = true;
     this.#jobs.length = 0;
   }
 
-  /** The store cannot be reached for so long. Calls are refused, appends wait. */
+  /** Makes the store unreachable for `ms`. Calls are refused and appends wait. */
   loseStore(ms: number): void {
     this.#awayUntil = this.#weather.clock.now() + ms;
   }
 
-  /** The process stands still for so long: the store goes on with what it was given, and no answer arrives. */
+  /** Pauses the process for `ms`: the store still carries out what it received, but no answer arrives. */
   pause(ms: number): void {
     this.#pausedUntil = this.#weather.clock.now() + ms;
   }
 
-  /** A commit: in its turn, then its answer. */
+  /** Runs a commit in its turn, then returns its answer. */
   call<R>(deed: () => Promise<R>): Promise<R> {
     const { faults, random } = this.#weather;
     const isRefused = random() < faults.refused;
@@ -95,12 +95,12 @@ export class Connection {
     });
   }
 
-  /** What its maker does not wait for. It is done in its turn, once the store is there. */
+  /** Runs work that its caller does not wait for: in its turn, once the store is reachable. */
   send(deed: () => void): void {
     this.#push({ delay: this.#delay(this.#weather.faults.slowBefore), isPatient: true, run: deed });
   }
 
-  /** What cannot be refused, however often its store must be asked: it is done in its turn, once the store is there, and answered. */
+  /** Runs work that cannot be refused, and returns its answer: in its turn, and retried until the store is reachable. */
   ask<R>(deed: () => Promise<R>): Promise<R> {
     if (this.#isCrashed) return never();
     return new Promise((resolve, reject) => {
@@ -109,14 +109,14 @@ export class Connection {
     });
   }
 
-  /** A read that the store has answered: its answer may be refused, slow, or out of date when it arrives. */
+  /** Returns the answer of a read. The answer may be refused, slow or outdated when it arrives. */
   read<R>(answer: Promise<R>): Promise<R> {
     if (!this.isAway) return this.#answer(answer, false);
     answer.catch(() => {});
     return Promise.reject(away());
   }
 
-  /** Resolves with true once all that was sent is done; with false while the store is away. */
+  /** Resolves with true once everything sent so far is done; with false while the store is away. */
   sent(): Promise<boolean> {
     if (this.#isCrashed) return never();
     if (this.isAway || this.fence()) return Promise.resolve(false);
@@ -138,7 +138,7 @@ export class Connection {
     }
   }
 
-  /** Resolves once the process goes on; never, where it has crashed. */
+  /** Resolves once the process continues; never if it has crashed. */
   async awake(): Promise<void> {
     const { clock } = this.#weather;
     while (this.isPaused) await sleep(clock, this.pausedFor);
@@ -168,7 +168,7 @@ export class Connection {
     try {
       for (let job = this.#jobs[0]; job; job = this.#jobs[0]) {
         if (job.delay > 0) await sleep(clock, job.delay);
-        // Under the next epoch of this instance, where its own is over.
+        // If the instance's epoch has ended, the work runs under its next epoch.
         while (job.isPatient && (this.isAway || this.fence()) && !this.#isCrashed) await sleep(clock, RETRY_MS);
         if (this.#isCrashed) return;
         this.#jobs.shift();
@@ -182,5 +182,5 @@ export class Connection {
 
 const away = () => new StoreError('the store cannot be reached');
 const fenced = () => new StoreError('the lease of this instance is over', { reason: 'fenced' });
-/** The deed is done, and its caller cannot know. */
+/** The work is done, but its caller cannot know it. */
 const lost = () => new StoreError('the connection broke before the store had answered', { reason: 'unknown' });

@@ -1,23 +1,23 @@
-/** How hostile a world is. Chances are of a call, in [0, 1]; delays are at most so long, ms. */
+/** How hostile a world is. Probabilities are per call, in [0, 1]. Delays are upper bounds in ms. */
 export interface Faults {
-  /** The chance that a call is slow on its way to the store. */
+  /** Probability that a call is slow on its way to the store. */
   readonly slowBefore: number;
-  /** The chance that its answer is slow on the way back. */
+  /** Probability that an answer is slow on its way back. */
   readonly slowAfter: number;
   readonly delayMs: number;
-  /** The chance that a commit is done, and its answer lost. */
+  /** Probability that a commit is carried out but its answer is lost. */
   readonly lostAnswer: number;
-  /** The chance that a commit is refused: nothing of it has happened. */
+  /** Probability that a commit is refused, so that nothing of it happens. */
   readonly refused: number;
-  /** The chance that news comes late, not at all, or twice. */
+  /** Probability that news arrives late, never or twice. */
   readonly newsLate: number;
   readonly newsLost: number;
   readonly newsTwice: number;
-  /** The chance that a number is taken by a commit that becomes visible behind later ones. */
+  /** Probability that a commit takes a number but becomes visible after commits with greater numbers. */
   readonly outOfOrder: number;
 }
 
-/** Nothing goes wrong: one world with several handles. */
+/** Nothing goes wrong. Useful for one world with several handles. */
 export const FRIENDLY: Faults = {
   slowBefore: 0,
   slowAfter: 0,
@@ -30,7 +30,7 @@ export const FRIENDLY: Faults = {
   outOfOrder: 0,
 };
 
-/** All that a store may do without an error that its callers would see. */
+/** Everything that a store may do without an error that its callers would see. */
 export const SLOW: Faults = {
   ...FRIENDLY,
   slowBefore: 0.3,
@@ -42,5 +42,5 @@ export const SLOW: Faults = {
   outOfOrder: 0.2,
 };
 
-/** Everything. */
+/** All faults. */
 export const HOSTILE: Faults = { ...SLOW, delayMs: 400, lostAnswer: 0.01, refused: 0.01 };

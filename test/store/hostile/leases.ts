@@ -6,7 +6,7 @@ import { MemoryLeases } from '../memory/leases.ts';
 import type { WorldClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 
-/** The leases of a world: a rival may take them, and what they protect is over then. */
+/** The leases of a world. A rival may take them, which ends what they protect. */
 export class WorldLeases extends MemoryLeases {
   readonly #given: InstanceName[] = [];
 
@@ -17,7 +17,7 @@ export class WorldLeases extends MemoryLeases {
     return isPut;
   }
 
-  /** Ends a lease at once, as if its instance had been away for long. */
+  /** Ends a lease at once, as if its instance had been away for a long time. */
   revoke(slot: number): LeaseRow | null {
     const row = this.rows.get(slot);
     if (!row) return null;
@@ -26,19 +26,19 @@ export class WorldLeases extends MemoryLeases {
     return ended;
   }
 
-  /** A rival takes a slot, whoever has it, and is never heard of again. */
+  /** A rival takes a slot from its holder, and then does nothing more. */
   seize(slot: number): void {
     const row = this.rows.get(slot);
     if (row) this.rows.set(slot, { ...row, epoch: row.epoch + 1, until: this.now() + LEASE_MS });
   }
 
-  /** Whether an instance may still write, or come back: nobody takes over its work. */
+  /** Whether an instance may still write or come back, so that no other instance takes over its work. */
   lives(name: InstanceName): boolean {
     const row = this.rows.get(name.slot);
     return row !== undefined && isSameInstance(row, name) && !isFree(row, this.now());
   }
 
-  /** The rows of those that may write. */
+  /** The rows of the instances that may write. */
   get held(): readonly LeaseRow[] {
     const now = this.now();
     return [...this.rows.values()].filter((row) => isHeld(row, now));
@@ -50,7 +50,7 @@ export class WorldLeases extends MemoryLeases {
   }
 }
 
-/** An instance by a lease, which it takes at once and renews over its connection. */
+/** An instance whose lease is taken at once and renewed over its connection. */
 export async function leasedOver(leases: WorldLeases, connection: Connection, clock: WorldClock): Promise<Instance> {
   let isOpen = false;
   const slow = <R>(answer: Promise<R>): Promise<R> => (isOpen ? connection.read(answer) : answer);
@@ -65,7 +65,7 @@ export async function leasedOver(leases: WorldLeases, connection: Connection, cl
   return instance;
 }
 
-/** Timers on a world's clock. Those of a crashed process never fire, and those of a paused one when it goes on. */
+/** Timers on a world's clock. Timers of a crashed process never fire; timers of a paused process fire when it continues. */
 export function timersOf(clock: WorldClock, connection: Connection): Timers {
   const after = (ms: number, run: () => void): Timer => {
     let callOff = clock.after(ms, fire);

@@ -2,11 +2,11 @@ import { type News, NewsDesk, type NewsNumbers } from '../../../src/store/news.t
 import type { MemoryStore } from '../memory/store.ts';
 import type { Connection, Weather } from './connection.ts';
 
-/** The news of a store as one instance hears it: late, twice or never; a look asks the store itself. */
+/** The news of a store as one instance receives it: late, twice or never. A poll reads the store itself. */
 export function newsOver(store: MemoryStore, connection: Connection, weather: Weather): News {
   const { clock, random } = weather;
   const desk = new NewsDesk();
-  // A listener that fails is called again by the next look.
+  // A listener that fails is called again at the next poll.
   const tell = (numbers: NewsNumbers) => {
     if (!connection.isCrashed) desk.tell(numbers).catch(() => {});
   };

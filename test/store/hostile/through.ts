@@ -1,12 +1,12 @@
-/** What of a store or a part of it a handle does in another way. */
+/** The methods of a store, or of a part of it, that a handle replaces. */
 export interface Detour<Own extends object> {
   /** Methods and fields of the handle itself. */
   readonly own: Own;
-  /** Whatever else answers by a promise: its answer comes by this way. */
+  /** Wraps the answer of every other method that returns a promise. */
   read<R>(answer: Promise<R>): Promise<R>;
 }
 
-/** A store as it is seen from a handle. What it lacks in `own` is the store's; its repositories are seen so, too. */
+/** Returns a handle on a store. Members that `own` lacks come from the store. Repositories are wrapped in the same way. */
 export function through<Target extends object, Own extends object>(
   target: Target,
   { own, read }: Detour<Own>,
@@ -35,11 +35,11 @@ export function through<Target extends object, Own extends object>(
   return proxy as unknown as Omit<Target, keyof Own> & Own;
 }
 
-/** A repository, or a group of them: no array, no error, no list of numbers. */
+/** Whether a value is a repository or a group of repositories: not an array, an error or a list of numbers. */
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** Handles on one store, as one: each call goes to the one that `pick` names. */
+/** Combines several handles on one store: each call goes to the handle that `pick` selects. */
 export function either<Target extends object>(handles: readonly Target[], pick: (name: string) => number): Target {
   const first = handles[0]!;
   const partOf = (handle: object, name: PropertyKey): unknown => Reflect.get(handle, name);

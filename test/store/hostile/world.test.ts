@@ -5,7 +5,7 @@ import { VirtualClock } from './clock.ts';
 import { FRIENDLY, HOSTILE } from './faults.ts';
 import { World } from './world.ts';
 
-/** The world that other tests believe: it does what it says, and the same for the same seed. */
+/** These tests check the simulated world that other tests rely on: it behaves as documented, and identically for the same seed. */
 const START = Date.UTC(2026, 10, 20, 12);
 
 const virtual = (faults = FRIENDLY, seed = 1) => {
@@ -13,7 +13,7 @@ const virtual = (faults = FRIENDLY, seed = 1) => {
   return { clock, world: new World({ clock, faults, seed }) };
 };
 
-test('time passes only where it is let, and alarms ring in the order of their moments', async () => {
+test('time advances only when a test lets it, and alarms ring in the order of their times', async () => {
   const clock = new VirtualClock(START);
   const rung: string[] = [];
   for (const ms of [30, 10, 20, 10, 0]) clock.after(ms, () => rung.push(`${ms} at ${clock.now() - START}`));
@@ -25,7 +25,7 @@ test('time passes only where it is let, and alarms ring in the order of their mo
   expect(clock.now()).toBe(START + 120);
 });
 
-test('instances share one limit: the books decide for all', async () => {
+test('instances share one limit, because the same books decide for all', async () => {
   const { world } = virtual();
   const [one, other] = await Promise.all(
     ['a', 'b'].map(async (name) => (await world.open(name)).openBooks(world.clock.now)),
@@ -35,7 +35,7 @@ test('instances share one limit: the books decide for all', async () => {
   expect(await other!.apply([holdOf(nextId(), [fund], 60)])).toMatchObject([{ kind: 'refused', why: 'contended' }]);
 });
 
-test('the same seed makes the same things happen at the same moments', async () => {
+test('the same seed produces the same events at the same times', async () => {
   const trace = async (seed: number): Promise<readonly string[]> => {
     const { world, clock } = virtual({ ...HOSTILE, refused: 0.2, lostAnswer: 0.2 }, seed);
     const seen: string[] = [];
@@ -60,7 +60,7 @@ test('the same seed makes the same things happen at the same moments', async () 
   expect(await trace(8)).not.toEqual(first.slice());
 });
 
-test('a lost answer is an error to its caller, and the deed is done', async () => {
+test('a commit whose answer is lost fails for its caller, but is carried out', async () => {
   const { world } = virtual({ ...FRIENDLY, lostAnswer: 1 });
   const books = await (await world.open('a')).openBooks(world.clock.now);
   const fund = fundOf(100);
@@ -68,7 +68,7 @@ test('a lost answer is an error to its caller, and the deed is done', async () =
   expect(books.standing([fund])).toMatchObject([{ held: 60 }]);
 });
 
-test('a refused commit has not happened', async () => {
+test('nothing of a refused commit has happened', async () => {
   const { world } = virtual({ ...FRIENDLY, refused: 1 });
   const books = await (await world.open('a')).openBooks(world.clock.now);
   const fund = fundOf(100);
@@ -76,7 +76,7 @@ test('a refused commit has not happened', async () => {
   expect(books.standing([fund])).toMatchObject([{ held: 0 }]);
 });
 
-test('while the store is away calls are refused and appends wait; others go on', async () => {
+test('while the store is away, calls are refused and appends wait; other instances continue', async () => {
   const { world, clock } = virtual();
   const [a, b] = [await world.open('a'), await world.open('b')];
   const books = await a.openBooks(clock.now);
@@ -96,7 +96,7 @@ test('while the store is away calls are refused and appends wait; others go on',
   expect(await books.written()).toBe(true);
 });
 
-test('a paused instance gets no answer until it goes on; what it had sent is done', async () => {
+test('a paused instance gets no answer until it continues, but what it sent before is carried out', async () => {
   const { world, clock } = virtual();
   const a = await world.open('a');
   const books = await a.openBooks(clock.now);
@@ -112,7 +112,7 @@ test('a paused instance gets no answer until it goes on; what it had sent is don
   await asked;
 });
 
-test('a crashed instance never hears again, and its appends that were under way are lost', async () => {
+test('a crashed instance gets no answers, and its appends that had not arrived are lost', async () => {
   const { world, clock } = virtual({ ...FRIENDLY, slowBefore: 1, delayMs: 100 });
   const a = await world.open('a');
   const books = await a.openBooks(clock.now);

@@ -24,7 +24,7 @@ export interface WorldOptions {
   readonly clock?: WorldClock;
 }
 
-/** Operations as the one store decided them. */
+/** A batch of operations that the store has decided. */
 export interface Deed {
   readonly handle: string;
   /** The store's time, ms since 1970. */
@@ -33,21 +33,21 @@ export interface Deed {
   readonly results: readonly OpResult[];
 }
 
-/** A store as one instance has it: with its connection, that a test may break. */
+/** A store as one instance sees it, with a connection that a test can break. */
 export type HostileStore = OpenStore & { readonly connection: Connection; readonly name: string };
 
 /**
- * One store in memory, with its tables and its books, and a handle for each instance. A seed decides what goes wrong on the way.
- * What is decided is decided here, once, in the order in which it arrives.
+ * One store in memory with its tables and books, and a handle for each instance. A seed decides which faults happen on the connections. The
+ * world decides each operation once, in the order in which the operations arrive.
  */
 export class World implements Weather {
   readonly clock: WorldClock;
   readonly random: () => number;
   faults: Faults;
-  /** The store itself, without any fault: for laws, and for a rival. */
+  /** The store itself, without faults, for laws and for a rival. */
   readonly store = openMemoryStore();
   readonly leases: WorldLeases;
-  /** The limits that its instances share. */
+  /** The rate limits that the instances share. */
   rates: MemoryRates;
   readonly leaders: MemoryLeaders;
   readonly #deeds: ((deed: Deed) => void)[] = [];
@@ -65,7 +65,7 @@ export class World implements Weather {
     this.faults = faults;
   }
 
-  /** Opens a handle of an instance. The name of one that has crashed may be used again. */
+  /** Opens a handle for an instance. The name of a crashed instance may be used again. */
   async open(name: string): Promise<HostileStore> {
     const connection = new Connection(this);
     const { store } = this;
@@ -80,7 +80,7 @@ export class World implements Weather {
         defer: (write: Write) => connection.send(() => store.defer(write)),
         written: () => connection.sent(),
         flush: async () => void (await connection.sent()),
-        // Others go on with the store.
+        // Does not close the store, because other instances use it.
         close: async () => {
           await connection.sent();
           await instance.release();
@@ -106,12 +106,12 @@ export class World implements Weather {
     });
   }
 
-  /** Listens to what the books decide. */
+  /** Adds a listener for what the books decide. */
   onDeed(listener: (deed: Deed) => void): void {
     this.#deeds.push(listener);
   }
 
-  /** The books themselves, without any fault. */
+  /** The books themselves, without faults. */
   get books(): MemoryBooks {
     return this.store.books;
   }
@@ -149,7 +149,7 @@ export class World implements Weather {
   }
 }
 
-/** A watcher that hears nothing once its process has crashed. */
+/** Returns a watcher that receives nothing once its process has crashed. */
 const heardBy = (connection: Connection, watcher: BooksWatcher): BooksWatcher => ({
   freed: (funds) => void (connection.isCrashed || watcher.freed(funds)),
   opened: (holder) => void (connection.isCrashed || watcher.opened(holder)),

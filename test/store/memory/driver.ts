@@ -6,7 +6,7 @@ import { loneInstance } from './instance.ts';
 import { type MemoryStore, storeInMemory } from './store.ts';
 import { memoryTraffic, recordsIn } from './traffic.ts';
 
-/** A store in memory, with books, a ledger and traffic that are written apart from those of SQLite. */
+/** A store in memory whose books, ledger and traffic are implemented independently of SQLite. */
 export function openMemoryStore(
   now: () => number = Date.now,
 ): OpenStore & MemoryStore & { readonly books: MemoryBooks } {

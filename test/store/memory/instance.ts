@@ -1,7 +1,7 @@
 import { createIds } from '../../../src/core/id.ts';
 import { type Instance, isSameInstance, nameOf } from '../../../src/store/instance.ts';
 
-/** The only instance of a store that one process has for itself. */
+/** The only instance of a store that a process does not share. */
 export function loneInstance(now: () => number = Date.now, name = { slot: 0, epoch: 1 }): Instance {
   return {
     ...nameOf(name),

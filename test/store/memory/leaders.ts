@@ -9,7 +9,7 @@ interface LeaderRow {
   readonly until: number;
 }
 
-/** The leases of jobs of a store in memory, which several instances share. */
+/** The leases of jobs in a store in memory, which several instances share. */
 export class MemoryLeaders {
   readonly #rows = new Map<LeaderJob, LeaderRow>();
   readonly #store: MemoryStore;
@@ -18,7 +18,7 @@ export class MemoryLeaders {
 
   /**
    * @param now the store's clock, ms since 1970
-   * @param lives whether the lease of an instance lasts
+   * @param lives returns whether the lease of an instance is valid
    */
   constructor(store: MemoryStore, now: () => number, lives: (name: InstanceName) => boolean) {
     this.#store = store;
@@ -42,7 +42,7 @@ export class MemoryLeaders {
     });
   }
 
-  /** Null where nobody leads. */
+  /** Returns the leader of a job; null if there is none. */
   leaderOf(job: LeaderJob): InstanceName | null {
     const row = this.#rows.get(job);
     return row && row.until > this.#now() && this.#lives(row.name) ? row.name : null;

@@ -22,14 +22,14 @@ export class MemoryLeases implements LeaseTable {
     return this.put(change);
   }
 
-  /** As `write`, at once. */
+  /** Does the same as `write`, but synchronously. */
   put({ seen, row }: LeaseChange): boolean {
     if (!isSame(this.rows.get(row.slot) ?? null, seen)) return false;
     this.rows.set(row.slot, row);
     return true;
   }
 
-  /** Whether a commit in this name is accepted: the condition that each commit of a store states. */
+  /** Whether the store accepts a commit in this name. Every commit states this condition. */
   accepts(name: InstanceName): boolean {
     const row = this.rows.get(name.slot);
     return row !== undefined && isSameInstance(row, name) && isHeld(row, this.now());

@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../../src/core/clock.ts';
 import type { InstanceName } from '../../../src/store/instance.ts';
 import { AHEAD_MS, type RateDemand, type RateGrant } from '../../../src/store/rates.ts';
 
-/** A row: its bucket, and what was taken ahead in a second and in the one before it. */
+/** A row: its bucket, and what was taken in advance in the current second and in the previous one. */
 interface MemoryRate {
   readonly bucket: Bucket;
   second: number;
@@ -11,7 +11,7 @@ interface MemoryRate {
   before: number;
 }
 
-/** The limits of a store in memory, which several instances share. Its functions are changed by mutants. */
+/** The rate limits of a store in memory, which several instances share. Tests replace its functions with faulty ones. */
 export class MemoryRates {
   readonly #now: () => number;
   readonly #lives: (name: InstanceName) => boolean;
@@ -20,7 +20,7 @@ export class MemoryRates {
 
   /**
    * @param now the store's clock, ms since 1970
-   * @param lives whether the lease of an instance lasts
+   * @param lives returns whether the lease of an instance is valid
    */
   constructor(now: () => number, lives: (name: InstanceName) => boolean) {
     this.#now = now;
@@ -34,7 +34,7 @@ export class MemoryRates {
     });
   }
 
-  /** Deletes the rows of full buckets, and of dead instances. */
+  /** Deletes the rows of full buckets and of dead instances. */
   prune(): void {
     for (const [id, { bucket }] of this.#rows) {
       refill(bucket, bucket.perMinute, this.#now());
@@ -66,7 +66,7 @@ export class MemoryRates {
     row.second = second;
   }
 
-  /** How far a bucket fills up while units may be out, in its grains. */
+  /** Returns how far a bucket fills up while units are taken in advance, in the bucket's smallest unit. */
   protected room(most: number, out: number): number {
     return Math.max(0, most - out) * MINUTE_MS;
   }

@@ -12,7 +12,7 @@ import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
 import { runScript } from '../../../src/store/sqlite/script.ts';
 import { type Deferral, type Store, StoreError, type Write } from '../../../src/store/store.ts';
 
-/** A change of books or leaders in memory, in a commit with writes of repositories. */
+/** A change of books or leaders in memory, committed together with writes of repositories. */
 interface MemoryWrite extends Write {
   readonly apply: () => void;
 }
@@ -20,7 +20,10 @@ interface MemoryWrite extends Write {
 const isOwn = (write: Write): write is MemoryWrite => 'apply' in write;
 const isSql = (write: Write): write is SqlWrite => 'statement' in write;
 
-/** A database in memory with the tables of SQLite. Stores use it one after the other: laying the tables takes longer than most tests. */
+/**
+ * A database in memory with the tables of SQLite. Stores use it one after the other, because creating the tables takes longer than most
+ * tests.
+ */
 class Tables {
   static readonly #free: Tables[] = [];
   static #laid: Uint8Array | null = null;
@@ -44,7 +47,7 @@ class Tables {
     Tables.#free.push(this);
   }
 
-  /** All that a store writes is undone when it gives the tables back. */
+  /** Begins a savepoint, so that everything a store writes is undone when it returns the tables. */
   begin(): void {
     this.#db.run('BEGIN');
   }
@@ -65,9 +68,9 @@ class Tables {
 
 function layTables(): Uint8Array {
   const db = new Database(':memory:', { strict: true });
-  // Most tables have a few rows.
+  // Small pages suffice, because most tables have a few rows.
   db.run('PRAGMA page_size = 512');
-  // The triggers of the others need the news.
+  // The triggers of the other tables need the news table.
   migrate(db, [...new Set([NEWS_TABLE, ...ALL_TABLES, FENCE_TABLE])]);
   const laid = db.serialize();
   db.close();
@@ -75,21 +78,21 @@ function layTables(): Uint8Array {
 }
 
 /**
- * A store in memory, for tests: its repositories are those of SQLite. Each commit is done in the turn in which it is made, and takes
- * changes of books and leaders in memory, too.
+ * A store in memory for tests, with the repositories of SQLite. Each commit runs in the turn in which it is made. A commit may also contain
+ * changes of books and leaders in memory.
  */
 export class MemoryStore implements Store, Deferral, SqlTables {
   readonly activity = { commits: { counts: new Float64Array(15), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
   readonly unkept = 0;
   /** Errors of appends that were refused. */
   readonly lost: StoreError[] = [];
-  /** Refuses every commit while it is not null. */
+  /** While this is not null, every commit is refused with it. */
   fault: StoreError | null = null;
   readonly news: News;
-  /** Called with the numbers after each commit that has raised some. */
+  /** Called with the news numbers after each commit that has raised some. */
   readonly newsHeard = new Set<(numbers: NewsNumbers) => void>();
   readonly #desk = new NewsDesk();
-  /** Null once it is closed. */
+  /** The tables; null once the store is closed. */
   #tables: Tables | null = Tables.take();
   #numbers: NewsNumbers;
   #undo: (() => void)[] = [];
@@ -106,7 +109,7 @@ export class MemoryStore implements Store, Deferral, SqlTables {
       ageOf: () => 0,
       lookEveryMs: 100,
     };
-    // A listener that fails is called again by the next look.
+    // A listener that fails is called again at the next poll.
     this.newsHeard.add((numbers) => void this.#desk.tell(numbers).catch(() => {}));
   }
 
@@ -128,7 +131,7 @@ export class MemoryStore implements Store, Deferral, SqlTables {
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
-    // There is no log that could be emptied.
+    // A database in memory has no write-ahead log to empty.
     if (statement.sql.startsWith('PRAGMA wal_checkpoint')) return [];
     try {
       return this.#open.prepare(statement.sql).all(...params) as Row[];
@@ -225,12 +228,12 @@ export class MemoryStore implements Store, Deferral, SqlTables {
   }
 }
 
-/** A store in memory with its repositories. It is given back by `close`. */
+/** A store in memory with its repositories. `close` returns its tables for the next test. */
 export function storeInMemory() {
   const store = new MemoryStore();
   const repositories = sqliteRepositories(store);
   const { all } = repositories.instanceReports;
-  // There is no lease: every instance that has reported is taken to run.
+  // This store has no leases, so every instance that has reported counts as running.
   const present = async () => (await all()).map(({ slot, epoch }) => ({ slot, epoch, renewed: null }));
   return Object.assign(store, repositories, { instanceReports: { ...repositories.instanceReports, present } });
 }

@@ -16,7 +16,7 @@ import {
 } from '../../../src/store/traffic.ts';
 
 interface Sources {
-  /** All records that ever were. */
+  /** All records ever written. */
   records(): Promise<readonly DecisionRecord[]>;
   readonly journal: Pick<JournalReader, 'money'>;
 }
@@ -31,7 +31,10 @@ interface Sample {
   readonly duration: Readonly<Partial<Record<TrafficKind, number | null>>>;
 }
 
-/** Traffic as one count over all records and the whole journal tells it: slow, and right by its form. Series have no bound. */
+/**
+ * Traffic computed with one count over all records and the whole journal. It is slow but simple enough to be obviously correct. It does not
+ * limit the number of series.
+ */
 export const memoryTraffic = (sources: Sources): TrafficTable => ({
   count: async () => false,
   buckets: (query) => countedBuckets(sources, query),
@@ -95,7 +98,7 @@ async function samplesOf({ records, journal }: Sources): Promise<Sample[]> {
   return samples;
 }
 
-/** The records that a log has, newest first. */
+/** Returns the records of a log, newest first. */
 export async function recordsIn(log: Pick<RecordLog, 'list' | 'find'>): Promise<readonly DecisionRecord[]> {
   const found: DecisionRecord[] = [];
   for (let after: number | null | undefined; after !== null; ) {

@@ -12,13 +12,13 @@ import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either } from '../hostile/through.ts';
 import { OF_ONE, type TestedStore } from '../implementations.ts';
 
-/** A handle, which takes the writes of its repositories. */
+/** A handle that accepts the writes of its repositories. */
 export type Handle = Store & Pick<PostgresStore, 'query' | 'activity' | 'unkept' | 'open' | 'fence'>;
 
 export const openHandle = (url: string, options: Partial<PostgresOptions> = {}): Promise<Handle & SqlTables> =>
   openPostgres({ url, ...options });
 
-/** The repositories and the news of a handle. */
+/** Returns the repositories and the news of a handle. */
 export const withRepositories = (store: Handle & SqlTables, close = () => store.close()) => {
   const news = postgresNews(store, {
     open: store.open,
@@ -34,7 +34,7 @@ export const withRepositories = (store: Handle & SqlTables, close = () => store.
 
 const BOOKS_BEGIN = 'INSERT INTO folded (id) VALUES (1); INSERT INTO terms (id) VALUES (1)';
 
-/** Empties all tables, without their triggers: a test that begins finds what a new database has. */
+/** Empties all tables without running their triggers, so that the next test finds the content of a new database. */
 export async function emptiedBy(connection: Connection): Promise<string> {
   const { rows } = await connection.run<{ step: string }>(`
     SELECT format('DELETE FROM %I', relname) AS step FROM pg_class
@@ -59,10 +59,10 @@ async function openBench(handles: number): Promise<Bench> {
   return { stores, empty: async () => void (await connection.script(script)) };
 }
 
-/** Databases with their handles, by the number of these: they serve one test after the other. */
+/** Databases with their handles, by the number of handles. Tests use them one after the other. */
 const benches = new Map<number, Promise<Bench>>();
 
-/** A store in PostgreSQL by so many handles, to which calls go in turn. */
+/** Opens a store in PostgreSQL with this many handles. Calls go to the handles in turn. */
 export async function openInPostgres(handles: number): Promise<TestedStore> {
   const bench = benches.get(handles) ?? openBench(handles);
   benches.set(handles, bench);

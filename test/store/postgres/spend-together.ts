@@ -3,9 +3,9 @@ import { openPostgres } from '../../../src/store/postgres/store.ts';
 import { applied, fundOf, holdOf, NOON, settleOf } from '../suites/books.ts';
 import { openBooksOn } from './stage.ts';
 
-/** The budget that all processes spend: microcredits. */
+/** The limit of the budget that all processes share: microcredits. */
 export const LIMIT = 150_000;
-/** What a process was told. */
+/** The results that a process received. */
 export interface Told {
   readonly charges: number;
   readonly charged: number;
@@ -14,7 +14,10 @@ export interface Told {
 const HOLD = 100;
 const IN_FLIGHT = 20;
 
-/** Spends a budget, several requests at once, until it refuses each of them: `bun spend-together.ts URL SLOT`. It begins at a line of input. */
+/**
+ * Run as `bun spend-together.ts URL SLOT`. It begins when it reads a line, and spends the budget with several requests at once until all
+ * are refused.
+ */
 if (import.meta.main) {
   const [, , url = '', slot] = process.argv;
   const store = await openPostgres({ url });

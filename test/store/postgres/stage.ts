@@ -13,7 +13,7 @@ import type { BooksUnderTest } from '../suites/books.ts';
 import type { TestedBooks } from '../tested-books.ts';
 import { emptiedBy } from './opened.ts';
 
-/** The instances of the tests, whose leases last. */
+/** Inserts the instances of the tests, with leases that do not end. */
 const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_released)
   SELECT slot, 1, 9007199254740991, 0, 0 FROM generate_series(0, 8) AS slot`;
 
@@ -35,15 +35,15 @@ type EmptyLedger = Awaited<ReturnType<typeof emptyLedger>>;
 
 interface StagedBooks {
   readonly epoch?: number;
-  /** Whether the database refuses. */
+  /** Returns whether the database refuses writes. */
   readonly isBroken?: () => boolean;
-  /** Makes another way to decide. */
+  /** Replaces the way in which the database decides. */
   readonly spoil?: (decide: BooksDatabase['decide']) => BooksDatabase['decide'];
-  /** Changes a statement that decides before it is sent. */
+  /** Changes a deciding statement before it is sent. */
   readonly sent?: (text: string) => string;
 }
 
-/** The books of an instance. */
+/** Opens the books of an instance. */
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
@@ -58,7 +58,7 @@ export async function openBooksOn(
   const decide: BooksDatabase['decide'] = (...asked) =>
     isBroken() ? Promise.reject(new StoreError('disk full')) : database.decide(...asked);
   const clock = () => performance.now();
-  /** Its epoch may be raised: the process takes another name. */
+  /** A test may raise the epoch: the process then takes another name. */
   const instance = { slot, epoch };
   const books = await openPostgresBooks({
     db: { query: database.query, decide: spoil(decide) },
@@ -73,7 +73,7 @@ export async function openBooksOn(
   return { books, instance, close, [Symbol.asyncDispose]: close };
 }
 
-/** One database for books that serve one test after the other. */
+/** One database for books that tests use one after the other. */
 let shared: ReturnType<typeof openShared> | null = null;
 
 async function openShared() {
@@ -84,12 +84,12 @@ async function openShared() {
 }
 
 /**
- * Books of several instances as one: what is asked goes to each in turn. All have read what was answered before it is told, since a test
- * looks at figures at once.
+ * Combines the books of several instances: calls go to them in turn. All of them read a result before the call returns, because tests read
+ * figures at once.
  */
 function inTurn(all: readonly LedgerBooks[]): LedgerBooks {
   let turn = 0;
-  /** The instance that may capture an earmark. */
+  /** The instance that made each earmark; only this instance may capture it. */
   const earmarking = new Map<number, LedgerBooks>();
   const any = (): LedgerBooks => all[turn++ % all.length]!;
   const next = (ops: readonly LedgerOp[]): LedgerBooks => {
@@ -106,7 +106,7 @@ function inTurn(all: readonly LedgerBooks[]): LedgerBooks {
   const own: Pick<LedgerBooks, 'apply' | 'append' | 'standing' | 'watch' | 'written'> = {
     apply: (ops, also) => read(next(ops).apply(ops, also)),
     append: (ops, follow) => read(next(ops).append(ops, follow)),
-    // Who enforces no budget knows the funds alone that it has drawn on.
+    // An instance that enforces no budget knows only the funds that it has drawn on.
     standing: (funds) =>
       funds.flatMap(
         (fund) => all.flatMap((books) => books.standing([fund])).sort((a, b) => a.ageMs - b.ageMs)[0] ?? [],
@@ -120,7 +120,7 @@ function inTurn(all: readonly LedgerBooks[]): LedgerBooks {
   );
 }
 
-/** The database that such tests share, empty. */
+/** Returns the shared database, emptied. */
 export async function sharedLedger() {
   shared ??= openShared();
   const { ledger, empty } = await shared;
@@ -128,7 +128,7 @@ export async function sharedLedger() {
   return ledger;
 }
 
-/** Books of so many instances. */
+/** Opens books with this many instances. */
 async function booksInPostgres(instances: number): Promise<BooksUnderTest> {
   const ledger = await sharedLedger();
   let isBroken = false;

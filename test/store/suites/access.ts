@@ -44,9 +44,9 @@ export const subjectEvent = ({ keyId, ...event }: KeyEvent): SubjectEvent => ({
   subject: { kind: 'key', id: keyId },
 });
 
-/** What every table of keys and their trail does. */
+/** The guarantees of every table of keys with their trail. */
 export function accessSuite(open: () => Promise<TestedStore>): void {
-  test('a key comes back as it was stored, oldest first', async () => {
+  test('keys are read as they were stored, oldest first', async () => {
     await using store = await open();
     const { keys } = store;
     const wallet = { holder: '0xa', holders: ['0xb'], models: null, limits: null, budgets: [], createdAt: NOON - 1 };
@@ -64,7 +64,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     });
   });
 
-  test('the latest use of a key is kept, and no use of an unknown one', async () => {
+  test('the latest use of a key is kept; a use of an unknown key is ignored', async () => {
     await using store = await open();
     const { keys } = store;
     await store.commit([keys.insert(keyInfo('one'), hashOf(1)), keys.insert(keyInfo('two'), hashOf(2))]);
@@ -75,7 +75,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(after[1]?.key.info.revokedAt).toBe(NOON + 5);
   });
 
-  test('a rotation keeps the hash before, and only that', async () => {
+  test('a rotation keeps only the previous hash', async () => {
     await using store = await open();
     const { keys } = store;
     await store.commit([keys.insert(keyInfo('one'), hashOf(1))]);
@@ -86,7 +86,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(row?.key.info).toMatchObject({ rotatedAt: NOON + 2, overlapEndsAt: NOON + 3 });
   });
 
-  test('an ID is given once, and nothing of a refused commit is written', async () => {
+  test('a second key with the same ID is refused, and nothing of its commit is written', async () => {
     await using store = await open();
     const { keys, trail } = store;
     await store.commit([keys.insert(keyInfo('one'), hashOf(1))]);
@@ -96,7 +96,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect((await keys.all())[0]?.key.hash).toEqual(hashOf(1));
   });
 
-  test('an entry for a valid key is unmet for an unknown, revoked or expired one, with all of its commit', async () => {
+  test('a commit that requires a valid key is refused as a whole for an unknown, revoked or expired key', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const expired = keyInfo('old', { expiresAt: NOON });
@@ -112,7 +112,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await change('one', 0)).toBe('unmet');
   });
 
-  test('a wallet has as many keys as it may, revoked ones apart, and as many a day', async () => {
+  test('a wallet has at most its number of unrevoked keys, and creates at most its number a day', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const make = (id: string, at: number) =>
@@ -129,7 +129,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect([await make('d', NOON), await make('d', NOON + DAY_MS)]).toEqual(['unmet', null]);
   });
 
-  test('keys are read in pages, by their owner, by name and below a key, revoked or not', async () => {
+  test('keys are read in pages, by owner, by name and by parent, revoked or not', async () => {
     await using store = await open();
     const { keys } = store;
     const rows = [
@@ -166,7 +166,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await keys.names(['b'])).toMatchObject([{ id: 'b', labels: null, parent: 'c', user: 'ann' }]);
   });
 
-  test('a user has as many keys as it may, child keys apart, and makes as many a day; a key without a user is its maker’s', async () => {
+  test('limits of a user count its keys (not child keys) and the keys created a day; a key without a user counts for its creator', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const make = (id: string, at: number, user: string | null, maker = 'lead') =>
@@ -189,7 +189,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect([await make('e', NOON, 'ann'), await make('e', NOON + DAY_MS, 'ann')]).toEqual(['unmet', null]);
   });
 
-  test('the trail of a wallet has an entry for each key that it revokes', async () => {
+  test('revoking the keys of a wallet adds an entry to the trail for each of them', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const own = ['c', 'b', 'a'].map((id, i) => keys.insert(keyInfo(id, { holder: '0xa', createdAt: i }), hashOf(i)));
@@ -220,7 +220,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     owner,
   };
 
-  test('a kept answer comes back byte for byte, until it is replaced, deleted or old', async () => {
+  test('a kept answer is returned byte for byte until it is replaced, deleted or too old', async () => {
     await using store = await open();
     const table = store.idempotency;
     const row: AnswerRow = { ...running, state: 'kept', answer: bytes('answer'), owner: null };
@@ -239,30 +239,30 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await table.find(hashOf(8))).toBeNull();
   });
 
-  test('a name is claimed by one of those who have seen the same row, and the rest of a refused claim is not written', async () => {
+  test('of several callers that saw the same row, one claims the name; nothing of the other commits is written', async () => {
     await using store = await open();
     const table = store.idempotency;
     const other = { ...running, salt: bytes('other'), decision: 6 };
     await store.commit([table.claim(running, null)]);
-    // The same claim again, whose answer was lost.
+    // The same claim is repeated, as after a lost answer.
     await store.commit([table.claim(running, null)]);
     const beside = table.claim({ ...running, name: hashOf(9) }, null);
     expect(await refusalOf(store.commit([beside, table.claim(other, null)]))).toBe('unmet');
     expect(await table.find(hashOf(9))).toBeNull();
     expect(await table.find(hashOf(7))).toEqual(running);
-    // Its state is another one by now.
+    // Its state has changed by now.
     await store.commit([table.replace(running, { ...running, state: 'lost', owner: null })]);
     expect(await refusalOf(store.commit([table.claim(other, running)]))).toBe('unmet');
     const seen = { name: hashOf(7), state: 'lost', salt: bytes('salt') } as const;
     await store.commit([table.claim(other, seen)]);
     await store.commit([table.claim(other, seen)]);
     expect(await refusalOf(store.commit([table.claim({ ...running, salt: bytes('third') }, seen)]))).toBe('unmet');
-    // The run before has lost the name: its end changes nothing.
+    // The earlier run has lost the name, so its end changes nothing.
     await store.commit([table.replace(running, null), table.replace({ ...seen }, null)]);
     expect(await table.find(hashOf(7))).toEqual(other);
   });
 
-  test('a running row keeps its owner, and is not pruned before that has ended', async () => {
+  test('a running row keeps its owner and is not pruned before the owner has ended', async () => {
     await using store = await open();
     const table = store.idempotency;
     const next = { slot: 3, epoch: 6 };

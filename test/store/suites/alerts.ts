@@ -24,9 +24,9 @@ export const message = (id: number, more: Partial<AlertMessage> = {}): AlertMess
   ...more,
 });
 
-/** What every table of alerts does. */
+/** The guarantees of every table of alerts. */
 export function alertSuite(open: () => Promise<TestedStore>): void {
-  test('a mark is made once, and changed only by who has seen it as it is', async () => {
+  test('a mark is added once, and only a caller that saw its current state can change it', async () => {
     await using store = await open();
     const { alerts } = store;
     const [first, other] = [mark('a'), mark('a', { owner: { slot: 1, epoch: 1 } })];
@@ -43,7 +43,7 @@ export function alertSuite(open: () => Promise<TestedStore>): void {
     expect(await alerts.marks()).toEqual([closed, mark('b')]);
   });
 
-  test('a message whose mark is refused is not there', async () => {
+  test('a message is not stored if its mark is refused', async () => {
     await using store = await open();
     const { alerts } = store;
     await store.commit([alerts.mark({ seen: null, mark: mark('a') })]);
@@ -52,7 +52,7 @@ export function alertSuite(open: () => Promise<TestedStore>): void {
     expect(await alerts.list({ before: null, limit: 9 })).toEqual([]);
   });
 
-  test('a message waits until all of its deliveries have ended, and is changed by its owner alone', async () => {
+  test('a message waits until all of its deliveries have ended, and only its owner changes it', async () => {
     await using store = await open();
     const { alerts } = store;
     await store.commit([1, 2, 3].map((id) => alerts.insert(message(id))));
@@ -69,7 +69,7 @@ export function alertSuite(open: () => Promise<TestedStore>): void {
     expect((await alerts.list({ before: null, limit: 9 })).map(({ id }) => id)).toEqual([3, 2, 1]);
   });
 
-  test('what is over is forgotten; what is open or waits stays', async () => {
+  test('pruning deletes marks and messages that are over, and keeps open or waiting ones', async () => {
     await using store = await open();
     const { alerts } = store;
     const marks = [mark('a'), mark('b', { state: 'noted' }), mark('c', { state: 'closed', until: 10 })];

@@ -10,9 +10,9 @@ import type { Cases } from '../support.ts';
 /** Books under test. */
 export interface BooksUnderTest extends AsyncDisposable {
   readonly books: LedgerBooks;
-  /** Whether every commit fails from now on. */
+  /** Sets whether every commit fails from now on. */
   fails(fails: boolean): void;
-  /** Closes the books, and returns them as the next start finds them. Books in memory are their own storage. */
+  /** Closes the books, and returns them as the next start reads them. Books in memory keep their content. */
   reopened(): Promise<LedgerBooks>;
 }
 
@@ -68,35 +68,41 @@ export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResul
   const [result] = await books.apply([op]);
   return result!;
 }
-/** What a budget has not counted. A charge behind a commit that is not done appears with the next one, which is of nothing. */
+/**
+ * Returns what a budget has not counted. A charge of an unfinished commit becomes visible with the next commit, so this makes an empty one.
+ */
 export async function uncounted(books: LedgerBooks) {
   const next = nextId();
   await books.apply([holdOf(next, [], 1), settleOf(next, 0)]);
   const { from, charges } = await books.uncounted(1, { starts: NOON, ends: Number.POSITIVE_INFINITY });
   return { from, charges: charges.filter(({ microcredits }) => microcredits > 0) };
 }
-/** Spent and held of funds. */
+/** Returns the spent and held amounts of funds. */
 export const figures = (books: LedgerBooks, ...funds: FundRef[]) =>
   books.standing(funds).map(({ spent, held }) => [spent, held]);
 export const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
 export const charged = (amount: number, overrun = 0): OpResult => ({ kind: 'charged', charged: amount, overrun });
 
-/** What all books must do, by the name of the guarantee. */
+/** The guarantees of all books, by name. */
 export const BOOKS_CASES: Cases<BooksUnderTest> = {
-  'a hold is granted its first amount, or the greatest of the others that there is twice': async ({ books }) => {
+  'a hold gets its first amount, or the largest fallback amount of which twice as much is free': async ({ books }) => {
     const fund = fundOf(500);
     expect(await applied(books, holdOf(nextId(), [fund], 100, 300, 200))).toEqual(granted(200));
     expect(await applied(books, holdOf(nextId(), [fund], 200, 300))).toEqual(granted(200));
     expect(figures(books, fund)).toEqual([[0, 400]]);
   },
-  'the limit in force holds for a window that a later policy names before that is in force': async ({ books }) => {
+  'the active limit also applies to a window that a later policy named before that policy was active': async ({
+    books,
+  }) => {
     const fund = fundOf(400);
     await books.append([enforceOf(fund, 100)]);
     expect(await applied(books, holdOf(nextId(), [fund], 150))).toMatchObject({ why: 'exhausted' });
     await books.append([enforceOf(fund, 400, 3)]);
     expect(await applied(books, holdOf(nextId(), [fund], 150))).toEqual(granted(150));
   },
-  'a hold that may be less gets what all of its funds have free, from its least on': async ({ books }) => {
+  'a hold with a least amount gets what all of its funds have free, if that is at least this amount': async ({
+    books,
+  }) => {
     const [large, small] = [fundOf(500), fundOf(130)];
     const least = (op: LedgerOp, least: number): LedgerOp => ({ ...op, least }) as LedgerOp;
     expect(await applied(books, least(holdOf(nextId(), [large, small], 100, 300), 40))).toEqual(granted(100));
@@ -112,7 +118,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       [0, 130],
       [0, 130],
     ]);
-    // Again, it is the first result.
+    // A repeated hold returns its first result.
     expect(await applied(books, least(holdOf(id, [large, small], 100), 30))).toEqual(granted(30));
     expect(await applied(books, settleOf(id, 40))).toEqual(charged(30, 10));
     const other = nextId();
@@ -122,18 +128,19 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       await expect(applied(books, least(holdOf(nextId(), [large], 100), none))).rejects.toBeInstanceOf(RangeError);
     }
   },
-  'a hold that is less leaves others as much as it takes, unless that is ample': async ({ books }) => {
-    const fund = fundOf(1_000);
-    const ample = (op: LedgerOp, ample: number): LedgerOp => ({ ...op, least: 10, ample }) as LedgerOp;
-    const ask = (much: number) => applied(books, ample(holdOf(nextId(), [fund], 2_000), much));
-    expect(await ask(50)).toEqual(granted(500));
-    expect(await ask(50)).toEqual(granted(62));
-    expect(await ask(400)).toEqual(granted(400));
-    expect(await ask(50)).toEqual(granted(38));
-    expect(await ask(50)).toMatchObject({ kind: 'refused', why: 'contended' });
-    expect(figures(books, fund)).toEqual([[0, 1_000]]);
-    for (const none of [-1, 0.5, Number.NaN]) await expect(ask(none)).rejects.toBeInstanceOf(RangeError);
-  },
+  'a hold that gets less than its first amount leaves a part of the free money to others, unless its ample amount is free':
+    async ({ books }) => {
+      const fund = fundOf(1_000);
+      const ample = (op: LedgerOp, ample: number): LedgerOp => ({ ...op, least: 10, ample }) as LedgerOp;
+      const ask = (much: number) => applied(books, ample(holdOf(nextId(), [fund], 2_000), much));
+      expect(await ask(50)).toEqual(granted(500));
+      expect(await ask(50)).toEqual(granted(62));
+      expect(await ask(400)).toEqual(granted(400));
+      expect(await ask(50)).toEqual(granted(38));
+      expect(await ask(50)).toMatchObject({ kind: 'refused', why: 'contended' });
+      expect(figures(books, fund)).toEqual([[0, 1_000]]);
+      for (const none of [-1, 0.5, Number.NaN]) await expect(ask(none)).rejects.toBeInstanceOf(RangeError);
+    },
   'a hold takes from all of its funds or from none': async ({ books }) => {
     const [large, small] = [fundOf(500), fundOf(50)];
     const result = await applied(books, holdOf(nextId(), [large, small], 100));
@@ -143,7 +150,9 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       [0, 0],
     ]);
   },
-  'a refusal is final where it could never be granted, and else contended; it is not remembered': async ({ books }) => {
+  'a refusal is final if the money can never become free, otherwise contended; it is not remembered': async ({
+    books,
+  }) => {
     const fund = fundOf(100);
     const [first, second] = [nextId(), nextId()];
     await applied(books, holdOf(first, [fund], 80));
@@ -152,7 +161,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     await applied(books, settleOf(first, 10));
     expect(await applied(books, holdOf(second, [fund], 30))).toEqual(granted(30));
   },
-  'a settlement charges at most what is reserved, and releases the rest': async ({ books }) => {
+  'a settlement charges at most the amount of the hold, and releases the rest': async ({ books }) => {
     const fund = fundOf(100);
     const [one, two] = [nextId(), nextId()];
     await books.apply([holdOf(one, [fund], 40), holdOf(two, [fund], 40)]);
@@ -160,7 +169,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(figures(books, fund)).toEqual([[55, 0]]);
     expect(await books.charged()).toBe(55);
   },
-  'a settlement charges no more than its maker knows of': async ({ books }) => {
+  'a settlement charges no more than its caller knows to be held': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();
     await applied(books, holdOf(id, [fund], 30));
@@ -168,9 +177,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, settleOf(id, 45, 30))).toEqual(charged(30, 15));
     expect(figures(books, fund)).toEqual([[30, 0]]);
   },
-  'a hold that has expired is settled by a correction, once: what was charged beyond is given back': async ({
-    books,
-  }) => {
+  'settling an expired hold corrects its charge once and refunds what was charged too much': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();
     await applied(books, holdOf(id, [fund], 60));
@@ -185,7 +192,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     await books.written();
     expect(await books.reservation(id)).toMatchObject({ isOpen: false, charged: 60, givenBack: 25 });
   },
-  'of a hold that was released as much is charged afterwards as its funds still have': async ({ books }) => {
+  'settling a hold that was released charges only what its funds still have': async ({ books }) => {
     const fund = fundOf(100);
     const [id, other] = [nextId(), nextId()];
     await applied(books, holdOf(id, [fund], 60));
@@ -196,7 +203,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     await applied(books, settleOf(other, 70));
     expect(await books.charged()).toBe(100);
   },
-  'what follows from results is asked for once, and its operations are booked with them': async ({ books }) => {
+  'follow-up operations are requested once, with the results, and are booked with them': async ({ books }) => {
     const id = nextId();
     await applied(books, holdOf(id, [fundOf(100)], 60));
     await applied(books, depositOf('pay_5', 50, 3));
@@ -209,7 +216,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect([results, asked]).toEqual([[charged(20)], [[charged(20)]]]);
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
   },
-  'a voided hold charges nothing; one that comes behind its void is refused': async ({ books }) => {
+  'a voided hold charges nothing; a hold that arrives after its void is refused': async ({ books }) => {
     const fund = fundOf(100);
     const [made, coming] = [nextId(), nextId()];
     await applied(books, holdOf(made, [fund], 60));
@@ -222,7 +229,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, settleOf(made, 50))).toEqual(charged(0));
     expect([books.open(), figures(books, fund)]).toEqual([{ count: 0, held: 0 }, [[0, 0]]]);
   },
-  'first results are found however many came since': async ({ books }) => {
+  'a repeated operation returns its first result, no matter how many operations came since': async ({ books }) => {
     const fund = fundOf(1e6);
     books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
     const [id, expired] = [nextId(), nextId()];
@@ -242,7 +249,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     for (let i = 0; i < 2; i++) expect(await applied(books, settleOf(expired, 25))).toEqual(charged(25));
     expect(figures(books, fund)).toEqual([[65, 0]]);
   },
-  'posts leave less for the next attempt, and count with the settlement': async ({ books }) => {
+  'a post leaves less money for the next attempt, and the settlement includes its charge': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();
     await applied(books, holdOf(id, [fund], 50));
@@ -252,7 +259,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, settleOf(id, 35))).toEqual(charged(55));
     expect(figures(books, fund)).toEqual([[55, 0]]);
   },
-  'an operation that is given twice returns its first result and changes nothing': async ({ books }) => {
+  'a repeated operation returns its first result and changes nothing': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();
     const ops = [holdOf(id, [fund], 30), extendOf(id, 1, 10), postOf(id, 2, 5), settleOf(id, 20)];
@@ -262,12 +269,12 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       expect(await applied(books, op)).toEqual(first);
       expect(figures(books, fund)).toEqual(before);
     }
-    // After its end, too.
+    // A repeated hold returns its first result even after it has ended.
     expect(await applied(books, ops[0]!)).toEqual(granted(30));
     expect(await applied(books, settleOf(id, null))).toEqual(charged(25));
     expect(await books.charged()).toBe(25);
   },
-  'what could not be written has not happened, and may be tried again': async ({ books, fails }) => {
+  'an operation that could not be written has not happened, and can be retried': async ({ books, fails }) => {
     const fund = fundOf(100);
     const [held, lost] = [nextId(), nextId()];
     await applied(books, holdOf(held, [fund], 30));
@@ -281,7 +288,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, depositOf('pay_1', 50))).toEqual(granted(50));
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
   },
-  'a deposit counts once, less its fee; a waived fee comes back once': async ({ books }) => {
+  'a deposit counts once, less its fee; a waived fee is refunded once': async ({ books }) => {
     const waive: LedgerOp = { kind: 'waive', id: 'pay_2/fee', at, holder: WALLET, fee: 3, note: 'pay_2' };
     for (let i = 0; i < 2; i++) expect(await applied(books, depositOf('pay_2', 50, 3))).toEqual(granted(47));
     for (let i = 0; i < 2; i++) expect(await applied(books, waive)).toEqual(granted(3));
@@ -290,7 +297,9 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, back)).toEqual(granted(3));
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50, spent: 0, held: 0 });
   },
-  'an earmark holds what its payment does not bring; captured, it is a hold behind the deposit': async ({ books }) => {
+  'an earmark holds what its payment will not cover; once captured, it is a hold after the deposit': async ({
+    books,
+  }) => {
     const funds = [fundOf(300), balanceOf(WALLET)];
     await applied(books, depositOf('pay_3', 50));
     const id = nextId();
@@ -303,7 +312,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     for (let i = 0; i < 2; i++) {
       expect(await applied(books, { kind: 'capture', id, at, deposit })).toEqual(granted(120));
     }
-    // Repeated late, it is what it was, and holds nothing more.
+    // A late repetition returns the first result and holds nothing more.
     expect(await applied(books, earmarkOf(id, funds, 120, 90))).toEqual(granted(120));
     expect(figures(books, ...funds)).toEqual([
       [0, 120],
@@ -316,7 +325,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       [100, 0],
     ]);
   },
-  'an earmark that is released holds nothing': async ({ books }) => {
+  'a released earmark holds nothing': async ({ books }) => {
     const funds = [fundOf(300), balanceOf(WALLET)];
     const id = nextId();
     await applied(books, earmarkOf(id, funds, 120, 120));
@@ -326,7 +335,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       [0, 0],
     ]);
   },
-  'a grant counts once; a correction gives back once, and never more than was charged': async ({ books }) => {
+  'a grant counts once; a correction refunds once, and never more than was charged': async ({ books }) => {
     const fund = fundOf(100);
     books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
     const grant: LedgerOp = { kind: 'grant', id: nextId(), at, holder: 'key', amount: 70, note: '' };
@@ -351,7 +360,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(figures(books, fund)).toEqual([[0, 0]]);
     expect(await books.charged()).toBe(0);
   },
-  'an attached hold keeps its money in the new funds, and no longer in the others': async ({ books }) => {
+  'a hold that is attached to new funds holds its money there, and no longer in the old ones': async ({ books }) => {
     const [old, fresh] = [fundOf(100), fundOf(20)];
     const id = nextId();
     await applied(books, holdOf(id, [old], 60));
@@ -366,7 +375,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
       [25, 0],
     ]);
   },
-  'a lowered limit takes nothing back, and grants nothing more': async ({ books }) => {
+  'lowering a limit keeps what is held and grants nothing more': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();
     await applied(books, holdOf(id, [fund], 60));
@@ -374,7 +383,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, extendOf(id, 1, 1))).toMatchObject({ kind: 'refused' });
     expect(books.standing([fund])).toMatchObject([{ limit: 50, held: 60, free: -10 }]);
   },
-  'amounts that are none are a mistake of the program, and change nothing': async ({ books }) => {
+  'impossible amounts throw RangeError and change nothing': async ({ books }) => {
     const fund = fundOf(100);
     for (const amount of [-1, 0.5, Number.NaN]) {
       await expect(applied(books, holdOf(nextId(), [fund], amount))).rejects.toBeInstanceOf(RangeError);
@@ -382,7 +391,7 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     await expect(applied(books, settleOf(nextId(), 1))).rejects.toBeInstanceOf(RangeError);
     expect(books.open()).toEqual({ count: 0, held: 0 });
   },
-  'charges are told by their dimensions, which are an open list': async ({ books }) => {
+  'charges are grouped by their dimensions, which are an open list': async ({ books }) => {
     const id = nextId();
     await applied(books, holdOf(id, [], 60));
     await applied(books, settleOf(id, 25));

@@ -8,9 +8,9 @@ export const broken = (more: Partial<BrokenDeclaration> = {}): BrokenDeclaration
   ...more,
 });
 
-/** What every table of endpoints does. */
+/** The guarantees of every table of broken declarations. */
 export function endpointSuite(open: () => Promise<TestedStore>): void {
-  test('an endpoint has one broken declaration, the last that was put, until it is deleted', async () => {
+  test('an endpoint has one broken declaration, the last one stored, until it is deleted', async () => {
     await using store = await open();
     const { brokenDeclarations: table } = store;
     await store.commit([table.put(broken()), table.put(broken({ upstream: 'v' })), table.put(broken({ model: 'n' }))]);

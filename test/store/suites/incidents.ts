@@ -29,16 +29,17 @@ import {
 const at = NOON;
 const expireOf = (id: number, rule: 'charge' | 'release'): LedgerOp => ({ kind: 'expire', id, at, rule });
 
-/** What others cannot have of a fund. */
+/** Returns the part of a fund that other requests cannot use. */
 const takenOf = (books: LedgerBooks, fund: FundRef): number =>
   books.standing([fund]).reduce((sum, { spent, held }) => sum + spent + held, 0);
 
 /**
- * Incidents of budgets that broke elsewhere, each by its number in the list that they were gathered in. What a price is belongs to
- * `test/routing/price.test.ts`, and which instance has which policy in force to `test/system/instances/two-policies.test.ts`.
+ * Incidents of budgets that happened in other systems, numbered as in the list where they were collected. Each case proves that the
+ * incident cannot happen here. Incidents about prices are in `test/routing/price.test.ts`; incidents about policies of different instances
+ * are in `test/system/instances/two-policies.test.ts`.
  */
 export const INCIDENT_CASES: Cases<BooksUnderTest> = {
-  '1: holds leaked on some terminal path': async ({ books }) => {
+  '1: a hold frees its funds on every way in which it can end': async ({ books }) => {
     const funds = [fundOf(1_000), balanceOf(WALLET)];
     await applied(books, depositOf('pay_1', 1_000));
     const endings: ((id: number) => LedgerOp[])[] = [
@@ -63,7 +64,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     expect(books.standing(funds).map(({ held }) => held)).toEqual([0, 0]);
     expect(books.open()).toEqual({ count: 0, held: 0 });
   },
-  '2: a counter that each of several makers seeds counts what was spent before as often': async ({ books }) => {
+  '2: if several servers initialize a counter, earlier spending is still counted once': async ({ books }) => {
     const fund = fundOf(100);
     const { from, to } = await books.uncounted(fund.budget, { starts: 0, ends: Number.POSITIVE_INFINITY });
     const count = { kind: 'count', budget: fund.budget, from, to, sums: [{ fund, amount: 40 }] } as const;
@@ -76,13 +77,13 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     }
     expect(figures(books, fund)).toEqual([[55, 0]]);
   },
-  '3: a reading that is out of date decides': async ({ books }) => {
+  '3: a decision never uses an outdated reading of a fund': async ({ books }) => {
     const fund = fundOf(100);
     const [{ free } = { free: 0 }] = books.standing([fund]);
     expect(await applied(books, holdOf(nextId(), [fund], free - 40))).toEqual(granted(60));
     expect(await applied(books, holdOf(nextId(), [fund], free - 40))).toMatchObject({ kind: 'refused' });
   },
-  '4: a settlement whose neighbours could not be written is lost, and its cost never counted': async (box) => {
+  '4: a settlement is counted even if other operations of its batch could not be written': async (box) => {
     const { books, fails } = box;
     const fund = fundOf(100);
     const id = nextId();
@@ -95,7 +96,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     expect(figures(books, fund)).toEqual([[30, 0]]);
     expect(await (await box.reopened()).charged()).toBe(30);
   },
-  '5: holds on the same funds in other orders lose increments in a deadlock': async ({ books }) => {
+  '5: holds on the same funds in different orders neither deadlock nor lose amounts': async ({ books }) => {
     const [one, other] = [fundOf(1_000), fundOf(1_000)];
     const run = async (_: unknown, turn: number) => {
       const id = nextId();
@@ -108,10 +109,10 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
       [350, 0],
     ]);
   },
-  '6: one fund that every request draws on is overdrawn, or not used up, under a burst': async ({ books }) => {
+  '6: a burst of requests on one fund uses it up exactly': async ({ books }) => {
     const fund = fundOf(300);
     const one = async (_: unknown, at: number) => {
-      // In several groups, so that those of two instances meet.
+      // The requests arrive in several groups, so that groups of two instances overlap.
       for (let turn = 0; turn < at % 20; turn++) await setImmediate();
       return await applied(books, holdOf(nextId(), [fund], 1));
     };
@@ -119,7 +120,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     expect(results.filter(({ kind }) => kind === 'granted')).toHaveLength(300);
     expect(figures(books, fund)).toEqual([[0, 300]]);
   },
-  '7: what was spent is forgotten at a restart': async (box) => {
+  '7: a restart does not forget what was spent': async (box) => {
     const id = nextId();
     const funds = [balanceOf(WALLET)];
     await applied(box.books, depositOf('pay_3', 100));
@@ -128,20 +129,20 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     expect(figures(books, ...funds)).toEqual([[45, 0]]);
     expect((await uncounted(books)).charges).toMatchObject([{ microcredits: 45 }]);
   },
-  '8: a budget refuses at twice what was spent': async ({ books }) => {
+  '8: a budget counts spent money once, not twice': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();
     await books.apply([holdOf(id, [fund], 60), postOf(id, 1, 20), settleOf(id, 35)]);
     expect(await applied(books, holdOf(nextId(), [fund], 46))).toMatchObject({ kind: 'refused' });
     expect(await applied(books, holdOf(nextId(), [fund], 45))).toEqual(granted(45));
   },
-  '10: worst cases that are hardly ever spent keep others out': async ({ books }) => {
+  '10: large fallback amounts do not keep other requests out': async ({ books }) => {
     const fund = fundOf(100);
     const results = [];
     for (let i = 0; i < 10; i++) results.push(await applied(books, holdOf(nextId(), [fund], 10, 60)));
     expect(results).toEqual(Array.from({ length: 10 }, () => granted(10)));
   },
-  '11: a caller who hangs up without usage gets all back': async ({ books }) => {
+  '11: a caller who disconnects before usage is known still pays': async ({ books }) => {
     const fund = fundOf(100);
     const [counted, unknown] = [nextId(), nextId()];
     await books.apply([holdOf(counted, [fund], 40), holdOf(unknown, [fund], 40)]);
@@ -151,7 +152,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     expect(await applied(books, expireOf(unknown, 'charge'))).toEqual(charged(40));
     expect(figures(books, fund)).toEqual([[65, 0]]);
   },
-  '12: negative usage refills a budget': async ({ books }) => {
+  '12: negative usage does not refill a budget': async ({ books }) => {
     const fund = fundOf(200);
     for (const cost of [-50, Number.NaN, Number.NEGATIVE_INFINITY, 0.5]) {
       const id = nextId();
@@ -161,7 +162,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     await books.apply([holdOf(id, [fund], 40), postOf(id, 1, -50), settleOf(id, null)]);
     expect(figures(books, fund)).toEqual([[200, 0]]);
   },
-  '14: a settlement whose write fails is dropped, and its money held for good or never counted': async (box) => {
+  '14: a settlement whose write fails is counted later, and its money is not held forever': async (box) => {
     const { books, fails } = box;
     const fund = fundOf(100);
     const ids = [nextId(), nextId(), nextId()];
@@ -170,7 +171,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     books.append([settleOf(ids[0]!, 10)]);
     books.append([postOf(ids[1]!, 1, 20), settleOf(ids[1]!, null)]);
     books.append([expireOf(ids[2]!, 'charge')]);
-    // A new hold is refused instead: nothing is promised that cannot be written.
+    // A new hold is refused, because nothing may be granted that cannot be written.
     await expect(applied(books, holdOf(nextId(), [fund], 5))).rejects.toThrow();
     expect(takenOf(books, fund)).toBeGreaterThanOrEqual(60);
     fails(false);
@@ -179,7 +180,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     const again = await box.reopened();
     expect([await again.charged(), again.open().count, await again.orphans()]).toEqual([60, 0, []]);
   },
-  '15: a retried settlement, or one that comes behind an expiry, is counted twice': async ({ books }) => {
+  '15: a settlement that is repeated or arrives after an expiry is counted once': async ({ books }) => {
     const fund = fundOf(100);
     const [settled, expired] = [nextId(), nextId()];
     await books.apply([holdOf(settled, [fund], 40), holdOf(expired, [fund], 40)]);
@@ -191,7 +192,7 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
     }
     expect(figures(books, fund)).toEqual([[65, 0]]);
   },
-  '13: a changed limit holds only for those who know of it': async ({ books }) => {
+  '13: a changed limit also applies to callers that do not know of it': async ({ books }) => {
     const fund = fundOf(100);
     await applied(books, holdOf(nextId(), [fund], 10));
     await applied(books, enforceOf(fund, 50));

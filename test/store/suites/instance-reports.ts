@@ -9,9 +9,9 @@ export const report = (slot: number, more: Partial<InstanceReport> = {}): Instan
   ...more,
 });
 
-/** What every table of reports does. */
+/** The guarantees of every table of instance reports. */
 export function instanceReportSuite(open: () => Promise<TestedStore>): void {
-  test('a slot has one report, the last that was put', async () => {
+  test('a slot has one report, the last one stored', async () => {
     await using store = await open();
     const { instanceReports: table } = store;
     await store.commit([table.put(report(3)), table.put(report(0, { error: 'why', rank: 0 }))]);

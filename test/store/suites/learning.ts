@@ -12,9 +12,9 @@ const outcome = (id: number, more: Partial<OutcomeRow> = {}): OutcomeRow => ({
 const idsOf = (rows: readonly { readonly id: number }[]) => rows.map(({ id }) => id);
 const ALL = { after: 0, before: 100, keyId: null, model: null, source: null };
 
-/** The cases that every store of scores passes. */
+/** The guarantees of every store of scores. */
 export function learningSuite(open: () => Promise<TestedStore>): void {
-  test('a decision has one outcome of each source, and a commit with a second one is refused as a whole', async () => {
+  test('a decision has one outcome of each source; a commit with a second one is refused as a whole', async () => {
     await using store = await open();
     const { outcomes } = store.learning;
     await store.commit([outcomes.add(outcome(5, { decision: 1 }))]);
@@ -26,7 +26,7 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect(idsOf(await outcomes.list(ALL, 9))).toEqual([5, 7]);
   });
 
-  test('an outcome that comes late gets an ID above those that are there, so that a reader of these finds it', async () => {
+  test('an outcome that arrives late gets an ID above the stored ones, so that a reader of new IDs finds it', async () => {
     await using store = await open();
     const { outcomes } = store.learning;
     await store.commit([outcomes.add(outcome(7))]);
@@ -39,7 +39,7 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     ]);
   });
 
-  test('outcomes are found in their order, by key, model and source', async () => {
+  test('outcomes are found in the order of their IDs, by key, model and source', async () => {
     await using store = await open();
     const { outcomes } = store.learning;
     await store.commit([
@@ -61,7 +61,7 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect([await outcomes.prune(3), idsOf(await outcomes.list(ALL, 9))]).toEqual([2, [3, 4]]);
   });
 
-  test('means are of the scores that count, by model and task, since the last reset of the model or of all', async () => {
+  test('means include the scores that count, by model and task, since the last reset of the model or of all models', async () => {
     await using store = await open();
     const { outcomes, resets } = store.learning;
     const noon = Date.UTC(2026, 10, 20, 12);
@@ -86,7 +86,7 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect(await outcomes.means()).toEqual([]);
   });
 
-  test('the lengths of questions are the bytes that were put last', async () => {
+  test('the lengths of questions are the bytes that were stored last', async () => {
     await using store = await open();
     const { lengths } = store.learning;
     expect(await lengths.find()).toBeNull();

@@ -9,7 +9,7 @@ import { refusalOf } from '../implementations.ts';
 import type { Cases } from '../support.ts';
 import { applied, balanceOf, depositOf, fundOf, holdOf, NOON, nextId, postOf, settleOf, WALLET } from './books.ts';
 
-/** A ledger as commands see it, beside its books. */
+/** A ledger as commands see it, with the books of a server. */
 export interface LedgerUnderTest extends Pick<Repositories, 'ledger' | 'journal'>, AsyncDisposable {
   readonly store: Pick<Store, 'commit' | 'flush'>;
   readonly books: LedgerBooks;
@@ -26,7 +26,7 @@ const rowsOf = async <Row>(pages: RowPages<Row> | null): Promise<Row[]> => {
 const findings = async (journal: JournalReader) =>
   (await auditLedger(journal, { idle: true })).findings.map(({ kind }) => kind);
 
-/** A request of `key` that is charged 50, and refused 10 of its bill. */
+/** Makes a request of `key` that is charged 50 microcredits, with an overrun of 10. */
 async function charged({ books, store }: LedgerUnderTest, ...funds: Parameters<typeof holdOf>[1]): Promise<number> {
   const id = nextId();
   await applied(books, holdOf(id, funds, 50));
@@ -36,7 +36,7 @@ async function charged({ books, store }: LedgerUnderTest, ...funds: Parameters<t
   return id;
 }
 
-/** The guarantees of the ledger of a store beside its books, by their names. */
+/** The guarantees of the ledger that commands use, by name. */
 export const LEDGER_CASES: Cases<LedgerUnderTest> = {
   'a ledger has a name, and its last entry and its budgets can be read': async ({ ledger, journal, books, store }) => {
     expect(await ledger.exists()).toBe(true);
@@ -61,26 +61,25 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     expect(await test.ledger.spentIn('key', DAY)).toBe(50);
     expect(await test.ledger.spentIn('other', DAY)).toBe(0);
   },
-  'the rows of a hold are those from its first to its end, with what was billed beyond it, and without a refund':
-    async (test) => {
-      const { journal, ledger, books, store } = test;
-      const id = await charged(test, fundOf(900));
-      await charged(test, fundOf(900));
-      await store.commit([ledger.refund((await ledger.reservation(id))!, 10, 'a bad answer', NOON)]);
-      await books.refresh();
-      await store.flush();
-      const entries = await journal.reservation(id);
-      expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
-        ['reserve', 50],
-        ['post', 20],
-        ['settle', 30],
-        ['overrun', 10],
-      ]);
-      expect(entries[0]).toMatchObject({ model: null, price: null, input: 0, estimated: false });
-      expect(entries[2]).toMatchObject({ model: expect.any(String), price: expect.any(String), input: 1, output: 1 });
-      expect(await journal.reservation(nextId())).toEqual([]);
-    },
-  'a grant counts for commands when it is requested, and in the books from their next refresh': async (test) => {
+  'the rows of a hold reach from its first to its end, with overruns and without refunds': async (test) => {
+    const { journal, ledger, books, store } = test;
+    const id = await charged(test, fundOf(900));
+    await charged(test, fundOf(900));
+    await store.commit([ledger.refund((await ledger.reservation(id))!, 10, 'a bad answer', NOON)]);
+    await books.refresh();
+    await store.flush();
+    const entries = await journal.reservation(id);
+    expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
+      ['reserve', 50],
+      ['post', 20],
+      ['settle', 30],
+      ['overrun', 10],
+    ]);
+    expect(entries[0]).toMatchObject({ model: null, price: null, input: 0, estimated: false });
+    expect(entries[2]).toMatchObject({ model: expect.any(String), price: expect.any(String), input: 1, output: 1 });
+    expect(await journal.reservation(nextId())).toEqual([]);
+  },
+  'a requested grant counts at once for commands, and for the books after their next refresh': async (test) => {
     const { ledger, books, store } = test;
     expect(await ledger.balance('key')).toBeNull();
     await store.commit([ledger.grant('key', 70, 'a gift', NOON)]);
@@ -95,7 +94,7 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     expect(await ledger.balance('key')).toEqual({ granted: 70, spent: 50 });
     expect(await ledger.balances()).toEqual(new Map([['key', { granted: 70, spent: 50 }]]));
   },
-  'a wallet has a balance from the first, of its deposits less fees': async ({ ledger, books, store }) => {
+  'a wallet always has a balance, which is the sum of its deposits less fees': async ({ ledger, books, store }) => {
     expect(await ledger.balance(WALLET)).toEqual({ granted: 0, spent: 0 });
     await applied(books, depositOf('pay_1', 50, 3));
     await store.flush();
@@ -106,7 +105,7 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     await store.flush();
     expect(await ledger.balances()).toEqual(new Map([[WALLET, { granted: 52, spent: 0 }]]));
   },
-  'of two refunds that were asked for at one reading, the second is refused': async (test) => {
+  'of two refunds that were requested after the same reading, the second is refused': async (test) => {
     const { ledger, books, store } = test;
     const id = await charged(test, fundOf(900));
     const read = (await ledger.reservation(id))!;
@@ -120,9 +119,7 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
     expect(await ledger.spentIn('key', DAY)).toBe(20);
   },
-  'the journal has every entry in its order; its audit finds the deposit without a payment, and nothing else': async (
-    test,
-  ) => {
+  'the journal has every entry in order; its audit finds only the deposit without a payment': async (test) => {
     const { books, store, journal } = test;
     const id = await everything(test);
     await store.flush();
@@ -136,11 +133,11 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
       ['other', 500],
     ]);
     expect(await findings(journal)).toEqual(['wrong_payment']);
-    // Sums up to here do not change the result.
+    // Stored sums up to here do not change the result.
     await books.checkpoint();
     expect(await findings(journal)).toEqual(['wrong_payment']);
   },
-  'an export has the entries that move money, by time, key and model': async (test) => {
+  'an export has the entries that move money, filtered by time, key and model': async (test) => {
     const id = await everything(test);
     await test.store.flush();
     const { journal } = test;
@@ -172,7 +169,7 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
   },
 };
 
-/** One operation of each kind that leaves an entry. */
+/** Runs one operation of each kind that adds an entry. */
 async function everything(test: LedgerUnderTest): Promise<number> {
   const { books } = test;
   const [fund, other] = [fundOf(900), fundOf(500, 'other')];

@@ -4,9 +4,9 @@ import { refusalOf, type TestedStore } from '../implementations.ts';
 import { DAY_MS, HASHES, hashOf, keyEvent, keyInfo, NOON } from './access.ts';
 import { aTeam, aUser } from './people.ts';
 
-/** What every table of keys does with child keys. */
+/** The guarantees of every table of keys with child keys. */
 export function linesSuite(open: () => Promise<TestedStore>): void {
-  test('a key is made below another within the room of its line, while all above it are valid', async () => {
+  test('a child key can be created within the limits of its line, while all keys above it are valid', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const room = { depth: 2, live: 2, aDay: 5, aDayOfUser: 99 };
@@ -24,19 +24,19 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     await store.commit([keys.insert(keyInfo('a'), HASHES.a!), keys.insert(keyInfo('w', { holder: '0xa' }), HASHES.w!)]);
     expect(await make('b', 'a')).toBeNull();
     expect((await keys.find('b'))?.key).toMatchObject({ parentHash: HASHES.a, info: { parent: 'a' } });
-    // By a wallet's key, by an unknown one, by another secret, and below the second of a line of two.
+    // The creators are a wallet's key, an unknown key, a key with another secret, and the second key of a line that may have two.
     expect([await make('c', 'w'), await make('c', 'none'), await make('c', 'a', { by: 'b' })]).toEqual(
       Array(3).fill('unmet'),
     );
     expect([await make('c', 'b'), await make('d', 'c')]).toEqual([null, 'unmet']);
-    // Two at once for the last place: one gets it.
+    // Two child keys are created at once for the last place, and one of them gets it.
     expect([await make('d', 'a'), await make('e', 'a')].sort()).toEqual([null, 'unmet']);
     await store.commit([keys.revoke('b', NOON)]);
-    // Below a revoked key no more, beside it again; an expired one gives its place back, too.
+    // A revoked key creates no child keys, but its place is free for a sibling. An expired key also frees its place.
     expect(await make('e', 'b')).toBe('unmet');
     expect([await make('e', 'a', { expiresAt: NOON + 9 }), await make('f', 'a')]).toEqual([null, 'unmet']);
     expect(await make('f', 'a', { at: NOON + 9 })).toBeNull();
-    // Five of the line were made today.
+    // Five keys of the line were created today.
     await store.commit([keys.revoke('d', NOON)]);
     expect([await make('g', 'a', { at: NOON + 9 }), await make('g', 'a', { at: NOON + DAY_MS })]).toEqual([
       'unmet',
@@ -44,7 +44,7 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     ]);
   });
 
-  test('a line goes along with its first key to another team and user, revoked keys of it as well', async () => {
+  test('a whole line, with its revoked keys, moves to the team and the user of its first key', async () => {
     await using store = await open();
     const { keys, people } = store;
     await store.commit([
@@ -56,7 +56,7 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     const red = { team: 'team_red', user: 'user_ann' };
     const top = keyInfo('a', red);
     await store.commit([keys.insert(top, hashOf(1)), keys.insert(keyInfo('z', red), hashOf(1))]);
-    // By an instance that does not know where the line is now.
+    // The change comes from an instance that does not know the current team and user of the line.
     const old = { team: 'team_blue', user: 'user_bob' };
     await store.commit([keys.insert(keyInfo('b', { ...old, parent: 'a' }), hashOf(2))]);
     expect((await keys.find('b'))?.key.info).toMatchObject(red);
@@ -68,18 +68,18 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     await store.commit([keys.change({ ...top, team: 'team_blue', user: 'user_bob' })]);
     expect(await ownersOf('a', 'b', 'c', 'z')).toEqual([...Array(3).fill('team_blue user_bob'), 'team_red user_ann']);
     expect((await keys.idsOf({ team: null, user: 'user_bob' })).toSorted()).toEqual(['a', 'b', 'c']);
-    // The user moves with all unrevoked first keys, and they with their lines.
+    // If a user changes teams, all unrevoked first keys move with the user, and their lines move with them.
     const { users } = await people.changedAfter(-1);
     const bob = users.find(({ row }) => row.id === 'user_bob')!;
     await store.commit([people.putUser({ ...bob.row, team: 'team_red' }, bob.version)]);
     expect(await ownersOf('a', 'b', 'c')).toEqual(Array(3).fill('team_red user_bob'));
-    // Child keys have ended with their first key, so they keep no user and no team.
+    // Child keys ended with their first key, so they do not keep a user or team in use.
     await store.commit([keys.revoke('a', NOON)]);
     const now = (await people.changedAfter(-1)).users.find(({ row }) => row.id === 'user_bob')!;
     expect(await refusalOf(store.commit([people.putUser({ ...now.row, removedAt: 9 }, now.version)]))).toBeNull();
   });
 
-  test('all lines of a user make as many child keys a day as it may; lines of operators and without a user are exempt', async () => {
+  test('a daily limit counts the child keys of all lines of a user; lines of operators and lines without a user are exempt', async () => {
     await using store = await open();
     const { keys, people, trail } = store;
     const make = (id: string, parent: string, at = NOON) =>
@@ -119,7 +119,7 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     expect([await make('g', 'w'), await make('g', 'w', NOON + DAY_MS)]).toEqual(['unmet', null]);
   });
 
-  test('a key below another ends with the secret that made it, and then takes no place', async () => {
+  test('a child key ends with the secret that created it, and then takes no place', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const make = (id: string, by: string, at: number) =>

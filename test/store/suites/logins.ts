@@ -12,9 +12,9 @@ export const login = (id: string, more: Partial<Login> = {}): Login => ({
 const HASH = new Uint8Array(32).fill(7);
 const TOKEN = new Uint8Array([1, 2, 3]);
 
-/** What every table of logins does. */
+/** The guarantees of every table of logins. */
 export function loginSuite(open: () => Promise<TestedStore>): void {
-  test('a login is found as it was put, and an ended one stays ended', async () => {
+  test('a login is read as it was stored, and an ended login stays ended', async () => {
     await using store = await open();
     const { logins } = store;
     await store.commit([logins.insert({ login: login('a'), hash: HASH }, TOKEN)]);
@@ -29,7 +29,7 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     expect((await logins.find('a'))?.login.confirmedAt).toBe(5);
   });
 
-  test('a login is of a user, or of a key with the hash of its secret', async () => {
+  test('a login belongs to a user, or to a key with the hash of its secret', async () => {
     await using store = await open();
     const { logins } = store;
     const keyHash = new Uint8Array(32).fill(3);
@@ -50,7 +50,7 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     }
   });
 
-  test('a reading has the changes since the last one: logins, uses, ends and renewals', async () => {
+  test('a read returns the changes since the last one: logins, uses, ends and renewals', async () => {
     await using store = await open();
     const { logins } = store;
     const since = async (number: number) => {
@@ -75,7 +75,7 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     expect((await logins.find('a'))?.login).toMatchObject({ usedAt: 9, confirmedAt: 12 });
   });
 
-  test('one instance at a time renews a login, until its claim has run out', async () => {
+  test('one instance at a time renews a login, until its claim expires', async () => {
     await using store = await open();
     const { logins } = store;
     await store.commit([logins.insert({ login: login('a'), hash: HASH }, TOKEN)]);
@@ -89,7 +89,7 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     expect(await claim(99, 21)).toBe('unmet');
   });
 
-  test('what has ended or expired is pruned', async () => {
+  test('pruning deletes ended and expired logins', async () => {
     await using store = await open();
     const { logins } = store;
     const ids = ['a', 'b', 'c'];

@@ -8,13 +8,13 @@ import { aTeam, aUser } from './people.ts';
 
 const HASH = new Uint8Array(32).fill(7);
 
-/** Counts the calls of a listener on each subject behind the first look, which calls each. */
+/** Counts the calls of a listener for each subject after the first poll, which calls every listener. */
 async function listened(store: TestedStore) {
   const heard = new Map<NewsSubject, number>();
   for (const subject of NEWS_SUBJECTS)
     store.news.on(subject, () => void heard.set(subject, (heard.get(subject) ?? 0) + 1));
   await store.news.look();
-  // Twice where older news came late, just before it.
+  // A listener may be called twice if older news arrived late, just before the poll.
   expect([...heard.keys()].sort()).toEqual([...NEWS_SUBJECTS].sort());
   heard.clear();
   return async () => {
@@ -23,9 +23,9 @@ async function listened(store: TestedStore) {
   };
 }
 
-/** What every implementation of the news does. */
+/** The guarantees of every implementation of the news. */
 export function newsSuite(open: () => Promise<TestedStore>): void {
-  test('a subject is heard of once after the commit that raised it, and no other is', async () => {
+  test('a listener is called once after the commit that raised its subject; other listeners are not called', async () => {
     await using store = await open();
     for (const subject of NEWS_SUBJECTS) {
       const heard = await listened(store);
@@ -35,7 +35,7 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
     }
   });
 
-  test('nothing is heard of a commit that was refused', async () => {
+  test('a refused commit calls no listener', async () => {
     await using store = await open();
     const heard = await listened(store);
     const refused = [store.news.raise('policy'), store.trail.addIfValid(keyEvent('none', 'grant'), 0)];
@@ -60,7 +60,7 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
       'endpoints',
       ({ brokenDeclarations }) => brokenDeclarations.put(broken({ provider: 'q' })),
     ],
-    ['more of a broken one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.put(broken())],
+    ['more excess of a broken declaration', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.put(broken())],
     ['a kept one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.delete(broken())],
     ['a reset of learning', 'learning', ({ learning }) => learning.resets.add('best', 5)],
   ];
@@ -78,7 +78,7 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
     expect(await heard()).toEqual(subject === null ? {} : { [subject]: 1 });
   });
 
-  test('keys are read from a number of their news on: only those that changed, each as it is, and from the start those that are not revoked', async () => {
+  test('a read of keys from a news number returns the changed keys in their current state; from the start it returns the unrevoked ones', async () => {
     await using store = await open();
     const { keys } = store;
     const idsOf = (rows: readonly { readonly key: { readonly info: { readonly id: string } } }[]) =>

@@ -32,9 +32,9 @@ export const payment = (id: number, more: Partial<Payment> = {}): Payment => ({
 const ANY = { state: null, payer: null, limit: 9, before: null };
 const idsOf = (payments: readonly Payment[]) => payments.map(({ id }) => id);
 
-/** What every table of payments does, and those beside it. */
+/** The guarantees of every table of payments, and of the tables that belong to payments. */
 export function paymentSuite(open: () => Promise<TestedStore>): void {
-  test('a payment comes back as it was stored, by its ID and by its authorization', async () => {
+  test('a payment is read as it was stored, by its ID and by its authorization', async () => {
     await using store = await open();
     const { payments } = store;
     await store.commit([payments.insert(payment(1))]);
@@ -44,7 +44,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await payments.get(2)).toBeNull();
   });
 
-  test('an authorization is stored once, whatever its ID', async () => {
+  test('an authorization is stored once, even under different IDs', async () => {
     await using store = await open();
     const { payments } = store;
     await store.commit([payments.insert(payment(1))]);
@@ -52,7 +52,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await refusalOf(store.commit([payments.insert(payment(1, { nonce: '0x9' }))]))).toBe('refused');
   });
 
-  test('a payment is taken over from the owner that was seen alone, and abandoned once', async () => {
+  test('a payment is taken over only from the owner that the caller saw, and abandoned once', async () => {
     await using store = await open();
     const { payments } = store;
     const [one, other] = [
@@ -81,7 +81,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
       owner: null,
     });
     expect(await refusalOf(store.commit([payments.abandon(arrived, 8)]))).toBe('unmet');
-    // Its owner lived after all, and tells what was charged. The fee was given back.
+    // The owner was alive after all and reports the charge. The fee was refunded before.
     await store.commit([payments.settle(1, 30, 9, 9)]);
     expect(await payments.get(1)).toMatchObject({ state: 'settled', charged: 30, fee: 0, updated: 9 });
     await store.commit([payments.settle(1, 40, 9, 10)]);
@@ -105,7 +105,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await payments.unsettledOf('0xpayer', 'none')).toEqual([]);
   });
 
-  test('a nonce of a gas key is taken by one of those who have seen the same one, and given back by that one', async () => {
+  test('of several instances that saw the same nonce of a gas key, one takes it, and only this one can release it', async () => {
     await using store = await open();
     const { gasNonces: table } = store;
     const one = { nonce: 4, time: 5, owner: { slot: 1, epoch: 2 } };
@@ -121,7 +121,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await table.find('key')).toBeNull();
   });
 
-  test('a payment arrives once: a second capture fails its commit, settled or not', async () => {
+  test('a payment arrives once: a second capture fails its commit, before and after the settlement', async () => {
     await using store = await open();
     const { payments, blocklist } = store;
     await store.commit([payments.insert(payment(1))]);
@@ -136,7 +136,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await blocklist.all()).toEqual([]);
   });
 
-  test('only an unresolved payment becomes unknown or failed, only one never sent is removed; a failed one may arrive', async () => {
+  test('only an unresolved payment becomes unknown or failed, only a payment that was never sent is removed, and a failed payment can still arrive', async () => {
     await using store = await open();
     const { payments } = store;
     await store.commit([1, 2, 3].map((id) => payments.insert(payment(id))));
@@ -152,7 +152,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await payments.get(1)).toMatchObject({ state: 'captured', error: null });
   });
 
-  test('lists are newest first, by state and payer, before an ID; the unresolved are oldest first', async () => {
+  test('payments are listed newest first, by state and payer, before an ID; unresolved ones are listed oldest first', async () => {
     await using store = await open();
     const { payments } = store;
     await store.commit([4, 2, 1, 3].map((id) => payments.insert(payment(id, { payer: id % 2 ? '0xodd' : '0xeven' }))));
@@ -164,7 +164,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(idsOf(await payments.unresolved())).toEqual([1, 3, 4]);
   });
 
-  test('wallets are blocked until they are not', async () => {
+  test('a wallet is blocked until it is unblocked', async () => {
     await using store = await open();
     const { blocklist } = store;
     await store.commit([
@@ -177,7 +177,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await blocklist.all()).toEqual(['0xb']);
   });
 
-  test('a block that changes nothing fails its commit, and so does the end of one that is not there', async () => {
+  test('blocking a wallet without a change fails its commit, and so does unblocking a wallet that is not blocked', async () => {
     await using store = await open();
     const { blocklist } = store;
     await store.commit([blocklist.put('0xa', 'fraud', 1)]);
@@ -186,7 +186,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect(await blocklist.all()).toEqual(['0xa']);
   });
 
-  test('a pending settlement is what was put last, until it is deleted or old', async () => {
+  test('a pending settlement keeps its last value until it is deleted or too old', async () => {
     await using store = await open();
     const table = store.pendingSettlements;
     await store.commit([table.put('a', '1', 1), table.put('a', '2', 2), table.put('b', '3', 9)]);
@@ -197,7 +197,7 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     expect([await table.get('a'), await table.get('b')]).toEqual([null, '3']);
   });
 
-  test('the secret of quotes is the first that was put', async () => {
+  test('the secret of quotes is the first one stored', async () => {
     await using store = await open();
     const { quoteSecret } = store;
     expect(await quoteSecret.get()).toBeNull();

@@ -20,14 +20,14 @@ export const aUser = (id: string, more: Partial<User> = {}): User => ({
   ...more,
 });
 
-/** What every table of teams and users does. */
+/** The guarantees of every table of teams and users. */
 export function peopleSuite(open: () => Promise<TestedStore>): void {
   const versionsIn = async ({ people }: TestedStore) => {
     const { teams, users } = await people.changedAfter(-1);
     return Object.fromEntries([...teams, ...users].map(({ row, version }) => [row.id, version]));
   };
 
-  test('a maker makes as many users a day as it may; users without a maker are not counted', async () => {
+  test('a creator adds at most its number of users a day; users without a creator are not counted', async () => {
     await using store = await open();
     const { people } = store;
     const make = (id: string, createdAt: number, maker: string | null = 'lead') =>
@@ -44,7 +44,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect([await make('f', day), await make('f', 1 + day)]).toEqual(['unmet', null]);
   });
 
-  test('teams and users come back as they were put, by their IDs, and only those that have changed', async () => {
+  test('teams and users are read as they were stored, by ID, and a later read returns only those that changed', async () => {
     await using store = await open();
     const { people } = store;
     const declared = aTeam('b', {
@@ -70,7 +70,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect(later.users[0]!.version).toBeGreaterThan(version);
   });
 
-  test('a row is replaced in the version that was seen, and else its commit is unmet', async () => {
+  test('a row is replaced only in the version that the caller saw; otherwise the commit is unmet', async () => {
     await using store = await open();
     const { people } = store;
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one'), null)]);
@@ -84,7 +84,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect([teams[0]?.row.models, users[0]?.row.name]).toEqual([null, 'new']);
   });
 
-  test('a name is of one team, a person of one user, until they are removed; a user is of a team that exists', async () => {
+  test('one team has a name and one user is a person, until they are removed; a user’s team must exist', async () => {
     await using store = await open();
     const { people } = store;
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one'), null)]);
@@ -103,7 +103,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect(await refusalOf(store.commit([people.putUser(aUser('three', { team: 'team_a' }), null)]))).toBe('unmet');
   });
 
-  test('a team of users or of unrevoked keys, and a user of unrevoked keys, are not removed', async () => {
+  test('a team with users or unrevoked keys, and a user with unrevoked keys, cannot be removed', async () => {
     await using store = await open();
     const { people, keys } = store;
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one', { team: 'team_a' }), null)]);
@@ -124,7 +124,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect(await removal('team')).toBeNull();
   });
 
-  test('unrevoked keys go along to the team of their user, which is news of keys', async () => {
+  test('unrevoked keys move to the team of their user and raise the news of keys', async () => {
     await using store = await open();
     const { people, keys } = store;
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one'), null)]);
@@ -138,7 +138,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     expect((await keys.find('old'))?.key.info.team).toBeNull();
   });
 
-  test('a membership is met where the team and the user exist, and the user is of the team', async () => {
+  test('a membership is satisfied only if the team and the user exist and the user belongs to the team', async () => {
     await using store = await open();
     const { people } = store;
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one', { team: 'team_a' }), null)]);

@@ -9,9 +9,9 @@ export const push = (id: number, base = 0, more: Partial<PushedPolicy> = {}) => 
 });
 const accepted = (id: number, base = 0) => ({ ...push(id, base), revision: `b${id}`, state: 'accepted', reason: null });
 
-/** What every table of pushed policies does. */
+/** The guarantees of every table of pushed policies. */
 export function pushedPolicySuite(open: () => Promise<TestedStore>): void {
-  test('a revision is offered, and then the one in force; one at a time, and only upon the one in force', async () => {
+  test('a revision is offered before it is active; only one at a time, and only to replace the active one', async () => {
     await using store = await open();
     const { pushedPolicies: table } = store;
     const committed = (...writes: Parameters<typeof store.commit>[0]) => refusalOf(store.commit(writes));
@@ -21,7 +21,7 @@ export function pushedPolicySuite(open: () => Promise<TestedStore>): void {
     expect(await committed(table.offer(push(2)))).toBe('unmet');
     expect([await committed(table.accept(1, 'b1')), await committed(table.accept(1, 'b1'))]).toEqual([null, 'unmet']);
     expect([await table.head(), await table.offered()]).toEqual([accepted(1) as PushedPolicy, null]);
-    // Upon another base, and with a number that another has taken.
+    // One offer has another base, and one has a number that is taken.
     expect(await committed(table.offer(push(2)))).toBe('unmet');
     expect(await committed(table.offer(push(1, 1)))).toBe('unmet');
     expect(await committed(table.offer(push(2, 1)), table.refuse(2, 'no plugin'))).toBeNull();
@@ -37,7 +37,7 @@ export function pushedPolicySuite(open: () => Promise<TestedStore>): void {
     expect(await table.list(2, 2)).toEqual([entry as PushedPolicy]);
   });
 
-  test('what its maker left offered expires, and what is old is forgotten but for the one in force', async () => {
+  test('an offer whose creator has ended expires, and old revisions are deleted except the active one', async () => {
     await using store = await open();
     const { pushedPolicies: table } = store;
     await store.commit([table.offer(push(1)), table.accept(1, 'b1')]);
@@ -50,7 +50,7 @@ export function pushedPolicySuite(open: () => Promise<TestedStore>): void {
     expect((await table.list(9)).map(({ id }) => id)).toEqual([3, 1]);
   });
 
-  test('each step of a push is news of the policy', async () => {
+  test('each step of a push raises the news of the policy', async () => {
     await using store = await open();
     const { pushedPolicies: table, news } = store;
     let heard = 0;

@@ -83,7 +83,7 @@ export function recordOf({
 
 const idsOf = ({ entries }: RecordPage) => entries.map(({ id }) => id);
 
-/** Every page of a query, of `limit` records at most. */
+/** Reads every page of a query, with at most `limit` records each. */
 async function pages(log: Pick<RecordLog, 'list'>, query: RecordQuery): Promise<RecordEntry[]> {
   const all: RecordEntry[] = [];
   for (let after: number | undefined; ; ) {
@@ -125,7 +125,7 @@ const made = fc.record({
   session: few([null, null, 's1', "s'2"]),
   team: few([null, 't1', 't2']),
   user: few([null, 'u1', 'u2']),
-  /** How much later than the record before its decision was made; records of long answers come late. */
+  /** How much later than the previous record the decision was made. It can be negative, because records of long answers arrive late. */
   step: fc.integer({ min: -3, max: 5 }),
 });
 
@@ -147,9 +147,9 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   looksMax: maybe([7, 200]),
 });
 
-/** The cases that every store of records passes. */
+/** The guarantees of every store of records. */
 export function recordSuite(open: () => Promise<TestedStore>): void {
-  test('a record is restored as it was, and is found from its commit on', async () => {
+  test('a record is restored as it was, and can be found once it is committed', async () => {
     await using store = await open();
     const tables = store.records;
     const record = recordOf({ id: 7, labels: { team: 'red' } });
@@ -158,7 +158,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.log.find(7)).toEqual(record);
   });
 
-  test('records of one commit are added all or not at all', async () => {
+  test('records of one commit are added all or none', async () => {
     await using store = await open();
     const tables = store.records;
     const content = { until: NOW, prompt: [], answer: null, isCut: false };
@@ -169,7 +169,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.log.find(8)).toBeNull();
   });
 
-  test('any filters find what they describe, newest first, in pages, however far the index is', async () => {
+  test('any filters find the matching records, newest first, in pages, no matter how much is indexed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(made, { maxLength: 40 }),
@@ -192,7 +192,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
           });
           const half = all.length >> 1;
           await add(all.slice(0, half));
-          // More than a batch of the index.
+          // More records than one batch of indexing takes.
           await add(Array.from({ length: filler }, (_, at) => recordOf({ id: idAt(NOW + 100) + at })));
           while (await store.records.log.index());
           await add(all.slice(half));
@@ -206,7 +206,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     );
   });
 
-  test('pruning deletes the records below an ID and nothing else, indexed or not; later ones are found', async () => {
+  test('pruning deletes exactly the records below an ID, indexed or not; later records are found', async () => {
     await using store = await open();
     const { log } = store.records;
     const at = (from: number, n: number) => Array.from({ length: n }, (_, i) => log.add(recordOf({ id: from + i })));
@@ -218,14 +218,14 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await log.find(2_505)).toBeNull();
     expect(await log.prune(10_000)).toBe(5);
     expect(await log.list({ keyId: 'k', limit: 50 })).toEqual({ entries: [], next: null });
-    // The order of writing begins anew.
+    // After everything was deleted, the order of writing starts again.
     await store.commit(at(20_000, 2_100));
     while (await log.index());
     expect(idsOf(await log.list({ keyId: 'k', limit: 2 }))).toEqual([22_099, 22_098]);
     expect(await log.find(20_000)).not.toBeNull();
   });
 
-  test('a page begins behind its cursor, though the record of that is deleted', async () => {
+  test('a page begins after its cursor, even if the record of the cursor is deleted', async () => {
     await using store = await open();
     const tables = store.records;
     await store.commit([1, 2, 3].map((id) => tables.log.add(recordOf({ id }))));
@@ -235,7 +235,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.log.list({ after: 1, limit: 5 })).toEqual({ entries: [], next: null });
   });
 
-  test('a revision keeps its first text, and goes with the last time at which it was in force', async () => {
+  test('a revision keeps its first text, and is deleted according to the last time at which it was active', async () => {
     await using store = await open();
     const { revisions } = store.records;
     const first = { revision: 'abc1', source: 'one', models: ['m'], surroundings: null, saved: 10 };
@@ -249,7 +249,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await revisions.findByPrefix('')).toEqual(['abd2']);
   });
 
-  test('readings are stored once under their number; content until it expires', async () => {
+  test('readings are stored once under their number, and content until it expires', async () => {
     await using store = await open();
     const tables = store.records;
     const none = {
@@ -281,8 +281,8 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect([await tables.contents.prune(19), await tables.contents.prune(20)]).toEqual([0, 1]);
   });
 
-  // Each difference is of one endpoint, and installations have hundreds.
-  test.each([12, 300])('readings with %i differences in each of two figures are found whole', async (count) => {
+  // Each difference belongs to one endpoint, and installations can have hundreds.
+  test.each([12, 300])('readings with %i differences in each of two fields are read completely', async (count) => {
     await using store = await open();
     const { readings } = store.records;
     const pairs = (first: number) => Array.from({ length: count }, (_, at) => [at, first + at / 8] as const);

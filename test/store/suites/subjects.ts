@@ -7,9 +7,9 @@ export const subject = (id: string, more: Partial<TokenSubject> = {}): TokenSubj
   ...more,
 });
 
-/** What every table of subjects does. */
+/** The guarantees of every table of subjects. */
 export function subjectSuite(open: () => Promise<TestedStore>): void {
-  test('a subject keeps its place by its first token, and has the name and the time of its last', async () => {
+  test('a subject keeps its position by its first token, and has the name and time of its last token', async () => {
     await using store = await open();
     const { subjects } = store;
     await store.commit([

@@ -10,14 +10,14 @@ export const thread = (keyId: string, answer: string, more: Partial<ThreadRow> =
 
 const HASH = new Uint8Array(32);
 
-/** What every table of threads does. */
+/** The guarantees of every table of threads. */
 export function threadSuite(open: () => Promise<TestedStore>): void {
   const found = async ({ threads }: TestedStore, keyId: string, answers: readonly string[]) => {
     const rows = await Promise.all(answers.map((answer) => threads.find(keyId, answer)));
     return rows.flatMap((row) => (row ? [row.answer] : []));
   };
 
-  test('an answer of a thread is found by its key alone, as it was put last', async () => {
+  test('an answer of a thread is found only by its own key, as it was last stored', async () => {
     await using store = await open();
     const { threads } = store;
     const addOns = { hourCache: true, toolUses: { web_search: 2 }, rereadings: 3, unpriced: ['thread'] };
@@ -27,21 +27,21 @@ export function threadSuite(open: () => Promise<TestedStore>): void {
     expect([await threads.find('l', 'a'), await threads.find('k', 'b')]).toEqual([null, null]);
   });
 
-  test('a key keeps its newest answers, and another key its own', async () => {
+  test('a key keeps its newest answers, independently of other keys', async () => {
     await using store = await open();
     const { threads } = store;
     const names = ['a', 'b', 'c', 'd', 'e'];
     await store.commit(threads.put(thread('l', 'a'), 3));
     for (const name of names) await store.commit(threads.put(thread('k', name), 3));
     expect(await found(store, 'k', names)).toEqual(['c', 'd', 'e']);
-    // Put again, the oldest is the newest.
+    // Storing the oldest answer again makes it the newest.
     await store.commit(threads.put(thread('k', 'c'), 3));
     await store.commit(threads.put(thread('k', 'f'), 3));
     expect(await found(store, 'k', [...names, 'f'])).toEqual(['c', 'e', 'f']);
     expect(await found(store, 'l', names)).toEqual(['a']);
   });
 
-  test('the answers of a key are erased as it is revoked, and none is kept of a revoked one', async () => {
+  test('revoking a key deletes its answers, and no answers are stored for a revoked key', async () => {
     await using store = await open();
     const { threads, keys } = store;
     const put = (...ids: readonly string[]) => ids.flatMap((id) => threads.put(thread(id, 'a'), 9));
@@ -58,7 +58,7 @@ export function threadSuite(open: () => Promise<TestedStore>): void {
     expect(await left()).toEqual([undefined, undefined, undefined]);
   });
 
-  test('old answers are pruned', async () => {
+  test('pruning deletes old answers', async () => {
     await using store = await open();
     const { threads } = store;
     await store.commit(['a', 'b', 'c'].flatMap((name, at) => threads.put(thread('k', name, { time: at }), 9)));

@@ -13,13 +13,13 @@ import {
 import type { Cases } from '../support.ts';
 import { applied, fundOf, holdOf, NOON, settleOf } from './books.ts';
 
-/** Books whose traffic is counted, and its cells as anyone with the database can change them. */
+/** Books whose traffic is counted, and the cells, which anyone with access to the database can change. */
 export interface AuditedTraffic extends AsyncDisposable {
   readonly books: LedgerBooks;
   readonly traffic: TrafficTable;
   readonly journal: Pick<JournalReader, 'wrongCells'>;
   readonly store: Pick<Store, 'flush'>;
-  /** Runs a statement that both databases understand. */
+  /** Runs a statement that both databases accept. */
   run(statement: string): Promise<unknown>;
 }
 
@@ -27,7 +27,7 @@ const widthOf = (step: TrafficStep): number => STEP_MS[step] / STEP_MS.minute;
 const total = TRAFFIC_KINDS.indexOf('total');
 const { minute, hour, day } = STEP_MS;
 
-/** Charges one request of each moment, and counts them. @param now of the server that counts */
+/** Charges one request at each moment, and counts them. @param now the time of the server that counts */
 async function charge(
   { books, store, traffic }: AuditedTraffic,
   moments: readonly number[],
@@ -43,13 +43,13 @@ async function charge(
   while (await traffic.count(now));
 }
 
-/** What an audit finds, by length and time, each once. */
+/** Returns what an audit finds: each bucket length and time once. */
 async function wrongIn({ journal }: AuditedTraffic, now = NOON): Promise<readonly string[]> {
   const cells = await journal.wrongCells(now);
   return [...new Set(cells.map(({ step, time }) => `${step} ${(time - NOON) / minute}`))];
 }
 
-/** What an audit finds once cells are deleted by hand, which then come back. */
+/** Returns what an audit finds after cells are deleted by hand. Restores the cells. */
 async function wrongWithout(audited: AuditedTraffic, cells: string, now = NOON): Promise<readonly string[]> {
   await audited.run('CREATE TABLE saved AS SELECT * FROM traffic');
   await audited.run(`DELETE FROM traffic WHERE ${cells}`);
@@ -59,9 +59,9 @@ async function wrongWithout(audited: AuditedTraffic, cells: string, now = NOON):
   return found;
 }
 
-/** The guarantees of an audit of traffic, by their names. */
+/** The guarantees of an audit of traffic, by name. */
 export const TRAFFIC_AUDIT_CASES: Cases<AuditedTraffic> = {
-  'an audit finds the oldest cell of each length and dimension once it was deleted by hand': async (audited) => {
+  'an audit finds the oldest cell of each length and dimension after it was deleted by hand': async (audited) => {
     await charge(audited, [NOON - day, NOON - hour, NOON]);
     expect(await wrongIn(audited)).toEqual([]);
     for (const step of TRAFFIC_STEPS) {
@@ -74,23 +74,22 @@ export const TRAFFIC_AUDIT_CASES: Cases<AuditedTraffic> = {
     }
     expect(await wrongIn(audited)).toEqual([]);
   },
-  'an audit finds that all cells of a length were deleted by hand, or all cells': async (audited) => {
+  'an audit finds that all cells of one length, or all cells, were deleted by hand': async (audited) => {
     await charge(audited, [NOON - day, NOON]);
     expect(await wrongWithout(audited, 'width = 1')).toEqual(['minute -1440', 'minute 0']);
     expect(await wrongWithout(audited, 'width = 60')).toEqual(['hour -1440', 'hour 0']);
     expect(await wrongWithout(audited, 'width = 1440')).toEqual(['day -2160', 'day -720']);
     expect(await wrongWithout(audited, 'width > 0')).toHaveLength(6);
   },
-  'after a server with a clock ahead deleted old cells, an audit finds those alone that were deleted by hand': async (
-    audited,
-  ) => {
-    await charge(audited, [NOON - day, NOON - hour, NOON]);
-    await audited.traffic.prune(NOON + day + hour);
-    expect(await wrongIn(audited)).toEqual([]);
-    expect(await wrongWithout(audited, 'width = 1')).toEqual(['minute -60', 'minute 0']);
-    expect(await wrongWithout(audited, 'width = 60')).toEqual(['hour -1440', 'hour -60', 'hour 0']);
-  },
-  'a clock that was years ahead hides no cell that is counted after it was right again': async (audited) => {
+  'after a server whose clock is ahead has deleted old cells, an audit finds only those that were deleted by hand':
+    async (audited) => {
+      await charge(audited, [NOON - day, NOON - hour, NOON]);
+      await audited.traffic.prune(NOON + day + hour);
+      expect(await wrongIn(audited)).toEqual([]);
+      expect(await wrongWithout(audited, 'width = 1')).toEqual(['minute -60', 'minute 0']);
+      expect(await wrongWithout(audited, 'width = 60')).toEqual(['hour -1440', 'hour -60', 'hour 0']);
+    },
+  'a clock that was years ahead hides no cell that is counted after the clock was corrected': async (audited) => {
     await charge(audited, [NOON - day, NOON]);
     await audited.traffic.prune(NOON + 3_650 * day);
     const later = NOON + day;
@@ -98,7 +97,9 @@ export const TRAFFIC_AUDIT_CASES: Cases<AuditedTraffic> = {
     expect(await wrongIn(audited, later)).toEqual([]);
     expect(await wrongWithout(audited, 'width > 0', later)).toEqual(['minute 1440', 'hour 1440', 'day 720']);
   },
-  'cells that a clock ahead left out are no finding, until they are counted again': async (audited) => {
+  'an audit does not report cells that a server with a clock ahead left out, until they are counted again': async (
+    audited,
+  ) => {
     await charge(audited, [NOON - hour, NOON], NOON + 3 * day);
     expect(await wrongIn(audited)).toEqual([]);
     expect(await wrongWithout(audited, `width > 0 AND kind = ${total}`)).toEqual(['hour -60', 'hour 0', 'day -720']);

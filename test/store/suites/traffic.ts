@@ -11,15 +11,15 @@ const outcome: DecisionOutcome = {
   ...{ status: 'completed', error: null, attempts: [], usage: null, estimated: false, charged: 0, saved: 2 },
   ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
 };
-/** A record of a moment. */
+/** Makes a record of a moment. */
 export const made = (at: number, keyId: string, more = {}) => record(idAt(at), at, { keyId, outcome, ...more });
 const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
 
 type CountedStore = Pick<Store, 'commit'> & Pick<Repositories, 'records' | 'traffic'> & AsyncDisposable;
 
-/** Counting in batches: sums and times are held to one count by the laws of traffic. */
+/** Tests of counting in batches. The laws of traffic check the sums and times. */
 export function trafficSuite(open: () => Promise<CountedStore>): void {
-  test('a day has so many series of a dimension by name, and the rest as one; the next day has room again', async () => {
+  test('a day has a limited number of named series of a dimension and one series for the rest; the next day begins again', async () => {
     await using store = await open();
     const keys = Array.from({ length: SERIES_MAX + 5 }, (_, at) => `key${at}`);
     await store.commit(keys.map((key, at) => store.records.log.add(made(NOON - STEP_MS.day + at, key))));

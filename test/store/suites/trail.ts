@@ -13,11 +13,11 @@ const ALL = { keyId: null, limit: 99 };
 const entry = (id: string, actor: Actor, note: string, time = NOON) =>
   subjectEvent({ ...keyEvent(id, 'grant', time), actor, details: { credits: 1, note } });
 
-/** What the chain of every store does. */
+/** The guarantees of every store's audit trail. */
 export function trailSuite(open: () => Promise<TestedStore>): void {
   const faultsIn = async ({ trail }: TestedStore) => (await checkTrail(trail, [])).faults;
 
-  test('entries of commits at once, and of many keys in one, stand in one chain', async () => {
+  test('entries of concurrent commits, and of many keys in one commit, form one chain', async () => {
     await using store = await open();
     const { keys, trail } = store;
     const own = ['a', 'b', 'c'].map((id) => keys.insert(keyInfo(id, { holder: '0xa' }), new Uint8Array(32)));
@@ -37,7 +37,7 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     expect((await trail.list({ ...ALL, before: 12, limit: 2 })).map(({ id }) => id)).toEqual([11, 10]);
   });
 
-  test('a page of the chain ends at its rows or its characters, and has at least one entry', async () => {
+  test('a page of the chain ends at its limit of rows or characters, and has at least one entry', async () => {
     await using store = await open();
     const { trail } = store;
     const note = 'x'.repeat(1_000);
@@ -45,14 +45,14 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     const idsOf = async (after: number, rows: number, chars: number) =>
       (await trail.links(after, { rows, chars })).map(({ id }) => id);
     expect(await idsOf(0, 4, 1_000_000)).toEqual([1, 2, 3, 4]);
-    // Notes are words beside the facts: both count.
+    // Notes are stored as words, separate from the facts, and both count.
     expect(await idsOf(0, 99, 2_500)).toEqual([1, 2, 3]);
     expect(await idsOf(3, 99, 2_500)).toEqual([4, 5, 6]);
     expect(await idsOf(5, 99, 1)).toEqual([6]);
     expect(await idsOf(6, 99, 1)).toEqual([]);
   });
 
-  test('an entry comes back with who, from where, and its words in their places; a secret does not', async () => {
+  test('an entry is read with its actor, place and words; a secret is not stored', async () => {
     await using store = await open();
     const details = {
       before: { name: 'old', scopes: ['chat'] },
@@ -80,13 +80,13 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     });
     expect(second).toMatchObject({ subject: { kind: 'person', id: 'p1' }, from: 'alice' });
     expect(await store.trail.list({ ...ALL, kind: 'person' })).toEqual([second!]);
-    // Hashes could contain such letters by chance.
+    // The hashes are left out, because they could contain these letters by chance.
     const bare = { words: null, seals: null, hash: null, previous: null };
     const facts = (await store.trail.links(0, ROWS)).map((link) => JSON.stringify({ ...link, ...bare }));
     for (const word of ['old', 'new', 'alice', '203.0', 'b0b']) expect(facts.join()).not.toContain(word);
   });
 
-  test('the list is filtered by actor, action and time, a page at a time', async () => {
+  test('the trail is listed by actor, action and time, page by page', async () => {
     await using store = await open();
     const { trail } = store;
     await store.commit([
@@ -101,7 +101,7 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     expect(await idsOf({ actor: 'alice' })).toEqual([5, 3, 1]);
     expect(await idsOf({ actor: 'server' })).toEqual([4]);
     expect(await idsOf({ actor: 'ali' })).toEqual([]);
-    // A place is no name.
+    // An address of a caller does not match as the name of an actor.
     expect(await idsOf({ actor: '203.0.113.7' })).toEqual([]);
     expect(await idsOf({ action: 'revoke' })).toEqual([4, 3]);
     expect(await idsOf({ from: NOON + 1, to: NOON + 4 })).toEqual([4, 3, 2]);
@@ -113,7 +113,7 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     expect(await idsOf({ actor: 'cli' })).toEqual([5, 3, 1]);
   });
 
-  test('the words of an actor, or of a subject, are erased; the chain stays whole and says so', async () => {
+  test('erasing the words of an actor or a subject leaves the chain intact and visible as erased', async () => {
     await using store = await open();
     const { trail } = store;
     await store.commit([
@@ -139,7 +139,7 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     expect(await checkTrail(trail, [])).toMatchObject({ faults: [], erased: 2, entries: 5 });
   });
 
-  test('retention leaves an anchor, and removes nothing twice', async () => {
+  test('retention leaves an anchor and deletes nothing twice', async () => {
     await using store = await open();
     const { trail } = store;
     const made = [1, 2, 3, 4].map((at) => trail.add(entry('a', ALICE, `${at}`, NOON + at)));
@@ -153,7 +153,7 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     expect((await trail.list(ALL))[0]?.details).toEqual({ through: 2, hash: second!.hash });
     await store.commit([trail.prune(NOON + 3, NOON + 9)]);
     expect(await idsOf()).toHaveLength(3);
-    // The entry of before is no more, and its head cannot be compared.
+    // The earlier entry no longer exists, so its hash cannot be compared.
     expect(await checkTrail(trail, [second!])).toMatchObject({ faults: [], confirmed: 0 });
     await store.commit([trail.prune(NOON + 9, NOON + 9)]);
     expect(await idsOf()).toEqual(['6 anchor']);

@@ -6,9 +6,9 @@ import type { Occasion } from './journal.ts';
 import { MemoryReadings } from './readings.ts';
 import { Watchers } from './watchers.ts';
 
-/** The operations of books in memory that are on no open hold: grants, corrections, deposits and waivers. */
+/** The operations of books in memory that do not belong to an open hold: grants, corrections, deposits and waivers. */
 export class MemoryAdjusting extends MemoryReadings {
-  /** First results of these, by kind and ID. */
+  /** First results of these operations, by kind and ID. */
   protected readonly once = new Map<string, OpResult>();
   protected readonly watcher = new Watchers();
   protected freed: (readonly Fund[])[] = [];
@@ -73,7 +73,7 @@ export class MemoryAdjusting extends MemoryReadings {
     this.watcher.adjusted();
   }
 
-  /** Corrects the charge of an expired hold that was settled late. */
+  /** Corrects the charge of an expired hold that was settled afterwards. */
   protected correct(made: MemoryReservation, by: number, time: number): void {
     const { id: reservation, dimensions, funds } = made;
     made.givenBack -= by;
@@ -82,7 +82,7 @@ export class MemoryAdjusting extends MemoryReadings {
     if (by < 0) this.freed.push(funds);
   }
 
-  /** Money that counts once it is durable. */
+  /** Books a deposit, which counts once it is durable. */
   protected deposit(
     holder: string,
     amount: number,

@@ -15,9 +15,9 @@ export interface MemoryReservation {
   readonly first: OpResult;
   readonly steps: Map<number, OpResult>;
   closing: OpResult | null;
-  /** Once it has expired: what it would be otherwise, until it is settled all the same. */
+  /** For an expired hold: its sums without the expiry, until it is settled after all. */
   late: rules.HeldSum | null;
-  /** The result of that settlement. */
+  /** The result of the settlement after the expiry; null before. */
   corrected: OpResult | null;
   overrun: number;
   extending: number;
@@ -26,7 +26,7 @@ export interface MemoryReservation {
 
 /** A grant or a refund (negative) that a command has requested. */
 export interface MemoryRequest {
-  /** Null for a grant. */
+  /** The hold to refund; null for a grant. */
   readonly reservation: number | null;
   readonly holder: string;
   readonly amount: number;
@@ -43,7 +43,7 @@ export interface MemoryEarmark {
 }
 
 export const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
-/** What every reservation begins with. */
+/** The initial fields of every reservation. */
 export const openReservation = (amount: number) => ({
   state: rules.openHeldSum(amount, null),
   first: granted(amount),
@@ -60,7 +60,7 @@ export const refused = (why: 'exhausted' | 'contended', fund: FundStanding | nul
   why,
   fund,
 });
-/** A step that the store must confirm; `undo` when it could not. */
+/** A step that the store must confirm. Call `undo` if the store could not write it. */
 export interface PendingStep {
   done(): OpResult | null;
   undo(): void;

@@ -39,16 +39,16 @@ import { MemoryTerms } from './terms.ts';
 type SequelMaker = (results: readonly OpResult[]) => Sequel;
 const NOTHING: Sequel = { ops: [], writes: [] };
 
-/** Books in memory alone: plain maps and lists, and the rules. Several instances may share them, each by a handle of its own. */
+/** Books in memory: plain maps, lists and the rules of money. Several instances can share them, each with its own handle. */
 export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
-  /** The instance that asks now. */
+  /** The instance that is calling now. */
   asking: InstanceName = { slot: 0, epoch: 0 };
   readonly #earmarks = new Map<number, MemoryEarmark>();
   readonly #voided = new Set<number>();
   readonly terms = new MemoryTerms();
   #unsure: (PendingStep | undefined)[] = [];
 
-  /** Earmarks have no row, and end with their instance. */
+  /** Earmarks have no row, so they end with their instance. */
   override died(name: InstanceName): void {
     super.died(name);
     this.freed = [];
@@ -58,7 +58,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
     for (const op of ops) check(op);
-    // A commit is whole: the first time has written these, too.
+    // A repeated operation has already written these, because a commit is all or nothing.
     if (ops.some((op) => this.#isKnown(op))) also = [];
     const { results, freed, unsure } = this.#decide(ops);
     const isSure = unsure.every((one) => one === undefined);
@@ -76,7 +76,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   async append(ops: readonly LedgerOp[], follow: SequelMaker = () => NOTHING): Promise<readonly OpResult[]> {
     const { results, freed } = this.#decide(ops);
-    // An answer of a store elsewhere is not there before the call returns.
+    // The answer of a remote store never arrives before the call returns.
     await null;
     try {
       const next = follow(results);
@@ -234,7 +234,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   #capture({ id, at, deposit }: CaptureOp, sure: (step: PendingStep) => void): OpResult {
     const earmark = this.#earmarks.get(id);
-    // Its instance was dead for the others. The chain tells of the payment, then.
+    // Other instances considered this instance dead. The blockchain then shows what became of the payment.
     if (!earmark) return unmet();
     const { op, amount, funds, owner } = earmark;
     const balance = funds.find(({ title }) => title.kind === 'balance')!;
@@ -335,7 +335,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
-  /** Corrects what an expired hold was charged to what its attempts cost, as far as its funds have it. */
+  /** Settles an expired hold: corrects its charge to what its attempts cost, as far as its funds have the money. */
   #settleLate(made: MemoryReservation, late: rules.HeldSum, { entry, most, at }: SettleOp): OpResult {
     const step = capped({ state: late }, most, (state) => rules.settle(state, entry?.cost ?? null));
     made.late = null;
@@ -347,7 +347,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
         .toSorted((a, b) => a - b)
         .slice(0, 1),
     );
-    // Some of it may have been given back already, as that of a request that was repeated.
+    // A part of the charge may already have been refunded, for example because the request was repeated.
     const least = made.givenBack - made.state.charged;
     const by = Math.max(least, made.funds.length === 0 ? missing : Math.min(missing, free));
     made.overrun += step.excess + Math.max(0, missing - by);

@@ -4,14 +4,14 @@ import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../..
 import type { Cursor } from '../../../../src/store/cursor.ts';
 import type { MemoryEntry, MemoryJournal } from './journal.ts';
 
-/** An entry of a hold that is a charge, or gives one back. */
+/** An entry of a hold that is a charge or a refund. */
 type ChargeEntry = MemoryEntry & { readonly reservation: number };
 
 const KINDS: ReadonlySet<string> = new Set(['post', 'settle', 'expire', 'correct']);
 const isCharge = (entry: MemoryEntry): entry is ChargeEntry =>
   KINDS.has(entry.kind) && entry.reservation !== null && (entry.amount !== 0 || entry.entry !== null);
 
-/** The charges in a journal in memory, in their order. */
+/** The charges of a journal in memory, in order. */
 export class MemoryCharges {
   readonly #journal: MemoryJournal;
 
@@ -27,7 +27,7 @@ export class MemoryCharges {
     return this.#all.reduce((sum, { amount }) => sum + amount, 0);
   }
 
-  /** The charges behind a place that did not draw on a budget; from the beginning of a window on where there is no such place. */
+  /** Returns the charges after a position that did not draw on a budget; without a position, from the start of a window on. */
   uncounted(budget: number, from: Cursor | null, { starts }: Window): UncountedCharges {
     const to = this.#journal.horizon;
     const isWanted = ({ place, reservation, drawn }: ChargeEntry) =>

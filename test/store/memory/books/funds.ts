@@ -2,7 +2,7 @@ import { Fund, type FundRef, type FundTitle, limitFor } from '../../../../src/co
 import type { CountOp, EnforcedBudget, EnforceOp, JoinOp } from '../../../../src/store/books.ts';
 import type { Cursor } from '../../../../src/store/cursor.ts';
 
-/** A fund, with the generation of its budget; 0 for a balance. */
+/** A fund with the generation number of its budget; 0 for a balance. */
 export class MemoryFund extends Fund {
   readonly budget: number;
 
@@ -16,18 +16,18 @@ export class MemoryFund extends Fund {
 export class MemoryFunds {
   readonly #budgets = new Map<string, MemoryFund>();
   readonly #balances = new Map<string, MemoryFund>();
-  /** Holders that something was granted to or paid in by. */
+  /** Holders that were granted something or have paid in. */
   readonly #holders = new Set<string>();
-  /** The terms of the newest policy, by the generation of the budget. */
+  /** The budgets of the newest policy, by generation number. */
   readonly #enforced = new Map<number, EnforcedBudget>();
-  /** How far budgets are counted, by generation. */
+  /** How far budgets are counted, by generation number. */
   readonly #counted = new Map<number, Cursor>();
 
   get balances(): Fund[] {
     return [...this.#holders].map((holder) => this.#balances.get(holder)!);
   }
 
-  /** The balance of a holder that has one. */
+  /** Returns the balance of a holder; null for a holder without one. */
   held(holder: string): Fund | null {
     return this.#holders.has(holder) ? (this.#balances.get(holder) ?? null) : null;
   }
@@ -60,7 +60,7 @@ export class MemoryFunds {
     return this.#counted.get(budget) ?? null;
   }
 
-  /** @returns whether the budget was counted up to the place where the operation begins */
+  /** @returns whether the budget was counted up to exactly the position where the operation begins */
   count({ budget, from, to, sums }: CountOp): boolean {
     if (this.countedTo(budget) !== from) return false;
     this.#counted.set(budget, to);
@@ -72,7 +72,7 @@ export class MemoryFunds {
     for (const { fund, amount } of sums) this.named(fund).spent += amount;
   }
 
-  /** The newest policy states the limits. */
+  /** Only the newest policy sets the limits. */
   enforce({ budgets }: EnforceOp): void {
     for (const one of budgets) {
       const known = this.#enforced.get(one.budget);

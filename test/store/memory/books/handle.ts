@@ -2,11 +2,11 @@ import type { LedgerBooks } from '../../../../src/store/books.ts';
 import { type InstanceName, nameOf } from '../../../../src/store/instance.ts';
 import type { MemoryBooks } from './books.ts';
 
-/** The same books for another instance: it owns the holds that it asks for. Other methods are those of the books, or `other`. */
+/** Returns the same books for another instance, which owns the holds that it makes. Methods that `other` lacks are methods of the books. */
 export function booksOf(books: MemoryBooks, name: InstanceName, other: Partial<LedgerBooks> = {}): LedgerBooks {
-  // Decided before the call returns.
+  // Sets the calling instance. This works because the books decide before the call returns.
   const asking = <Result>(ask: () => Result): Result => {
-    // What it owns stays its own when the process takes another name.
+    // The name is copied, so that its holds keep their owner when the process takes another name.
     books.asking = nameOf(name);
     return ask();
   };

@@ -18,11 +18,11 @@ import type { PaymentTable } from '../../../../src/store/payments.ts';
 import type { MemoryReservation } from './booked.ts';
 import { MemoryFund } from './funds.ts';
 
-/** An entry of a journal in memory, with all that it names. */
+/** An entry of a journal in memory, with everything that it refers to. */
 export interface MemoryEntry {
-  /** In the order in which entries appear. */
+  /** Number in the order in which entries become visible. */
   readonly seq: number;
-  /** In the order in which their commits began: that of cursors. */
+  /** Number in the order in which the commits began, which is also the order of cursors. */
   readonly place: number;
   readonly kind: EntryKind;
   readonly reservation: number | null;
@@ -32,7 +32,7 @@ export interface MemoryEntry {
   readonly funds: string | null;
   readonly entry: EntryLine | null;
   readonly note: string | null;
-  /** Generations of the budgets that a charge was counted in when it was made. */
+  /** Generation numbers of the budgets in which a charge was counted when it was made. */
   readonly drawn: readonly number[];
 }
 
@@ -49,10 +49,10 @@ type NewEntry = Pick<MemoryEntry, 'kind' | 'reservation' | 'dimensions' | 'amoun
   readonly note?: string | null;
 };
 
-/** So many places are taken before a commit that was overtaken is given up, and its place stays empty. */
+/** After this many further entries, an overtaken commit is given up and its number stays unused. */
 const OVERTAKEN_MAX = 20;
 
-/** Numbers things by their content, from 1. */
+/** Gives things numbers by their content, from 1. */
 class Register {
   readonly #numbers = new Map<string, number>();
 
@@ -70,15 +70,15 @@ export class MemoryJournal {
   readonly tariffs = new Register();
   readonly funds: FundRow[] = [];
   readonly #named = new Map<Fund, FundRow>();
-  /** Whether the next place is that of a commit that others overtake: its charge appears behind later ones. */
+  /** Whether the next entry belongs to a commit that other commits overtake, so that its charge appears after later ones. */
   isOvertaken: () => boolean = () => false;
   #entries: MemoryEntry[] = [];
   #seq = 0;
   #place = 0;
-  /** A place that is taken, and whose charge has not appeared. */
+  /** A number that is taken but whose charge has not appeared yet. */
   #pending: number | null = null;
 
-  /** The place up to which nothing will appear any more. */
+  /** The position up to which no entry will appear any more. */
   get horizon(): number {
     return this.#pending === null ? this.#place : this.#pending - 1;
   }
@@ -87,7 +87,7 @@ export class MemoryJournal {
     return this.#entries;
   }
 
-  /** Numbers an entry. One that turns out not to be durable is to be dropped. */
+  /** Numbers an entry. Drop the entry if it turns out not to be durable. */
   add({ funds = [], draws = funds, entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
     const ids = funds.map((fund) => this.#rowOf(fund).id);
     const drawn = draws.flatMap((fund) => (fund instanceof MemoryFund ? [fund.budget] : []));
@@ -97,7 +97,7 @@ export class MemoryJournal {
     return made;
   }
 
-  /** Ends the commit that others have overtaken: its place stays empty. */
+  /** Ends the overtaken commit. Its number stays unused. */
   giveUp(): void {
     this.#pending = null;
   }
@@ -121,12 +121,12 @@ export class MemoryJournal {
     const { dimensions, id: reservation } = made;
     const of = { dimensions, reservation, time: op.at };
     this.add({ kind: op.kind, ...of, amount: step.charged, entry, draws: made.funds });
-    // It used no tokens of its own.
+    // This entry used no tokens of its own.
     const usage = plainUsage(0, 0);
     if (step.excess > 0 && entry) this.add({ kind: 'overrun', ...of, amount: step.excess, entry: { ...entry, usage } });
   }
 
-  /** An entry that moves a balance alone. */
+  /** Adds an entry that changes only a balance. */
   adjust(kind: BalanceKind, holder: string, amount: number, { at: time, note }: Occasion): MemoryEntry {
     return this.add({ kind, reservation: null, dimensions: { key: holder, selector: '' }, amount, time, note });
   }
@@ -138,12 +138,12 @@ export class MemoryJournal {
   }
 
   drop(...entries: readonly MemoryEntry[]): void {
-    // With what was done to a reservation before it was known that it could not be written.
+    // Also drops what was done to a reservation before its write was known to have failed.
     const lost = new Set(entries.flatMap(({ kind, reservation }) => (kind === 'reserve' ? [reservation] : [])));
     this.#entries = this.#entries.filter((one) => !entries.includes(one) && !lost.has(one.reservation));
   }
 
-  /** A budget with another limit has another row. */
+  /** A budget whose limit has changed gets a new row. */
   #rowOf(fund: Fund): FundRow {
     const { kind, name, subject, definition, starts, ends } = fund.title;
     const most = kind === 'balance' ? 0 : fund.limit;
@@ -174,7 +174,7 @@ async function* onePage<Row>(rows: readonly Row[]) {
   if (rows.length > 0) yield rows;
 }
 
-/** Reads a journal in memory: nothing of it is ever summed up, so its checkpoint stands before the first entry. */
+/** Reads a journal in memory. Its entries are never summed up, so its checkpoint is before the first entry. */
 export const memoryJournal = (
   journal: MemoryJournal,
   payments: PaymentTable,

@@ -11,12 +11,12 @@ import { MemoryCharges } from './charges.ts';
 import { MemoryFunds } from './funds.ts';
 import { MemoryJournal } from './journal.ts';
 
-/** What of a store books in memory need: their own figures are lost with the process. */
+/** The parts of a store that books in memory need. The books' own figures are lost with the process. */
 type Commit = Pick<Store, 'commit' | 'append' | 'written'> & { readonly news?: News };
 
 const nameOf = ({ slot, epoch }: InstanceName): string => `${slot}/${epoch}`;
 
-/** The readings of books in memory. */
+/** The methods of books in memory that only read. */
 export class MemoryReadings {
   protected readonly store: Commit;
   protected readonly funds = new MemoryFunds();
@@ -27,7 +27,7 @@ export class MemoryReadings {
   /** Grants and refunds that commands have requested. */
   readonly requests: MemoryRequest[] = [];
 
-  /** Nothing proves that an instance is dead, so its holds wait for it. */
+  /** Nothing proves that an instance is dead, so its holds stay open for this time. */
   readonly graceMs = 60_000;
   readonly #dead = new Set<string>();
 
@@ -35,12 +35,12 @@ export class MemoryReadings {
     this.store = store;
   }
 
-  /** The lease of an instance ended long ago. */
+  /** Called when the lease of an instance has been over for long enough. */
   died(name: InstanceName): void {
     this.#dead.add(nameOf(name));
   }
 
-  /** @param now ms since 1970; without it, no hold of the living is forgotten */
+  /** @param now ms since 1970; without it, no hold of a living instance counts as abandoned */
   async orphans(now = Number.NEGATIVE_INFINITY): Promise<readonly Orphan[]> {
     const isOrphan = ({ closing, owner, expiresAt }: MemoryReservation) =>
       closing === null && (this.#dead.has(nameOf(owner)) || expiresAt + FORGOTTEN_MS < now);
@@ -75,7 +75,7 @@ export class MemoryReadings {
     return made ? { isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
   }
 
-  /** The holds that are open. */
+  /** Returns the IDs of open holds. */
   openIds(): number[] {
     return [...this.reservations.values()].filter(({ closing }) => closing === null).map(({ id }) => id);
   }

@@ -3,7 +3,7 @@ import type { StatedLimit } from '../../../../src/core/rate-limit.ts';
 import type { AcceptedTerms, OfferedTerms } from '../../../../src/store/books.ts';
 import { unmet } from '../store.ts';
 
-/** The terms that books in memory have accepted, of all their callers. No count is ever given up. */
+/** The terms that books in memory have accepted from all callers. No count is ever given up. */
 export class MemoryTerms {
   budgets: readonly StoredBudget[] = [];
   state: LedgerState = { usdPerCredit: null, budgets: [] };
@@ -17,7 +17,7 @@ export class MemoryTerms {
     const stated = [budgets, rateLimits];
     const isSame = this.rank > 0 && JSON.stringify(stated) === JSON.stringify([this.budgets, this.rateLimits]);
     const rank = known ?? (isSame ? this.rank : this.rank + 1);
-    // A caller that is behind changes nothing for the others.
+    // A caller with an older policy changes nothing for others.
     if (rank >= this.rank) {
       this.rank = rank;
       this.budgets = budgets;
