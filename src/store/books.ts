@@ -14,7 +14,7 @@ import type { Write } from './store.ts';
  */
 interface NamedOp<Id = number> {
   readonly id: Id;
-  /** Milliseconds since 1970. */
+  /** When the operation was made, ms since 1970. */
   readonly at: number;
 }
 
@@ -203,7 +203,7 @@ export interface DepositOp extends NamedOp<string> {
 export interface WaiveOp extends NamedOp<string> {
   readonly kind: 'waive';
   readonly holder: string;
-  /** Microcredits, at least 0. */
+  /** The fee to refund in microcredits, at least 0. */
   readonly fee: Microcredits;
   /** The ID of the payment. */
   readonly note: string;
@@ -253,7 +253,7 @@ export interface Sequel {
   readonly writes: readonly Write[];
 }
 
-/** The charges of one group of entries. */
+/** The charges of one group of entries, such as all charges of an account. */
 export interface Charges {
   readonly dimensions: Dimensions;
   /** Charges less refunds. */
@@ -287,7 +287,7 @@ export interface OfferedTerms {
   readonly rank: number | null;
 }
 
-/** Terms that the books have accepted. */
+/** The result of accepting terms: a rank and the generation numbers of the budgets. */
 export interface AcceptedTerms {
   /** The rank. The most recently accepted terms have the greatest rank. */
   readonly rank: number;
@@ -317,7 +317,7 @@ export interface UsageFilter extends Partial<Record<'team' | 'user', string | nu
   readonly keyIds?: ReadonlySet<string> | null;
   /** False if charges need not be separated by selector, session and agent. This is much faster. */
   readonly hasRuns?: boolean;
-  /** Ms since 1970, in steps of a quarter of an hour. */
+  /** Start of the period, ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
   /** End of the period, exclusive. */
   readonly to: number;

@@ -134,9 +134,9 @@ export interface OpenOptions {
 
 /** The versions of a store's tables. */
 export interface TablesState {
-  /** The version of the tables; 0 for none. */
+  /** The version of the store's tables; 0 if there are none. */
   readonly version: number;
-  /** The version that this program is written for. */
+  /** The table version that this program is written for. */
   readonly known: number;
   /** The program version that created or migrated them to this version; null if that is not recorded. */
   readonly program: string | null;

@@ -78,7 +78,7 @@ export class GroupCommit<Own extends Write> implements StoreActivity {
   readonly #pace: GroupPace;
   readonly #timers: Timers;
   #units: Unit<Own>[] = [];
-  /** Units of the transaction in progress. */
+  /** The units of the transaction in progress. */
   #current: readonly Unit<Own>[] = [];
   /** Number of units at the head of the queue to try one by one, because one of them is faulty. */
   #apart = 0;

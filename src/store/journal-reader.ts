@@ -52,7 +52,7 @@ export interface SpendRow {
   readonly output: number;
 }
 
-/** A balance at the checkpoint. */
+/** The balance of a key or a wallet at the checkpoint. */
 export interface BalanceRow extends StoredBalance {
   readonly keyId: string;
 }
@@ -81,7 +81,7 @@ export type EntryKind =
 /** The kind of an entry that changes only a balance: an operator's grant, a holder's deposit, or the fee of a deposit. */
 export type BalanceKind = 'grant' | 'deposit' | 'fee';
 
-/** A row of the journal. */
+/** A row of the journal, which is one ledger entry. */
 export interface JournalRow {
   readonly seq: number;
   readonly kind: EntryKind;
@@ -116,7 +116,7 @@ export interface PaymentRow extends Pick<Payment, 'id' | 'payer' | 'paid' | 'fee
   readonly state: string;
 }
 
-/** An entry that moves money. */
+/** A ledger entry that moves money, with its account, model and tokens. */
 export interface MoneyEntry {
   readonly kind: Exclude<EntryKind, 'reserve' | 'raise' | 'attach'>;
   /** Null for an entry that only changes a balance. */
@@ -145,7 +145,7 @@ export interface MoneyEntry {
   readonly output: number;
   readonly reasoning: number;
   readonly estimated: boolean;
-  /** JSON of the price; null where none applied. */
+  /** JSON of the price; null if no price applied. */
   readonly price: string | null;
   /** JSON of what was billed in addition to tokens; null for nothing. */
   readonly addOns: string | null;

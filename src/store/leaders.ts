@@ -24,7 +24,7 @@ export interface LeaderTable {
 
 /** One job from the view of this instance, which may or may not hold it. */
 export interface Lead {
-  /** Whether this instance does the job now. */
+  /** Whether this instance holds the job's lease now. */
   readonly isHeld: boolean;
   /** Conditions for commits that only the leader may make. */
   conditions(): readonly Write[];

@@ -18,7 +18,7 @@ export interface OutcomeRow {
   readonly keyId: string;
   readonly model: string;
   readonly task: string;
-  /** The score, 0..1. */
+  /** The score of the answer, 0..1. */
   readonly score: number;
   /**
    * `offered`: the weight according to the policy. `weight`: the weight that counts; 0: the outcome does not count. Both are in outcomes.
@@ -42,7 +42,7 @@ export interface OutcomeRow {
 export interface SourceSums {
   readonly source: OutcomeSource;
   readonly outcomes: number;
-  /** The sum of their weights. */
+  /** The sum of the outcomes' weights. */
   readonly learnt: number;
   /** Outcomes that earlier versions did not count, because their key had reached its share. */
   readonly withheld: number;

@@ -17,7 +17,7 @@ const MARK_AHEAD_MS = 30_000;
 export interface LeaseRow extends InstanceName {
   /** The end of the lease. The store refuses every later commit. */
   readonly until: number;
-  /** The mark: no ID of this slot is greater. */
+  /** The mark of the slot: no ID that an instance of this slot has given is greater. */
   readonly idsThrough: number;
   /** Whether the holder has ended the lease, so that the slot is free at once. */
   readonly isReleased: boolean;

@@ -32,7 +32,7 @@ export interface Payment {
   readonly paid: Microcredits;
   /** The operator's part of `paid`, in microcredits; 0 once the operator has waived it. */
   readonly fee: Microcredits;
-  /** The most that the request may cost, in microcredits. */
+  /** The most that the paid request may cost, in microcredits. */
   readonly bound: Microcredits;
   /**
    * The charge of the payment's request, 0 without a request. Null until it is known, and for a payment that was resolved later with the

@@ -28,7 +28,7 @@ export interface RecordQuery {
   /** IDs of the team and the user that the key belonged to at that time. */
   readonly team?: string;
   readonly user?: string;
-  /** The session that the request names. */
+  /** Only records of requests that named this session. */
   readonly session?: string;
   /** Labels of the key. A record must have all of them. */
   readonly labels?: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export interface RecordQuery {
 /** Records that are examined for one page. If records that match all filters are rare, the page then ends before it is full. */
 export const LOOKS_MAX = 100_000;
 
-/** A record in a list. */
+/** A record as an entry of a list, with a summary. */
 export interface RecordEntry {
   readonly id: number;
   readonly keyId: string;
@@ -97,7 +97,7 @@ type ReadingsField = {
   [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never;
 }[keyof Readings];
 
-/** Pairs of index and value. */
+/** Values with their indexes, which are positions of models or endpoints. */
 export type ReadingPairs = readonly (readonly [index: number, value: number])[];
 
 /** For each field, the readings that differ from the values in the policy. */

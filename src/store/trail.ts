@@ -72,7 +72,7 @@ export type TrailDetails = Readonly<Record<string, unknown>>;
 /** An entry as readers see it. Erased words are null. */
 export interface TrailEntry {
   readonly id: number;
-  /** Milliseconds since 1970. */
+  /** When the change was made, ms since 1970. */
   readonly time: number;
   readonly actor: { readonly kind: string; readonly name: string | null };
   /** See `Whereabouts`. */
@@ -113,9 +113,9 @@ export interface LinksLimit {
   readonly chars: number;
 }
 
-/** A change, without its subject. */
+/** A change without the thing that was changed. */
 export interface TrailEvent {
-  /** Milliseconds since 1970. */
+  /** When the change was made, ms since 1970. */
   readonly time: number;
   readonly actor: Actor;
   readonly action: TrailAction;

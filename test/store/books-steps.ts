@@ -8,7 +8,7 @@ const HOLDS = 5;
 const amount = fc.integer({ min: 0, max: 120 });
 const amounts = fc.array(amount, { minLength: 1, maxLength: 3 });
 const who = fc.nat(HOLDS - 1);
-/** IDs from here up are earmarks; smaller IDs are holds. */
+/** IDs 0 to 2 are holds, and IDs 3 and 4 are earmarks. */
 const held = fc.nat(HOLDS - 3);
 const earmarked = fc.integer({ min: HOLDS - 2, max: HOLDS - 1 });
 /** A number from 0 to 7: a bit for each of two budgets and a balance that is drawn on. */

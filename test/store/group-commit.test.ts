@@ -10,7 +10,7 @@ import { note } from './support.ts';
 
 class DiskError extends Error {}
 
-/** A database for tests. It remembers its transactions, and can be told to fail the next one. */
+/** A database for tests. It remembers its transactions, and a test can make the next one fail. */
 class Transactions {
   readonly transactions: number[][] = [];
   /** For each transaction, whether it was synced. */

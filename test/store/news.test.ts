@@ -30,7 +30,7 @@ test('a listener is called at the first poll, then only for greater numbers; lat
   }
 });
 
-test('calls of a listener do not overlap: changes during a call share the next call, and whoever reported them waits for it', async () => {
+test('calls of a listener do not overlap: changes during a call share the next call, and their reporters wait for it', async () => {
   const desk = new NewsDesk();
   const { calls, listener } = slowListener();
   desk.on('keys', listener);

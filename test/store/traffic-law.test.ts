@@ -36,7 +36,8 @@ async function holds(history: History): Promise<boolean> {
 }
 
 const law = fc.asyncProperty(histories, holds);
-const NAME = 'traffic buckets equal a count over records and journal, whatever the order of writing and whoever counts';
+const NAME =
+  'traffic buckets equal a count over records and journal, in any order of writing and with any counting process';
 
 test(NAME, async () => {
   await fc.assert(law, tries(NAME, 3, 1_000));

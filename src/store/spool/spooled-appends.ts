@@ -17,7 +17,7 @@ export class SpooledAppends {
   readonly #onError: (error: StoreError, isFirst: boolean) => void;
   #isFailing = false;
 
-  /** @param onError called each time that the spool fails */
+  /** @param onError called each time that the spool fails; `isFirst`: the spool worked before */
   constructor(onError: (error: StoreError, isFirst: boolean) => void) {
     this.#onError = onError;
   }

@@ -21,7 +21,7 @@ const LOOK_MS = 1_000;
 
 /** Keeps other servers from writing. State: folder lock. */
 export class Fence {
-  /** Grows with each server that opens the database. */
+  /** A number that grows with each server that opens the database. */
   readonly epoch: number;
   /** Why the last check failed, in words for an operator; null if it succeeded. */
   broken: string | null = null;

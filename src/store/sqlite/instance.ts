@@ -57,7 +57,7 @@ const NOTE = sql('UPDATE instances SET ids_through = ?', { mustChange: true });
  * ahead of the clock.
  */
 const AHEAD = idSpan(1_000);
-/** Pause after the mark could not be written, ms. */
+/** Pause after the ID mark could not be written, ms. */
 const RETRY_MS = 1_000;
 
 /**

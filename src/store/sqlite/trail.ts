@@ -4,7 +4,7 @@ import { append, insertLink } from '../sql/trail.ts';
 import { type Actor, SERVER, THE_TRAIL, type TrailAction } from '../trail.ts';
 import { BEFORE_GENESIS, linkAfter } from '../trail-chain.ts';
 
-/** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
+/** The table is append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,

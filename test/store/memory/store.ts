@@ -47,7 +47,7 @@ class Tables {
     Tables.#free.push(this);
   }
 
-  /** Begins a savepoint, so that everything a store writes is undone when it returns the tables. */
+  /** Begins a transaction, so that everything a store writes is rolled back when it returns the tables. */
   begin(): void {
     this.#db.run('BEGIN');
   }

@@ -32,7 +32,8 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     // Two child keys are created at once for the last place, and one of them gets it.
     expect([await make('d', 'a'), await make('e', 'a')].sort()).toEqual([null, 'unmet']);
     await store.commit([keys.revoke('b', NOON)]);
-    // A revoked key creates no child keys, but its place is free for a sibling. An expired key also frees its place.
+    // A revoked key cannot create child keys, but its own place among its parent's children is free again. An expired key also frees its
+    // place.
     expect(await make('e', 'b')).toBe('unmet');
     expect([await make('e', 'a', { expiresAt: NOON + 9 }), await make('f', 'a')]).toEqual([null, 'unmet']);
     expect(await make('f', 'a', { at: NOON + 9 })).toBeNull();

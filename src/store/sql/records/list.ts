@@ -125,7 +125,8 @@ class IndexSearch {
       else this.#lead.add(`r.${column} = ?${usual === null ? '' : ` AND r.${column} <> '${usual}'`}`, value);
     }
     const index = 'record_index AS r';
-    // With this order PostgreSQL looks up the record of each label. If a column of the record filters as well, the order does not matter.
+    // `inPostgres` turns `r.id = l.id` into a lookup of each label's record. If a column of the record filters as well, PostgreSQL chooses
+    // the join itself.
     const on = this.isPlain || labels.length > 0 ? 'r.id = l.id' : 'l.id = r.id';
     this.#source = label
       ? { lead: 'record_labels AS l', joined: `record_labels AS l CROSS JOIN ${index} ON ${on}`, id: 'l.id' }

@@ -18,7 +18,7 @@ export type RecordRow = RecordHead & {
   readonly quality: Uint8Array;
   readonly estimate: Uint8Array | null;
   readonly body: string;
-  /** Null for a row of version 0.1. */
+  /** The key's labels as JSON; null for a row of version 0.1. */
   readonly labels: string | null;
 };
 

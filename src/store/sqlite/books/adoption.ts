@@ -27,7 +27,7 @@ interface CorrectedReservation {
 }
 
 interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> {
-  /** Milliseconds since 1970. */
+  /** Returns ms since 1970. */
   readonly now: () => number;
   readonly watcher: () => BooksWatcher;
 }

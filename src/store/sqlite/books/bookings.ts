@@ -240,7 +240,7 @@ export class Bookings {
     from.funds = drawn.funds;
     if (earmark || !made) return granted(0);
     const fundIds = journal.idsOf(drawn.funds);
-    // A changed limit has a row of its own, so the IDs differ if later raises must fit into it. Equal IDs need no row.
+    // A fund whose limit has changed gets a new row with a new ID. If all IDs are equal, nothing has changed for later raises.
     if (fundIds === made.fundIds) return granted(0);
     made.fundIds = fundIds;
     // A reservation that is not written yet may still be refused, so it gets its row later.

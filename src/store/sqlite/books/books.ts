@@ -46,7 +46,7 @@ const SELECT_CHARGED = sql('SELECT charged FROM checkpoint');
 
 interface SqliteBooksOptions {
   readonly store: SqlStore;
-  /** Milliseconds since 1970. */
+  /** Returns ms since 1970. */
   readonly now: () => number;
   /** The instance that opens the books. */
   readonly instance?: InstanceName;

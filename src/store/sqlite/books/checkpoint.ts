@@ -76,7 +76,7 @@ export class Checkpoints {
     const { store, journal, reservations } = this.#parts;
     const through = journal.seq;
     const open = JSON.stringify(reservations.open().map(openRow));
-    // Both must be equal: the disk may have refused recent writes, which changes the open reservations.
+    // If the disk refused recent writes, `through` can be unchanged although the open reservations have changed, so both are compared.
     if (through === this.#through && open === this.#open) return;
     const sums = journal.sums.take();
     const charged = sums.reduce((total, { microcredits }) => total + microcredits, 0);

@@ -20,7 +20,7 @@ export class BookedFund extends Fund {
   }
 }
 
-/** The funds that a reservation draws on. */
+/** The funds that a reservation draws on, with the IDs of their rows. */
 export interface FundDraw {
   readonly funds: readonly BookedFund[];
   /** IDs of the funds' rows in the format of the journal; null for no funds, undefined until all of them have a row. */

@@ -21,7 +21,7 @@ import type { Spender } from './sums.ts';
 /** The facts of a reservation that never change. */
 interface MadeReservation
   extends Pick<BookedReservation, 'id' | 'account' | 'funds' | 'fundIds' | 'owner' | 'expires'> {
-  /** Microcredits that were granted first. */
+  /** Microcredits that the reservation was first granted, before any extension. */
   readonly amount: Microcredits;
 }
 
@@ -33,13 +33,13 @@ export class BookedReservation implements Links<BookedReservation> {
   funds: readonly BookedFund[];
   fundIds: string | null;
   state: HeldSum;
-  /** Microcredits that were granted first. */
+  /** Microcredits that the reservation was first granted, before any extension. */
   readonly first: Microcredits;
   /** The instance that made the reservation, as a number; null for a reservation from before instances had names. */
   readonly owner: number | null;
   /** When the reservation counts as abandoned, ms since 1970; null: never. */
   readonly expires: number | null;
-  /** Whether an earlier run left it open. */
+  /** Whether an earlier run of the server left the reservation open. */
   isOrphan = false;
   /** Whether its row is in the store. Until then, the write can still fail. */
   isWritten = false;
@@ -52,7 +52,7 @@ export class BookedReservation implements Links<BookedReservation> {
   late: HeldSum | null = null;
   /** The result of the settlement after the expiry; null if there was none. */
   corrected: OpResult | null = null;
-  /** The result of its closing; null while it is open. */
+  /** The result of the operation that closed the reservation; null while it is open. */
   closing: OpResult | null = null;
   before: BookedReservation | null = null;
   after: BookedReservation | null = null;
@@ -72,7 +72,7 @@ export class BookedReservation implements Links<BookedReservation> {
     return this.state.charged;
   }
 
-  /** Microcredits that its funds hold for it. */
+  /** Microcredits that the funds hold for this reservation. */
   get held(): Microcredits {
     return leftOf(this.state) + this.extending;
   }
