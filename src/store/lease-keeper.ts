@@ -236,7 +236,7 @@ class LeaseKeeper implements Instance {
     const own = nameOf(this);
     const renewed = await change(this.#options, (rows, now) => {
       const row = rows.find(({ slot }) => slot === own.slot);
-      // The stored mark never decreases, no matter which process holds the slot. A lower mark proves that the store is an older copy.
+      // The stored ID mark never decreases, no matter which process holds the slot. A lower mark proves that the store is an older copy.
       if (!row || row.idsThrough < this.#row.idsThrough) throw goneBack();
       return renewLease(row, own, now);
     });

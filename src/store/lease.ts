@@ -10,7 +10,10 @@ export const RENEW_MS = 5_000;
  * then the clock has also passed the mark `idsThrough`, so the next holder's IDs are not ahead of the clock.
  */
 export const FREE_AFTER_MS = 60_000;
-/** How far the mark is ahead of a renewal, ms. It covers the rest of the lease, and the second that IDs may be ahead of the clock. */
+/**
+ * How far the ID mark of a slot is ahead of a renewal, ms. It covers the rest of the lease, and the second that IDs may be ahead of the
+ * clock.
+ */
 const MARK_AHEAD_MS = 30_000;
 
 /** A slot as the store has it. Times are ms since 1970 by the store's clock. */
@@ -64,7 +67,7 @@ export function takeSlot(rows: readonly LeaseRow[], now: number, own: InstanceNa
   return { seen: mine, row: { ...mine, epoch: mine.epoch + 1, ...raised(mine, now) } };
 }
 
-/** The mark never decreases, even if the store's clock does. */
+/** The ID mark of a slot never decreases, even if the store's clock does. */
 const raised = (seen: LeaseRow | null, now: number) => {
   const held = heldFrom(now);
   return { ...held, idsThrough: Math.max(held.idsThrough, seen?.idsThrough ?? 0) };

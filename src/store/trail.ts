@@ -219,24 +219,25 @@ export interface TrailLink extends TrailHead {
  */
 export interface TrailTable {
   add(event: SubjectEvent): Write;
-  /** Adds an entry. Unmet if the key is revoked, or has expired at `validAt` (ms since 1970). */
+  /** Adds an entry. The commit fails if the key is revoked, or has expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
-  /** Adds an entry. Unmet if the key is revoked or does not satisfy the condition. */
+  /** Adds an entry. The commit fails if the key is revoked or does not satisfy the condition. */
   addIfUnchanged(event: KeyEvent, condition: KeyCondition): Write;
-  /** Adds an entry. Unmet if the holder already has the most keys allowed, counted at commit time without the new key. */
+  /** Adds an entry. The commit fails if the holder already has the most keys allowed, counted at commit time without the new key. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
   /**
-   * Adds an entry. Unmet if the future owner of the key, or its creator, has reached a limit, counted at commit time without the new key.
+   * Adds an entry. The commit fails if the future owner of the key, or its creator, has reached a limit, counted at commit time without the
+   * new key.
    */
   addIfRoomOfUser(event: KeyEvent, room: UserRoom): Write;
   /**
-   * Adds an entry. Unmet if the parent key is not valid with the presented secret, if a key above the parent is not valid, or if a limit of
-   * the line is reached. All is checked at commit time, without the new key.
+   * Adds an entry. The commit fails if the parent key is not valid with the presented secret, if a key above the parent is not valid, or if
+   * a limit of the line is reached. All is checked at commit time, without the new key.
    */
   addIfRoomBelow(event: KeyEvent, place: PlaceBelow): Write;
   /** Adds an entry for each unrevoked key of a holder, oldest first, except `exceptId`; null: no exception. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
-  /** Erases words and adds an entry that names their places. Unmet if there are no such words. @param time ms since 1970 */
+  /** Erases words and adds an entry that names their places. The commit fails if there are no such words. @param time ms since 1970 */
   erase(words: ErasedWords, actor: Actor, time: number): Write;
   /** Deletes the entries before a time, and adds an anchor with the hash of the last deleted entry. Does nothing if there are none. */
   prune(before: number, time: number): Write;

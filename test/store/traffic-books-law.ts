@@ -22,7 +22,7 @@ interface Step {
   readonly kind: (typeof KINDS)[number];
   /** Selects one of the requests so far; small numbers select the most recent ones. */
   readonly request: number;
-  /** Microcredits. */
+  /** The amount of the step in microcredits. */
   readonly amount: number;
   /** Time that passes before the step, ms. */
   readonly pauseMs: number;

@@ -120,7 +120,7 @@ class SqliteInstance implements Instance {
     }
   }
 
-  /** Lowers the mark to the last ID, so that the IDs of the next start are not ahead of its clock. */
+  /** Lowers the stored ID mark to the last ID, so that the IDs of the next start are not ahead of its clock. */
   async release(): Promise<void> {
     try {
       if (this.#through !== this.#last) this.#note(this.#last);
@@ -135,8 +135,8 @@ class SqliteInstance implements Instance {
   }
 
   /**
-   * Raises the mark. If the disk is full or locked, IDs are still given: the lock keeps other servers away, so an ID could repeat only
-   * after a crash with a clock that is set back.
+   * Raises the stored ID mark. If the disk is full or locked, IDs are still given: the lock keeps other servers away, so an ID could repeat
+   * only after a crash with a clock that is set back.
    */
   #raise(through: number): void {
     if (performance.now() < this.#tryAt) return;

@@ -133,12 +133,12 @@ class IndexSearch {
       : { lead: index, joined: index, id: 'r.id' };
   }
 
-  /** Whether every row of the lead matches. */
+  /** Whether every row of the leading filter matches, because there is no other filter. */
   get isPlain(): boolean {
     return this.#others.texts.length === 0;
   }
 
-  /** Returns the least ID among the next `looks` newest rows of the lead; null if the lead has no more rows. */
+  /** Returns the least ID among the next `looks` newest rows of the leading filter; null if that filter has no more rows. */
   async step(db: SqlReader, span: Span, looks: number): Promise<number | null> {
     const { lead, id } = this.#source;
     // Each key gets an equal share of the rows. Keys have different least IDs. Only above the greatest of them were all keys examined.

@@ -365,7 +365,7 @@ class SqliteBooks implements LedgerBooks {
     return batch;
   }
 
-  /** Whether an operation refers to no reservation whose row is still to be written. */
+  /** Whether an operation is independent of reservations whose rows are still to be written. */
   #isIndependent(op: LedgerOp): boolean {
     return !('id' in op && typeof op.id === 'number' && this.#reservations.find(op.id)?.isWritten === false);
   }

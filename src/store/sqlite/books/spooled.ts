@@ -20,7 +20,7 @@ import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
 export interface SpooledEntries extends UnbookedSettlements {
-  /** Commit them together or not at all. */
+  /** The rows to write. Commit them together or not at all. */
   readonly writes: readonly SqlWrite[];
 }
 
