@@ -119,7 +119,7 @@ test('A PgBouncer in transaction mode is refused by servers and commands, with a
   const [straight] = fleet.servers as [Signalbox];
   const pooler = await startPooler(fleet.database.port, 'transaction');
   const url = pooler.urlFor(fleet.url);
-  const words = 'a pooler on the way gives each transaction another session; set pool_mode = session there';
+  const words = 'a connection pooler gives each transaction another session; set pool_mode = session in the pooler';
   for (let tries = 0; tries < 3; tries++)
     await expect(fleet.start({ env: { DATABASE_URL: url } })).rejects.toThrow(words);
   for (const command of [['db', 'status'], ['db', 'migrate'], ['instances'], ['keys', 'create', '--name', 'pooled']]) {

@@ -5,47 +5,51 @@ import { type PostgresAddress, placeAt } from './address.ts';
 import { failureOf, isReadOnly } from './fault.ts';
 
 /**
- * The one file that knows the driver. A connection is one connection: once it is lost it stays so, and nothing of its transaction is
- * sent on another one. Statements go out at once, one behind the other, without waiting for answers.
+ * This is the only file that uses the driver. A `Connection` never reconnects: once it is lost, no statement of its transaction can run on
+ * another connection. Statements are pipelined: each is sent at once, without waiting for the answer to the one before.
  */
 
-/** Bounds on waiting, ms. The server keeps the first three, so that they end what a stopped process has begun. */
+/**
+ * Time limits, ms. The database server enforces `statementMs`, `lockMs` and `idleInTransactionMs`, so they also end the work of a process
+ * that has stopped.
+ */
 export interface PostgresBounds {
   readonly statementMs: number;
   readonly lockMs: number;
   readonly idleInTransactionMs: number;
   readonly connectMs: number;
-  /** Behind this the connection is given up: the server, or the way to it, says nothing. */
+  /** If the database sends nothing for this long, the connection is closed. */
   readonly silenceMs: number;
 }
 
-/** A transaction ends within these long before a slot is free for another instance (`store/lease.ts`). */
+/** With these limits a transaction ends long before another instance can take the slot of its process (`store/lease.ts`). */
 export const USUAL_BOUNDS: PostgresBounds = {
   statementMs: 10_000,
   lockMs: 5_000,
-  // No transaction of ours waits for anything but the loop: one that stands still is of a process that does.
+  // Between two statements our transactions wait only for the event loop. A transaction that is idle for longer belongs to a process that
+  // hangs.
   idleInTransactionMs: 2_000,
   connectMs: 5_000,
   silenceMs: 15_000,
 };
 
-/** A column's value, as it goes out and comes in. Numbers of 64 bits come as numbers: all that is stored is within 2^53. */
+/** The value of a column, as sent and as received. 64-bit integers are received as numbers: all stored integers are within 2^53. */
 export type PostgresValue = string | number | bigint | Uint8Array | Float64Array | null;
 
 export interface PostgresResult<Row> {
   readonly rows: Row[];
-  /** The number of rows changed or selected. */
+  /** The number of rows that were changed or selected. */
   readonly count: number;
-  /** The statement as the server names it: `ROLLBACK` in answer to a COMMIT of a transaction that had failed. */
+  /** The command tag of the server. The tag of a COMMIT is `ROLLBACK` if the transaction had failed before. */
   readonly command: string;
 }
 
-/** Prepared statements of one connection at most; others are prepared anew each time. */
+/** How many prepared statements one connection keeps. Further statements are parsed each time. */
 const PREPARED_MAX = 500;
 
 const asNumber = (text: string): number => Number(text);
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  // A truth is a number, as in SQLite.
+  // A boolean becomes 1 or 0, as in SQLite.
   16: (text) => (text === 't' ? 1 : 0),
   17: (text) => Uint8Array.fromHex(text.slice(2)),
   20: asNumber,
@@ -75,12 +79,15 @@ function configOf(address: PostgresAddress, bounds: PostgresBounds): ClientConfi
   };
 }
 
-/** Begins a session. A pooler does not pass on what a connection states at its start, nor tell of the server's process. */
+/**
+ * The first statement of a session. Limits in the startup message would get lost in a pooler, and a pooler hides the process ID of the
+ * server.
+ */
 const beginningOf = ({ statementMs, lockMs, idleInTransactionMs }: PostgresBounds): string =>
   `SELECT set_config('statement_timeout', '${statementMs}', false), set_config('lock_timeout', '${lockMs}', false),
     set_config('idle_in_transaction_session_timeout', '${idleInTransactionMs}', false), pg_backend_pid() AS backend`;
 
-/** A value as a statement writes it: PostgreSQL takes its type from where it stands, as that of a value beside the text. */
+/** Writes a value as a literal. PostgreSQL infers the type of the literal from its context, as it does for a parameter. */
 export function literalOf(value: PostgresValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'string') return escapeLiteral(value);
@@ -88,15 +95,15 @@ export function literalOf(value: PostgresValue): string {
   return escapeLiteral(`\\x${hexOf(value)}`);
 }
 
-/** An array as PostgreSQL reads it. */
+/** Writes an array in the text form of PostgreSQL. */
 export const arrayOf = (values: readonly (PostgresValue | boolean)[]): string => `{${values.map(elementOf).join(',')}}`;
 
-/** What JSON escapes in another way than arrays. */
+/** Characters that JSON may escape differently from PostgreSQL arrays. */
 const ODD = /[^ -\ud7ff\ue000-\uffff]/;
 
 function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
   if (value === null) return 'NULL';
-  // Several times as fast as to replace: bodies of records are long.
+  // `JSON.stringify` is several times as fast as `replace`, which matters for the long bodies of records.
   if (typeof value === 'string')
     return ODD.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(value);
   return ArrayBuffer.isView(value) ? `"\\\\x${hexOf(value)}"` : value;
@@ -105,10 +112,10 @@ function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
 const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
   new Uint8Array(buffer, byteOffset, byteLength).toHex();
 
-/** One connection, until it is closed or lost. */
+/** One connection to the database. It works until it is closed or lost. */
 export class Connection {
   readonly #client: Client;
-  /** By their text. */
+  /** The names of prepared statements, by their text. */
   readonly #names = new Map<string, string>();
   readonly #lost: (() => void)[] = [];
   #isLost = false;
@@ -120,7 +127,7 @@ export class Connection {
     client.on('end', () => this.#lose());
   }
 
-  /** Rejects with StoreError of one sentence. */
+  /** @throws StoreError of one sentence, by rejecting */
   static async open(address: PostgresAddress, bounds: PostgresBounds = USUAL_BOUNDS): Promise<Connection> {
     const client = new Client(configOf(address, bounds));
     const connection = new Connection(client);
@@ -138,23 +145,26 @@ export class Connection {
     return this.#isLost;
   }
 
-  /** The server's process that serves it. */
+  /** The process ID of the database server's process for this connection. */
   get backend(): number | null {
     return this.#backend;
   }
 
-  /** Whether a pooler is on the way, which states a process of its own. */
+  /** True if a pooler is in between. A pooler reports a process ID of its own. */
   get isPooled(): boolean {
     return this.#backend !== this.#client.processID;
   }
 
-  /** Called once when it is lost. */
+  /** Calls the listener once when the connection is lost, or at once if it already is. */
   onLost(listener: () => void): void {
     if (this.#isLost) listener();
     else this.#lost.push(listener);
   }
 
-  /** Rejects with the error of the driver: see `fault.ts`. */
+  /**
+   * Runs one statement.
+   * @throws the error of the driver, by rejecting; `fault.ts` classifies it
+   */
   async run<Row>(text: string, values: readonly PostgresValue[] = []): Promise<PostgresResult<Row>> {
     const name = this.#nameOf(text);
     const sent = this.#client.query<Row>({ text, values: [...values], ...(name && { name }) });
@@ -162,13 +172,13 @@ export class Connection {
     return { rows, count: rowCount ?? 0, command };
   }
 
-  /** Statements in one text, without values, which are not kept prepared. */
+  /** Runs a text of one or more statements without values, and prepares nothing. */
   async script(text: string): Promise<PostgresResult<never>> {
     const { rows, rowCount, command } = await this.#client.query<never>(text);
     return { rows, count: rowCount ?? 0, command };
   }
 
-  /** Hears the messages of a channel. */
+  /** Subscribes to the messages of a channel. */
   async listen(channel: string, heard: (message: string) => void): Promise<void> {
     this.#client.on('notification', (message) => {
       if (message.channel === channel) heard(message.payload ?? '');
@@ -176,12 +186,12 @@ export class Connection {
     await this.#client.query(`LISTEN ${escapeIdentifier(channel)}`);
   }
 
-  /** Never rejects. Statements that are not answered yet are lost. */
+  /** Closes the connection. Statements without an answer are lost. Never rejects. */
   async close(): Promise<void> {
     await this.#client.end().catch((cause) => messageOf(cause));
   }
 
-  /** The server's process that serves it now: another one where a pooler gives each transaction what is free. */
+  /** Requests the process ID again. It changes if a pooler assigns each transaction to another server process. */
   async backendNow(): Promise<number | null> {
     const { rows } = await this.#client.query<{ backend: number }>('SELECT pg_backend_pid() AS backend');
     return rows[0]?.backend ?? null;
@@ -189,7 +199,7 @@ export class Connection {
 
   async #begin(bounds: PostgresBounds): Promise<void> {
     const text = beginningOf(bounds);
-    // A pooler may answer at once, and have no connection of the server's to give.
+    // A short timeout, because a pooler accepts a connection even if it has no free connection to the server.
     const { rows } = await this.#client.query<{ backend: number }>({ text, query_timeout: bounds.connectMs });
     this.#backend = rows[0]?.backend ?? null;
   }

@@ -1,21 +1,24 @@
 import type { SqlParam, SqlValue, Statement } from '../sql/statement.ts';
 import { arrayOf, literalOf } from './connection.ts';
 
-/** A statement of a repository in the words of PostgreSQL. */
+/** A statement of a repository, translated for PostgreSQL. */
 interface PostgresStatement {
   readonly text: string;
-  /** The names of its values, in their order; null where they go by their places. */
+  /** The names of the parameters in their order. Null if the parameters are positional. */
   readonly names: readonly string[] | null;
-  /** Whether it takes an array for each value. */
+  /** True if each parameter takes an array, so that the statement writes many rows. */
   readonly takesRows: boolean;
 }
 
-/** Texts that are kept translated, at most. */
+/** How many translated texts are cached. */
 const TEXTS_MAX = 2_000;
-/** Texts and comments, which stay; places of values; names with a capital letter, which PostgreSQL would fold. */
+/**
+ * Matches string literals, quoted names and comments, which stay unchanged; parameters; and names with a capital letter, which need quotes
+ * because PostgreSQL would lower their case.
+ */
 const WORDS = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\?(\d*)|\$([A-Za-z]\w*)|\b[a-z]\w*[A-Z]\w*\b/g;
 
-/** Translates statements; of each text once. */
+/** Translates statements for PostgreSQL and caches the results. */
 export class PostgresDialect {
   readonly #known = new Map<string, PostgresStatement>();
 
@@ -23,7 +26,7 @@ export class PostgresDialect {
     const known = this.#known.get(inPostgres);
     if (known) return known;
     const translated = { ...inItsWords(inPostgres), takesRows };
-    // Lists make texts of their filters: there are many, and not without end.
+    // Lists build a text for each combination of filters: many texts, but a limited number.
     if (this.#known.size < TEXTS_MAX) this.#known.set(inPostgres, translated);
     return translated;
   }
@@ -43,7 +46,9 @@ function inItsWords(sql: string): Omit<PostgresStatement, 'takesRows'> {
   return { text, names: names.length > 0 ? names : null };
 }
 
-/** The values of a statement in their order, or the columns of its rows. */
+/**
+ * @returns the values of a statement in the order of its parameters. For a statement that takes rows, each value is an array: one column.
+ */
 export function valuesOf(
   statement: PostgresStatement,
   params: readonly SqlParam[],
@@ -64,10 +69,10 @@ function valuesOfRow({ names }: PostgresStatement, params: readonly SqlParam[]):
 const isRow = (param: SqlParam | undefined): param is { readonly [name: string]: SqlValue } =>
   typeof param === 'object' && param !== null && !ArrayBuffer.isView(param);
 
-/** Parts of texts between their values. */
+/** Matches string literals, quoted names and comments, which stay unchanged, and numbered parameters. */
 const VALUES = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\$(\d+)/g;
 
-/** @returns the statement with its values in its text, for a function that runs it */
+/** @returns the text of the statement with its values as literals, for a database function that executes it */
 export function withValues(statement: PostgresStatement, params: readonly SqlParam[]): string {
   const values = valuesOf(statement, params);
   return statement.text.replace(VALUES, (word, place: string | undefined) =>

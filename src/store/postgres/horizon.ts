@@ -2,24 +2,25 @@ import { pause, type Timers } from '../../core/timers.ts';
 import { StoreError } from '../store.ts';
 import type { BooksQuery } from './books/names.ts';
 
-/** Before a second look at which transactions are over, ms; before each other twice as long, up to the other. */
+/** The pause before the writers are polled again, ms. It doubles with each poll, up to `LOOK_MS_MAX`. */
 const LOOK_MS = 5;
 const LOOK_MS_MAX = 80;
-/** All of ours have ended by then, since the server bounds them (`connection.ts`). */
+/** How long `fresh` waits, ms. All transactions of Signalbox end earlier, because the server limits them (`connection.ts`). */
 const FRESH_MS = 20_000;
 
 type Numbers<Name extends string> = Readonly<Record<Name, number>>;
 
-/** The last numbers that were given, and the transactions that had been given one by then and were not over. */
+/** The last number that each sequence had given out, and the transactions that had taken a number by then and were still running. */
 interface Mark<Name extends string> {
   readonly numbers: Numbers<Name>;
   readonly writers: ReadonlySet<string>;
 }
 
 /**
- * How far numbered rows are visible: transactions end in another order than that in which they take their numbers. Each that takes
- * one from a sequence keeps a lock on it until its end. So a mark reads the numbers first, and then who has these locks. Transactions that
- * take no numbers, such as a long one in another database of the same server, stop nobody.
+ * Finds a horizon: the number up to which all rows of a table are visible. The highest visible number is no horizon, because a transaction
+ * with a lower number may commit later. A transaction that takes a number from a sequence keeps a lock on the sequence until it ends. A
+ * mark therefore reads the last numbers first, then the transactions that have such a lock. Once these have ended, the numbers are a
+ * horizon. Other transactions, such as a long one in another database of the same server, delay nothing.
  */
 export class Horizon<Name extends string> {
   readonly #query: BooksQuery;
@@ -27,15 +28,15 @@ export class Horizon<Name extends string> {
   readonly #selectNumbers: string;
   readonly #selectWriters: string;
   #passed: Numbers<Name>;
-  /** Not passed yet. */
+  /** The mark whose transactions have not all ended. */
   #next: Mark<Name> | null = null;
 
-  /** @param sequences by the names under which their numbers are told */
+  /** @param sequences the names of the sequences, by the names under which this class reports their numbers */
   constructor(query: BooksQuery, timers: Timers, sequences: Readonly<Record<Name, string>>) {
     const all = Object.entries<string>(sequences);
     this.#query = query;
     this.#timers = timers;
-    // With the numbers between the last and the next, which are of the same transaction.
+    // Includes the numbers up to the next value: the increment is 2, and the transaction that took a number may also use the one after it.
     const last = (sequence: string) => `(SELECT CASE WHEN is_called THEN last_value + (
         SELECT seqincrement - 1 FROM pg_sequence WHERE seqrelid = '${sequence}'::regclass) ELSE 0 END FROM ${sequence})`;
     this.#selectNumbers = `SELECT ${all.map(([name, sequence]) => `${last(sequence)} AS ${name}`).join(', ')}`;
@@ -46,18 +47,21 @@ export class Horizon<Name extends string> {
   }
 
   /**
-   * The last numbers below which no row will appear any more.
-   * @param waitMs at most, for what is under way now; then those of before are told
+   * Returns a horizon for each sequence: no row with this or a lower number will appear any more.
+   * @param waitMs how long to wait for running transactions, ms. After that it returns the last horizon that was found.
    */
   async within(waitMs: number): Promise<Numbers<Name>> {
     return (await this.#freshWithin(waitMs)) ?? this.#passed;
   }
 
-  /** Those that had been given when it is called, or later ones. Rejects with StoreError, `busy` where a transaction does not end. */
+  /**
+   * Returns a horizon that includes all numbers given out before this call.
+   * @throws StoreError by rejecting; `busy` if a transaction does not end
+   */
   async fresh(): Promise<Numbers<Name>> {
     const numbers = await this.#freshWithin(FRESH_MS);
     if (numbers) return numbers;
-    throw new StoreError('a transaction at the database does not end', { reason: 'busy' });
+    throw new StoreError('a transaction in the database does not end', { reason: 'busy' });
   }
 
   async #freshWithin(waitMs: number): Promise<Numbers<Name> | null> {

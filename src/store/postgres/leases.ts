@@ -25,7 +25,7 @@ const CHANGE = sql(
 type StoredLease = Omit<LeaseRow, 'isReleased'> & { readonly isReleased: number };
 type ClockRow = { readonly now: number } & (StoredLease | { readonly slot: null });
 
-/** The slots of instances in a database. Its commits go beside those that a lease protects, and state none. */
+/** The slots of instances in PostgreSQL. Its commits use a connection of their own and do not check a lease. */
 export const postgresLeases = (db: SqlTables): LeaseTable => ({
   check: timelineCheck(db),
   async read() {
@@ -50,13 +50,16 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
   },
 });
 
-/** The condition of each commit of an instance: its lease lasts. A transaction ends long before another may take the slot. */
+/**
+ * The condition that each commit of an instance checks: its lease has not ended. A transaction ends long before another instance can take
+ * the slot.
+ */
 export const fenceOf = (name: InstanceName): LeaseCheck => ({
   sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${POSTGRES_NOW}`,
   values: () => [name.slot, name.epoch],
 });
 
-/** Whether any server has a lease that lasts. */
+/** True if any server has a lease that has not ended. */
 export async function isAnyHeld(connection: Connection): Promise<boolean> {
   const { count } = await connection.run(
     `SELECT 1 FROM instances WHERE is_released = 0 AND until > ${POSTGRES_NOW} LIMIT 1`,

@@ -3,27 +3,27 @@ import { StoreError } from '../store.ts';
 import { type Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
 import { faultOf } from './fault.ts';
 
-/** One version of the tables. It is never edited. */
+/** One version of the schema. Never edit a version: add one. */
 export interface SchemaVersion {
-  /** Its statements, or how to load them. */
+  /** The statements of the version, or a function that loads them. */
   readonly sql: string | (() => Promise<string>);
   /**
-   * The least version whose programs it serves: they go on beside those of this one. A version that takes something away serves
-   * only programs that have ceased to use it, so it comes a release later.
+   * The lowest schema version whose programs still work with this version. These programs keep running while newer ones start. A version
+   * that removes something works only with programs that have stopped using it, so it must come a release later.
    */
   readonly serves: number;
 }
 
-/** The tables as a database has them. */
+/** The schema that a database has. */
 export interface SchemaState {
-  /** 0: there are none. */
+  /** The version of the schema; 0 if there are no tables. */
   readonly version: number;
   readonly serves: number;
-  /** The version of Signalbox that made them. */
+  /** The version of Signalbox that created it. */
   readonly program: string;
 }
 
-/** A migration waits for those of others, and may take long. */
+/** A migration waits for other migrations, and may take long. */
 export const MIGRATION_BOUNDS: PostgresBounds = {
   ...USUAL_BOUNDS,
   statementMs: 0,
@@ -37,11 +37,17 @@ const TABLE = `CREATE TABLE IF NOT EXISTS signalbox_schema (
   program TEXT NOT NULL,
   applied TIMESTAMPTZ NOT NULL DEFAULT now()
 )`;
-/** Until the end of the transaction, so that it works through a pooler, too. The numbers are ours. */
+/**
+ * Locks until the end of the transaction, not of the session, so that it also works through a pooler. The numbers are an arbitrary key that
+ * only Signalbox uses.
+ */
 const LOCK = 'SELECT pg_advisory_xact_lock(1397310279, 1)';
 const EMPTY: SchemaState = { version: 0, serves: 0, program: '' };
 
-/** Reads the version of the tables. Rejects with the error of the driver. */
+/**
+ * Reads the version of the schema.
+ * @throws the error of the driver, by rejecting
+ */
 export async function schemaOf(connection: Connection): Promise<SchemaState> {
   const found = await connection.run<{ there: number }>(`SELECT to_regclass('signalbox_schema') IS NOT NULL AS there`);
   if (found.rows[0]?.there !== 1) return EMPTY;
@@ -52,8 +58,9 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
 }
 
 /**
- * @param known the version of the tables that this program is written for
- * @throws StoreError `older` or `newer` of the reason, where it cannot use them
+ * Checks that this program can use the schema.
+ * @param known the schema version that this program is written for
+ * @throws StoreError with the reason `older` or `newer`, if it cannot
  */
 export function requireSchema({ version, serves, program }: SchemaState, known: number): void {
   if (version < known) {
@@ -61,20 +68,20 @@ export function requireSchema({ version, serves, program }: SchemaState, known: 
   }
   if (serves > known)
     throw new StoreError(
-      `Signalbox ${program} has brought its tables to version ${version}, which serves programs of version ${serves} and later; this one is of version ${known}: use that program or a later one`,
+      `Signalbox ${program} has migrated its tables to version ${version}, which needs a program for version ${serves} or later; this program is for version ${known}: use that program or a later one`,
       { reason: 'newer' },
     );
 }
 
 const olderText = (version: number, known: number): string =>
-  version === 0 ? 'it has no tables yet' : `its tables are of version ${version}, not ${known}`;
+  version === 0 ? 'it has no tables yet' : `its tables have version ${version}, not ${known}`;
 
 /**
- * Brings the tables up to date, each version in a transaction of its own. Who comes while another migrates waits, and finds
- * nothing left to do.
- * @param program the version of Signalbox that does it
- * @returns the numbers of the versions that were applied
- * @throws StoreError of the reason, by rejecting; the versions before the one that failed stay
+ * Migrates the tables to the latest version, each version in a transaction of its own. A process that starts while another one migrates
+ * waits, and then finds nothing to do.
+ * @param program the version of Signalbox that migrates
+ * @returns the versions that this call has applied
+ * @throws StoreError by rejecting; the versions before the failed one stay applied
  */
 export async function migrate(
   connection: Connection,
@@ -85,7 +92,7 @@ export async function migrate(
   for (;;) {
     const state = await schemaOf(connection);
     if (state.version >= versions.length) {
-      // Nothing is asked of a user who may make no tables.
+      // Checks only reads, so that a user without the right to create tables can start a server.
       requireSchema(state, versions.length);
       return applied;
     }
@@ -94,12 +101,12 @@ export async function migrate(
       await connection.run(TABLE);
       const { version } = await schemaOf(connection);
       const next = versions[version];
-      // Another was faster.
+      // Another process has applied it.
       if (!next) return null;
       try {
         await connection.script(typeof next.sql === 'string' ? next.sql : await next.sql());
       } catch (cause) {
-        const why = `version ${version + 1} of the tables cannot be made: ${messageOf(cause)}`;
+        const why = `the tables cannot be migrated to version ${version + 1}: ${messageOf(cause)}`;
         throw new StoreError(why, { reason: faultOf(cause), cause });
       }
       const row = [version + 1, next.serves, program];
@@ -108,7 +115,7 @@ export async function migrate(
     }).catch((cause) => {
       if (faultOf(cause) !== 'denied') throw cause;
       const older = olderText(state.version, versions.length);
-      const words = `${older}, and its user lacks the right CREATE on its schema, or does not own them: run \`signalbox db migrate\` as their owner`;
+      const words = `${older}, and its user lacks the right CREATE on its schema or does not own the tables: run \`signalbox db migrate\` as their owner`;
       throw new StoreError(words, { reason: 'denied', cause });
     });
     if (number !== null) applied.push(number);

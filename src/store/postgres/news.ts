@@ -4,34 +4,34 @@ import { raiseOf, SELECT_NUMBERS } from '../sql/news.ts';
 import type { SqlReader } from '../sql/statement.ts';
 import type { Connection } from './connection.ts';
 
-/** The channel of messages, which say the subject alone. */
+/** The channel of notifications. A notification contains only the subject of the news. */
 export const NEWS_CHANNEL = 'signalbox_news';
-/** Messages that come together are one look. */
+/** Notifications that arrive within this time cause one poll, ms. */
 const GATHER_MS = 5;
-/** A lost message costs as much, ms. */
+/** The interval of polls, ms. News whose notification gets lost is noticed after at most this time. */
 const LOOK_EVERY_MS = 500;
-/** Pause before messages are listened for again. */
+/** The pause before a lost connection for notifications is opened again, ms. */
 const LISTEN_AGAIN_MS = 500;
 
 export interface PostgresNews extends News {
-  /** Listens for messages, on a connection of its own, until `close`. Looks go on without. */
+  /** Listens for notifications on a connection of its own, until `close`. While that connection is lost, polls continue. */
   listen(): void;
   close(): Promise<void>;
 }
 
 export interface PostgresNewsOptions {
-  /** Opens a connection, which is listened on. */
+  /** Opens the connection for notifications. */
   readonly open: () => Promise<Connection>;
-  /** Ms, never goes back. */
+  /** Returns a time in ms that never goes back. */
   readonly clock: () => number;
   readonly timers: Timers;
-  /** Called when the database does not answer, or the connection to it is lost. */
+  /** Called when the database does not answer, or when the connection for notifications is lost. */
   readonly onAway: () => void;
 }
 
 /**
- * Follows the news by looks, which the caller makes, and by messages, which only say that a look is due: a message may come late, twice
- * or never. State: news.
+ * Follows the news of the database. The caller polls with `look`; a notification of PostgreSQL only makes the next poll earlier, because a
+ * notification may come late, twice or never. State: news.
  */
 export function postgresNews(db: SqlReader, { open, clock, timers, onAway }: PostgresNewsOptions): PostgresNews {
   const desk = new NewsDesk();
@@ -51,7 +51,7 @@ export function postgresNews(db: SqlReader, { open, clock, timers, onAway }: Pos
     if (isClosed || !NEWS_SUBJECTS.some((one) => one === subject)) return;
     due ??= timers.after(GATHER_MS, () => {
       due = null;
-      // The next look is the net.
+      // If this poll fails, the next regular poll finds the news.
       look().catch(() => {});
     });
   };
@@ -65,7 +65,7 @@ export function postgresNews(db: SqlReader, { open, clock, timers, onAway }: Pos
         onAway();
       });
       await opened.listen(NEWS_CHANNEL, heard);
-      // Of what was said before, nothing was heard.
+      // Notifications from before this moment were not received.
       await look().catch(() => {});
     } catch {
       if (connection) void connection.close();

@@ -33,7 +33,7 @@ import { PostgresSnapshot } from './snapshot.ts';
 import { handleOf, openPostgres, PostgresStore } from './store.ts';
 import { acceptTimeline } from './timeline.ts';
 
-/** Keeps a store in a database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
+/** Opens a store in a PostgreSQL database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
 export const postgresDriver: StoreDriver = {
   open,
   read,
@@ -44,7 +44,7 @@ export const postgresDriver: StoreDriver = {
   copy: () =>
     Promise.reject(
       new StoreError(
-        'PostgreSQL backs its databases up by tools of its own, such as pg_basebackup and pg_dump. While no server runs, `signalbox db copy postgres://… FILE` writes a file of SQLite.',
+        'Back up PostgreSQL with its own tools, such as pg_basebackup and pg_dump. To write the database to an SQLite file, stop all servers and run `signalbox db copy postgres://… FILE`.',
         { reason: 'denied' },
       ),
     ),
@@ -55,10 +55,10 @@ export const postgresDriver: StoreDriver = {
   settlementsIn: (path) => countSettlements(path, (units) => settledBy(units).size),
 };
 
-/** The statements of repositories that stand in spools. */
+/** The statements of repositories that a spool may contain. */
 const SPOOLED = [SETTLE];
 
-/** Opens a connection for a moment. */
+/** Opens a connection, runs `work` and closes the connection. */
 async function once<T>(url: string, work: (connection: Connection) => Promise<T>, bounds?: typeof MIGRATION_BOUNDS) {
   const open = () => Connection.open(addressOf(url), bounds);
   const connection = await open();
@@ -76,7 +76,7 @@ function isLocked(url: string): Promise<boolean> {
   return once(url, async (connection) => (await schemaOf(connection)).version > 0 && isAnyHeld(connection));
 }
 
-/** Servers share it: the lease of each is its place. */
+/** Servers share the database, so no lock is taken: each server has a lease. With `alone`, it only checks that no server runs. */
 async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
   if (how === 'alone' && (await isLocked(url)))
     throw new StoreError(`A server is using ${placeOf(url)}. Stop it first.`, { reason: 'busy' });
@@ -87,13 +87,13 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const { mode, onError, timers = processTimers, now = Date.now, clock = () => performance.now() } = options;
   if (mode === 'serve') await bringUpToDate(url, options.program ?? '');
   const asked = { url, timers, ...(onError && { onError }) };
-  // A server has looked at the database while it brought the tables up to date.
+  // A server has already checked the database in `bringUpToDate`.
   const db = mode === 'serve' ? handleOf(asked) : await openPostgres(asked);
-  // A server without traffic must not call itself ready: the writer tries until the database is back.
+  // An empty commit makes the writer retry until the database is back. Without it, a server without traffic would report itself ready.
   const onAway = () => void db.commit([]).catch(() => {});
   const news = postgresNews(db, { open: db.open, clock, timers, onAway });
   const repositories = postgresRepositories(db, timers);
-  // Renewals go beside the commits that they permit.
+  // Lease renewals use a store of their own, so that they never wait for the commits that depend on the lease.
   const leases = new PostgresStore(db.open, { url, timers });
   const beside = { query: db.query.bind(db), commit: leases.commit.bind(leases) };
   const table = postgresLeases(beside);
@@ -127,7 +127,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
       try {
         await db.flush();
       } finally {
-        // Behind the last commit, which states the lease, and before the connections go.
+        // Release the lease after the last commit, which checks the lease, and before the connections close.
         await instance.release();
         await leases.close();
         await shut();
@@ -137,8 +137,8 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
 }
 
 /**
- * Books what an earlier run left in its spool, and gives the books a new one.
- * @returns how to close it
+ * Books the operations that an earlier run left in its spool, and gives the books a new spool.
+ * @returns a function that closes the spool
  */
 async function takeSpool(path: string, books: PostgresBooks, { spoolNotes, onSpool }: OpenOptions) {
   const { generation, units, isTorn } = readSpool(path);
@@ -146,9 +146,12 @@ async function takeSpool(path: string, books: PostgresBooks, { spoolNotes, onSpo
     await books.replay(units.map((unit) => decodeCall(unit, SPOOLED)));
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new StoreError(`${path} has settlements that the database does not know. Restore it, or move it away.`, {
-      cause,
-    });
+    throw new StoreError(
+      `${path} has settlements that the database does not know. Restore the database that belongs to this file, or move the file away.`,
+      {
+        cause,
+      },
+    );
   }
   const settled = [...settledBy(units)];
   onSpool?.({ closed: settled.map(([id]) => id), charged: settled.reduce((sum, [, cost]) => sum + cost, 0), isTorn });
@@ -157,7 +160,7 @@ async function takeSpool(path: string, books: PostgresBooks, { spoolNotes, onSpo
   return () => spool.close();
 }
 
-/** What comes is added: programs of before go on beside it. */
+/** Migrates the tables. A new version only adds to the schema, so earlier programs continue to run. */
 const bringUpToDate = (url: string, program: string): Promise<readonly number[]> =>
   once(
     url,
@@ -187,7 +190,7 @@ const SELECT_OPEN = sql(
   `SELECT id, amount - charged AS "left" FROM holds WHERE state = 'open' AND id = ANY (?::bigint[])`,
 );
 
-/** The settlements of a spool whose holds are open, at most what they have left. */
+/** @returns the open holds that a spool settles, and what it will charge for them: at most what is left of each hold */
 async function unbookedIn(db: SqlReader, { path }: SpoolSettlements): Promise<UnbookedSettlements> {
   const settled = settledBy(readSpool(path).units);
   const open = await db.query<{ id: number; left: Microcredits }>(SELECT_OPEN, [`{${[...settled.keys()].join(',')}}`]);

@@ -7,19 +7,22 @@ import { StoreError } from '../store.ts';
 const PARTITION = sql('SELECT records_partition_1(?::bigint, ?::bigint[]) AS full');
 const BOUNDS = sql('SELECT unnest(records_bounds_1()) AS bound');
 
-/** Time for which there are partitions ahead, at most so many. */
+/** How far ahead partitions are created, as a span of IDs. There are at most `AHEAD_MAX` of them. */
 const AHEAD = idSpan(7 * DAY_MS);
 const AHEAD_MAX = 7;
-/** The width of one behind them, in those of the others, for a time in which none could be made: no lock was free for it. */
+/**
+ * The width of the last partition, in multiples of the others. It takes the records while no partition can be created because a lock is
+ * busy.
+ */
 const RESERVE = 50;
-/** A lock that is not free within the 100 ms of `partitions.sql` is asked for again, while requests go on. */
+/** `partitions.sql` waits at most 100 ms for a lock, so that requests are not blocked. It is tried this many times, `PAUSE_MS` apart. */
 const TRIES = 10;
 const PAUSE_MS = 500;
 
 /**
- * The bounds of partitions from now on, least first.
- * @param now an ID of now
- * @param width in IDs
+ * @param now the ID for the current time
+ * @param width the width of a partition, in IDs
+ * @returns the bounds of the partitions from the current one on, in ascending order
  */
 export function boundsFrom(now: number, width: number): number[] {
   const ahead = Math.min(AHEAD_MAX, Math.ceil(AHEAD / width));
@@ -27,10 +30,13 @@ export function boundsFrom(now: number, width: number): number[] {
   return [...steps, ahead + RESERVE].map((at) => (Math.floor(now / width) + at) * width);
 }
 
-/** The partitions of the tables of records: see `partitions.sql`. Any server may change them, and twice. State: pruning. */
+/**
+ * The partitions of the record tables (see `partitions.sql`). Any server may change them, and repeating a change is harmless. State:
+ * pruning.
+ */
 export class RecordPartitions {
   readonly #db: SqlReader;
-  /** Null for a database as it is at one moment, where none is changed. */
+  /** Null for a snapshot, in which no partition is changed. */
   readonly #timers: Timers | null;
 
   constructor(db: SqlReader, timers: Timers | null) {
@@ -39,15 +45,15 @@ export class RecordPartitions {
   }
 
   /**
-   * Makes those of a week ahead.
-   * @param now an ID of now
-   * @param width in IDs; those that have rows keep theirs
-   * @throws StoreError by rejecting; `busy` where a lock was not free
+   * Creates the partitions for the next week.
+   * @param now the ID for the current time
+   * @param width the width of a new partition, in IDs. A partition that has rows keeps its width.
+   * @throws StoreError by rejecting; `busy` if a lock was not free, `full` if the last partition has too many rows to be split
    */
   async prepare(now: number, width: number): Promise<void> {
     if (await this.#change(0, boundsFrom(now, width)))
       throw new StoreError(
-        'the last partition of records has too many rows to be divided: its old ones are deleted singly',
+        'the last partition of the records has too many rows to be split; old records are deleted row by row instead',
         {
           reason: 'full',
         },
@@ -55,9 +61,9 @@ export class RecordPartitions {
   }
 
   /**
-   * Drops those that end at an ID or below it.
-   * @param slack a partition of so many IDs at most in which it lies stays whole
-   * @returns the ID below which rows are left to be deleted one by one
+   * Drops the partitions that contain only IDs below `before`.
+   * @param slack the partition that contains `before` is kept whole if it is at most this wide, in IDs
+   * @returns the ID below which the caller must delete the remaining rows one by one
    */
   async drop(before: number, slack: number): Promise<number> {
     try {

@@ -5,23 +5,23 @@ import type { Connection, PostgresValue } from './connection.ts';
 import { failureOf, isLoss } from './fault.ts';
 
 const TAKE = 'SELECT rates_take_1($1, $2, $3::jsonb) AS answers';
-/** Rows of full buckets: without one a bucket is full. */
+/** Deletes the rows of full buckets: a bucket without a row is full. */
 const PRUNE_BUCKETS = `DELETE FROM rates WHERE unit <> 'streams' AND at < $1
   AND units_left + ($1 - at)::numeric * most >= most * 60000`;
 const PRUNE_STREAMS = `DELETE FROM rate_streams AS s USING instances AS i
   WHERE i.slot = s.slot AND (i.epoch > s.epoch OR (i.epoch = s.epoch AND (i.is_released = 1 OR i.until < $1)))`;
 const PRUNE_LIMITS = `DELETE FROM rates AS r WHERE r.unit = 'streams' AND r.at < $1
   AND NOT EXISTS (SELECT 1 FROM rate_streams AS s WHERE s.name = r.name AND s.subject = r.subject)`;
-/** Rows that were not used for so long, ms, are looked at. */
+/** Rows that were not used for this long are deleted if possible, ms. */
 const IDLE_MS = 120_000;
 
-/** A text that the database can keep: labels of tokens may be any. */
+/** Replaces characters that PostgreSQL cannot store. Labels from tokens may contain any character. */
 const keepable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
 const rowOf = ({ limit, subject, unit, most, need, ahead, back, held }: RateDemand) =>
   [keepable(limit), keepable(subject), unit, most, need, ahead, back, held] as const;
 
-/** The limits of a database, on a connection of their own. State: shared limits. */
+/** The shared rate limits in PostgreSQL, on a connection of their own. State: shared limits. */
 export class PostgresRates implements RateStore {
   readonly #open: () => Promise<Connection>;
   readonly #name: () => InstanceName;
@@ -29,8 +29,8 @@ export class PostgresRates implements RateStore {
   #connection: Promise<Connection> | null = null;
 
   /**
-   * @param name of the instance, whose streams are counted by its lease
-   * @param now ms since 1970, by the store's clock
+   * @param name returns the name of this instance; its streams count while its lease lasts
+   * @param now returns ms since 1970, by the clock of the store
    */
   constructor(open: () => Promise<Connection>, name: () => InstanceName, now: () => number) {
     this.#open = open;
@@ -63,7 +63,11 @@ export class PostgresRates implements RateStore {
     await this.#connection?.then((open) => open.close()).catch(() => {});
   }
 
-  /** @param isAgain whether it is sent on a new connection: an idle one may have been lost long ago. Units that were granted twice are stranded */
+  /**
+   * Runs a statement, and sends it once more on a new connection if the connection was lost: an idle connection may have been lost long
+   * ago. If the first attempt did succeed, its units are lost until the bucket refills.
+   * @param isAgain true for the second attempt
+   */
   async #run<Row>(text: string, values: readonly PostgresValue[], isAgain = false): Promise<Row[]> {
     this.#connection ??= this.#open();
     const opening = this.#connection;
@@ -75,7 +79,7 @@ export class PostgresRates implements RateStore {
         void opening.then((lost) => lost.close()).catch(() => {});
       }
       if (isLoss(cause) && !isAgain) return await this.#run(text, values, true);
-      throw cause instanceof StoreError ? cause : failureOf('the limits cannot be counted', cause);
+      throw cause instanceof StoreError ? cause : failureOf('the rate limits cannot be counted', cause);
     }
   }
 }

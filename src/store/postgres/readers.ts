@@ -2,30 +2,33 @@ import { StoreError } from '../store.ts';
 import type { Connection, PostgresValue } from './connection.ts';
 import { failureOf, isLoss } from './fault.ts';
 
-/** Statements that wait on one connection at most, before more are refused. */
+/** How many statements may wait on one connection before further ones are refused. */
 const WAITING_MAX = 1_000;
 
-/** Of one connection. */
+/** A connection, or room for one, with the number of statements that wait on it. */
 interface Place {
   connection: Promise<Connection> | null;
   waiting: number;
 }
 
-/** Connections for single statements that may be done twice. Each goes to the one with least to do; a lost one is replaced. State: database readers. */
+/**
+ * A pool of connections for single statements that may safely run twice. Each statement goes to the connection with the fewest waiting
+ * statements. A lost connection is replaced. State: database readers.
+ */
 export class PostgresReaders {
   readonly #open: () => Promise<Connection>;
   readonly #places: Place[];
   #isClosed = false;
 
-  /** @param size connections at most; none is opened before it is needed */
+  /** @param size the maximum number of connections; each is opened when it is first needed */
   constructor(open: () => Promise<Connection>, size: number) {
     this.#open = open;
     this.#places = Array.from({ length: size }, () => ({ connection: null, waiting: 0 }));
   }
 
   /**
-   * Reads rows. A statement whose connection is lost before it is answered is sent again, until it was sent on a new one.
-   * Rejects with StoreError.
+   * Runs a read. If its connection is lost before the answer, the statement is sent again, at least once on a new connection.
+   * @throws StoreError by rejecting
    */
   async read<Row>(text: string, values: readonly PostgresValue[] = []): Promise<Row[]> {
     let isFull = false;
@@ -38,12 +41,12 @@ export class PostgresReaders {
         return (await (await opening).run<Row>(text, values)).rows;
       } catch (cause) {
         if (cause instanceof StoreError) {
-          // The database may give no more connections than there are.
+          // The database may refuse further connections. Then use the existing ones.
           if (isFull || !this.#places.some(({ connection }) => connection !== null)) throw cause;
           isFull = true;
           continue;
         }
-        // The driver tells of a loss by an answer before the connection itself does.
+        // The failed statement may report the loss earlier than the connection does.
         if (isLoss(cause) && place.connection === opening) forget(place);
         if (!isLoss(cause) || tries === 0 || this.#isClosed) throw failureOf('the database cannot be read', cause);
       } finally {
@@ -57,12 +60,16 @@ export class PostgresReaders {
     await Promise.all(this.#places.map(({ connection }) => connection?.then((open) => open.close()).catch(() => {})));
   }
 
-  /** A new connection is better than a line behind others, and worse than an idle one. @param isFull whether there is none to be had */
+  /**
+   * Chooses a connection. A new connection is better than a queue, but an idle connection is better than a new one.
+   * @param isFull true if the database refuses further connections
+   */
   #freest(isFull: boolean): Place {
     if (this.#isClosed) throw new StoreError('the store is closed', { reason: 'closed' });
     const loadOf = ({ connection, waiting }: Place) => (connection !== null ? waiting : isFull ? WAITING_MAX : 0.5);
     const best = this.#places.reduce((least, place) => (loadOf(place) < loadOf(least) ? place : least));
-    if (best.waiting >= WAITING_MAX) throw new StoreError('too much waits for the database', { reason: 'crowded' });
+    if (best.waiting >= WAITING_MAX)
+      throw new StoreError('too many statements wait for the database', { reason: 'crowded' });
     return best;
   }
 

@@ -12,7 +12,10 @@ import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from 
 import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
 import { RecordPartitions } from './partitions.ts';
 
-/** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
+/**
+ * Inserts the record and its index row in one statement. Indexing later, up to a position, could skip rows: with several instances, a row
+ * with a lower number may become visible later.
+ */
 const INSERT = sql(
   `WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
       $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::text[],
@@ -34,9 +37,9 @@ const DELETIONS = ['record_labels', 'records', 'record_index'].map((table) =>
 );
 
 /**
- * The repositories of records over one handle of a database.
- * @param timers null for a database as it is at one moment
- * @param written takes what each record adds to traffic
+ * The repositories of records in one database.
+ * @param timers null for a snapshot of the database
+ * @param written collects what each record adds to the traffic
  */
 export function postgresRecords(
   db: SqlTables,
@@ -63,7 +66,7 @@ function postgresRecordLog(db: SqlTables, partitions: RecordPartitions, written:
     add: (record): SqlWrite => new IndexedRecord(record, written),
     find,
     list: (query) => listRecords(db, query, { read: find }),
-    // A record comes with its part of the index.
+    // A record is inserted with its index row, so nothing is left to index.
     index: async () => false,
     async prune(beforeId, slack = 0) {
       const below = await partitions.drop(beforeId, slack);
@@ -78,7 +81,7 @@ function postgresRecordLog(db: SqlTables, partitions: RecordPartitions, written:
   };
 }
 
-/** The row of a record, with that of the index. Its values are made when its batch is written. */
+/** Inserts a record and its index row. Its values are computed when its batch is written. */
 class IndexedRecord implements SqlWrite {
   readonly statement = INSERT;
   readonly #record: DecisionRecord;

@@ -9,8 +9,8 @@ import { postgresRecords } from './records.ts';
 import { postgresTraffic } from './traffic.ts';
 
 /**
- * The repositories over one handle of a database.
- * @param timers null for a database as it is at one moment
+ * The repositories of one database.
+ * @param timers null for a snapshot of the database
  */
 export const postgresRepositories = (
   db: SqlTables,

@@ -2,16 +2,22 @@ import { StoreError } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { ANOTHER_SESSION } from './fault.ts';
 
-/** The oldest server that the tables and statements are written for. */
+/** The oldest PostgreSQL version that the schema and statements support: 14. */
 const VERSION_MIN = 140_000;
 
-/** Settings without which a commit that was answered may be lost, or a page be torn. */
+/**
+ * Settings that PostgreSQL needs, with the consequence of a wrong value: an acknowledged commit could get lost, or a page could be damaged.
+ */
 const SETTINGS: readonly (readonly [name: string, isSafe: (value: string) => boolean, words: string])[] = [
-  ['fsync', (value) => value === 'on', 'a crash of its machine would spoil the database'],
-  // `local` waits for the own disk alone, which is as much as one server promises.
-  ['synchronous_commit', (value) => value !== 'off', 'a crash would lose commits that were answered'],
-  ['full_page_writes', (value) => value === 'on', 'a crash of its machine would tear pages'],
-  ['transaction_read_only', (value) => value === 'off', 'it is a standby, or takes no writes; name the primary'],
+  ['fsync', (value) => value === 'on', 'a crash of its machine could corrupt the database'],
+  // `local` waits for the local disk only. That is all that a single server can promise.
+  ['synchronous_commit', (value) => value !== 'off', 'a crash could lose commits that were acknowledged'],
+  ['full_page_writes', (value) => value === 'on', 'a crash of its machine could leave half-written pages'],
+  [
+    'transaction_read_only',
+    (value) => value === 'off',
+    'it is a standby, or does not accept writes; name the primary in the URL',
+  ],
 ];
 
 interface SettingRow {
@@ -20,8 +26,8 @@ interface SettingRow {
 }
 
 /**
- * Refuses a server on which what was answered may be lost.
- * @throws StoreError `denied` of the reason, by rejecting
+ * Refuses a database server that could lose acknowledged commits, or that is unsupported.
+ * @throws StoreError with the reason `denied`, by rejecting
  */
 export async function requireSafety(connection: Connection): Promise<void> {
   const { rows } = await connection.run<SettingRow>(
@@ -30,9 +36,9 @@ export async function requireSafety(connection: Connection): Promise<void> {
   const values = new Map(rows.map(({ name, setting }) => [name, setting]));
   const version = Number(values.get('server_version_num'));
   if (version < VERSION_MIN)
-    throw unsafe(`it is PostgreSQL ${Math.floor(version / 10_000)}, and 14 or later is needed`);
+    throw unsafe(`it is PostgreSQL ${Math.floor(version / 10_000)}, but Signalbox needs version 14 or later`);
   if (values.get('server_encoding') !== 'UTF8')
-    throw unsafe(`its texts are ${values.get('server_encoding')}; make it with ENCODING 'UTF8'`);
+    throw unsafe(`its encoding is ${values.get('server_encoding')}; create it with ENCODING 'UTF8'`);
   for (const [name, isSafe, words] of SETTINGS) {
     const value = values.get(name) ?? 'not known';
     if (!isSafe(value)) throw unsafe(`${name} is ${value}: ${words}`);
@@ -41,13 +47,14 @@ export async function requireSafety(connection: Connection): Promise<void> {
 
 const unsafe = (why: string): StoreError => new StoreError(why, { reason: 'denied' });
 
-/** A connection, as far as its session goes. */
+/** The parts of a connection that depend on its session. */
 type Session = Pick<Connection, 'backend' | 'backendNow' | 'close' | 'isPooled' | 'script'>;
 
 /**
- * Refuses a pooler that gives each transaction another session: prepared statements, bounds and messages belong to a session.
+ * Refuses a pooler that gives each transaction another session, because prepared statements, time limits and notifications belong to a
+ * session.
  * @param open opens one more connection
- * @throws StoreError `denied` of the reason, by rejecting
+ * @throws StoreError with the reason `denied`, by rejecting
  */
 export async function requireSession(
   connection: Omit<Session, 'close' | 'script'>,
@@ -56,7 +63,7 @@ export async function requireSession(
   if (!connection.isPooled) return;
   const other = await open();
   try {
-    // It keeps a session for itself, which may be the one that this connection had.
+    // The open transaction occupies a session. With transaction pooling, that may be the session that `connection` used before.
     await other.script('BEGIN');
     await other.backendNow();
     if (connection.backend !== other.backend && connection.backend === (await connection.backendNow())) return;

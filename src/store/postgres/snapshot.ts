@@ -7,7 +7,7 @@ import { failureOf, unusableFor } from './fault.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
 import { SCHEMA } from './schema/versions.ts';
 
-/** It waits for nobody and nobody for it, but for the removal of dead rows: a whole journal may be read, and written to a slow pipe. */
+/** A snapshot blocks only the removal of dead rows, so it may take long: it may read a whole journal and write it to a slow pipe. */
 const SNAPSHOT_BOUNDS: PostgresBounds = {
   ...USUAL_BOUNDS,
   statementMs: 600_000,
@@ -15,7 +15,7 @@ const SNAPSHOT_BOUNDS: PostgresBounds = {
   silenceMs: 615_000,
 };
 
-/** A database as it is at the first query, whatever is written meanwhile. It is on one connection: once that is lost it ends. */
+/** A read-only snapshot of the database as of its first query. It uses one connection and ends when that connection is lost. */
 export class PostgresSnapshot implements SqlTables {
   readonly #connection: Connection;
   readonly #dialect = new PostgresDialect();
@@ -24,7 +24,10 @@ export class PostgresSnapshot implements SqlTables {
     this.#connection = connection;
   }
 
-  /** Of a standby, too. Rejects with StoreError of one sentence, such as for tables of another version. */
+  /**
+   * Opens a snapshot, also of a standby.
+   * @throws StoreError of one sentence, by rejecting, for example if the tables have another version
+   */
   static async open(address: PostgresAddress): Promise<PostgresSnapshot> {
     const connection = await Connection.open(address, SNAPSHOT_BOUNDS);
     try {
@@ -51,7 +54,7 @@ export class PostgresSnapshot implements SqlTables {
     return Promise.reject(new StoreError('the database is open read-only'));
   }
 
-  /** Never rejects. */
+  /** Closes the connection. Never rejects. */
   close(): Promise<void> {
     return this.#connection.close();
   }

@@ -15,20 +15,20 @@ import { SCHEMA } from './schema/versions.ts';
 import type { LeaseCheck } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
 
-/** Connections for reading, of one process. */
+/** How many connections one process uses for reads. */
 const READERS = 4;
 
 export interface PostgresOptions {
   readonly url: string;
-  /** Called with appends that were lost, and once when the database begins to fail. */
+  /** Called with appends that were lost, and once when the database starts to fail. */
   readonly onError?: (error: StoreError) => void;
   readonly timers?: Timers;
-  /** As that of the writer. */
+  /** As `doubtMs` of `WriterOptions`. */
   readonly doubtMs?: number;
 }
 
 /**
- * Opens a database whose tables are up to date.
+ * Opens a database, and checks that its tables are up to date.
  * @throws StoreError of one sentence, by rejecting
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
@@ -46,21 +46,21 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   return store;
 }
 
-/** A handle of a database that was looked at. It opens connections when it needs them. */
+/** Returns a store without checking the database. It opens connections when it needs them. */
 export function handleOf(options: PostgresOptions): PostgresStore {
   const address = addressOf(options.url);
   return new PostgresStore(() => Connection.open(address), options);
 }
 
-/** One handle of a database. */
+/** The store of one process in a PostgreSQL database. */
 export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Deferral, SqlTables {
-  /** Opens one more connection, such as that for messages. */
+  /** Opens one more connection, for example for notifications. */
   readonly open: () => Promise<Connection>;
-  /** Stated by each commit; null for a command, which is no instance. */
+  /** The lease that each commit checks. Null for a command, because a command is no instance. */
   fence: LeaseCheck | null = null;
-  /** Null where it has none. */
+  /** The books of this process; null if they are not open. */
   books: { readonly unkept: number } | null = null;
-  /** Of the whole process: its handle counts. */
+  /** How many connections could not be opened, for the metrics of this process. */
   failedConnections = 0;
   readonly #dialect: PostgresDialect;
   readonly #readers: PostgresReaders;
@@ -86,7 +86,7 @@ export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Defer
     this.#readers = new PostgresReaders(this.open, READERS);
   }
 
-  /** Records and the like may be lost with the process: settlements are the books' alone. */
+  /** Counts only settlements, which are in the books. Records and other appended writes may be lost with the process. */
   get unkept(): number {
     return this.books?.unkept ?? 0;
   }
@@ -98,8 +98,8 @@ export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Defer
   }
 
   /**
-   * For books: a connection of their own, on which groups of operations are decided.
-   * @param check rejects where another database may be in the place of the one before
+   * Opens a connection of its own for the books, on which groups of operations are decided.
+   * @param check rejects if the database is not the one that this process used before
    */
   deciding(check = async () => {}): DecidingDatabase {
     const open = async () => {

@@ -1,9 +1,9 @@
 import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 
-/** The history that the database writes: it begins another one when a standby takes over. */
+/** The timeline of the write-ahead log. PostgreSQL starts a new one when a standby takes over. */
 const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
-/** A standby has those of its primary, a database made from a dump has its own. */
+/** Identifies the database. A standby has the same value as its primary. A database restored from a dump has a new one. */
 const PLACE = `(SELECT system_identifier || '.' || oid FROM pg_control_system(), pg_database WHERE datname = current_database())`;
 const CURRENT = `(SELECT ${TIMELINE} || ' ' || ${PLACE})`;
 const SELECT = sql(`SELECT ${TIMELINE} AS timeline, ${PLACE} AS place,
@@ -20,11 +20,14 @@ interface TimelineRow {
   readonly place: string;
   readonly is_accepted: number;
   readonly is_first: number;
-  /** A standby that took over had to have all that was answered. */
+  /** 1 if a synchronous standby took over: it has all commits that were acknowledged. */
   readonly is_complete: number;
 }
 
-/** Vouches for the database as it is: what it may have lost is lost. Resolves with false where that was done before. */
+/**
+ * Accepts the database as it is, on behalf of an operator: commits that it may have lost stay lost.
+ * @returns false if it was accepted before
+ */
 export async function acceptTimeline(db: SqlTables): Promise<boolean> {
   const [row] = await db.query<TimelineRow>(SELECT);
   if (row?.is_accepted === 1) return false;
@@ -33,8 +36,8 @@ export async function acceptTimeline(db: SqlTables): Promise<boolean> {
 }
 
 /**
- * Returns what refuses a database that may lack commits which it had answered: a standby took over that did not have to have them, or an
- * old primary came back. It rejects with StoreError `fenced` of one sentence, until an operator accepts.
+ * Returns a check for databases that may lack acknowledged commits: an asynchronous standby has taken over, or an old primary has returned.
+ * The check rejects with the StoreError `fenced`, of one sentence, until an operator accepts the database.
  */
 export function timelineCheck(db: SqlTables): () => Promise<void> {
   let last: Pick<TimelineRow, 'timeline' | 'place'> | null = null;
@@ -42,11 +45,11 @@ export function timelineCheck(db: SqlTables): () => Promise<void> {
     const [row] = await db.query<TimelineRow>(SELECT);
     if (!row) return;
     if (row.place === last?.place && row.timeline < last.timeline)
-      throw lost('an earlier primary of the database has come back; end it, and name the present one');
+      throw lost('an earlier primary of the database has come back; stop it, and name the current primary in the URL');
     if (row.is_accepted !== 1) {
       if (row.is_first !== 1 && row.is_complete !== 1)
         throw lost(
-          'a standby of the database has taken over, or a backup was restored, which may lack what was answered; see `signalbox ledger audit`, run `signalbox db accept` and start the servers again',
+          'a standby has become the primary of the database, or a backup was restored, so it may lack commits that were acknowledged; see `signalbox ledger audit`, run `signalbox db accept` and start the servers again',
         );
       await db.commit([write(ACCEPT)]);
     }

@@ -9,13 +9,13 @@ import { sqlTraffic } from '../sql/traffic/table.ts';
 import type { TrafficTable } from '../traffic.ts';
 import { Horizon } from './horizon.ts';
 
-/** A count waits so long for the transactions under way: one that asks for traffic waits with it. */
+/** How long a count waits for running transactions, ms. A request for traffic figures waits with it. */
 const HORIZON_MS = 50;
 
 const NUMBERS = ['width', 'kind', 'bucket', 'series', ...COLUMNS];
 const ROW = [...NUMBERS.map((name) => `${name} bigint`), 'ttft text', 'duration text'].join(', ');
 const REPLACED = [...COLUMNS, 'ttft', 'duration'].map((name) => `${name} = excluded.${name}`).join(', ');
-/** All buckets of a batch in one statement. */
+/** Writes all buckets of a batch in one statement. */
 const PUT = sql(`INSERT INTO traffic (${NUMBERS.join(', ')}, ttft, duration)
     SELECT ${NUMBERS.join(', ')}, decode(ttft, 'hex'), decode(duration, 'hex') FROM json_to_recordset(?::json) AS row (${ROW})
     ON CONFLICT (width, kind, bucket, series) DO UPDATE SET ${REPLACED}`);

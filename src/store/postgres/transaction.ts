@@ -4,45 +4,46 @@ import type { Connection, PostgresResult } from './connection.ts';
 import { type PostgresDialect, valuesOf } from './dialect.ts';
 import { isLoss } from './fault.ts';
 
-/** Until the end of the transaction: writers whose conditions look at other rows take their turns. */
+/** Locks until the end of the transaction, so that writers whose conditions depend on other rows run one after the other. */
 export const TURN = 'SELECT pg_advisory_xact_lock(1397310279, 2)';
-/** Each statement sees what was committed before it, as each commit of SQLite does. */
+/** Each statement sees everything that was committed before it, as in SQLite. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
-/** A transaction whose COMMIT was sent and not answered. */
+/** A transaction whose COMMIT was sent and got no answer. */
 export interface CommitInDoubt {
-  /** Of the transaction. */
+  /** The ID of the transaction. */
   readonly xid: string;
-  /** The process of the server that has it. */
+  /** The ID of the server process that runs it. */
   readonly backend: number | null;
 }
 
-/** Thrown instead of an answer: the transaction has happened or not. */
+/** Thrown when a COMMIT got no answer: the transaction may have been committed or not. */
 export class UnansweredCommit extends Error {
   readonly doubt: CommitInDoubt;
 
   constructor(doubt: CommitInDoubt, cause: unknown) {
-    super('the connection broke before the database had answered', { cause });
+    super('the connection broke before the database answered', { cause });
     this.doubt = doubt;
   }
 }
 
-/** A statement that every transaction begins with; where it has no row, that is refused, as `fenced`. */
+/** A query that every transaction starts with. If it returns no row, the transaction fails with `fenced`. */
 export interface LeaseCheck {
   readonly sql: string;
   readonly values: () => readonly number[];
 }
 
-/** The answer to a statement that was sent, and what it must be. */
+/** A statement that was sent, and the check of its answer. */
 interface CheckedAnswer {
   readonly sent: Promise<PostgresResult<SqlRow>>;
-  /** Throws where it is not. */
+  /** Throws if the answer is not as required. */
   readonly check: (result: PostgresResult<SqlRow>) => void;
 }
 
 /**
- * Writes all or nothing: statements go out one behind the other, and the COMMIT once all are answered.
- * Rejects with StoreError, UnansweredCommit or the error of the driver; nothing is written then, but for the second.
+ * Writes all or nothing. Statements are sent without waiting for answers; the COMMIT is sent after all answers have arrived.
+ * @throws StoreError, UnansweredCommit or the error of the driver, by rejecting. After UnansweredCommit the writes may exist; otherwise
+ * nothing was written.
  */
 export async function transact(
   connection: Connection,
@@ -57,7 +58,7 @@ export async function transact(
     check: (r: PostgresResult<SqlRow>) => void = () => {},
   ) => {
     const sent = connection.run<SqlRow>(text, values);
-    // The first that fails is thrown below; the others fail for its sake.
+    // The first failure is thrown below. The later failures only follow from it.
     sent.catch(() => {});
     answers.push({ sent, check });
     return sent;
@@ -93,7 +94,7 @@ export async function transact(
     for (const [write, ...more] of together(writes)) await doWrite(write, more);
     for (const { sent, check } of answers) check(await sent);
   } catch (cause) {
-    // The first in their order: what came behind may have failed for its sake.
+    // Use the failure of the earliest statement, because later statements may have failed only as a consequence.
     const first = await firstFailure(answers);
     if (!isLoss(first ?? cause) && !connection.isLost) await connection.script('ROLLBACK').catch(() => {});
     throw first ?? cause;
@@ -103,10 +104,10 @@ export async function transact(
     if (xid !== undefined && isLoss(cause)) throw new UnansweredCommit({ xid, backend }, cause);
     throw cause;
   });
-  if (command === 'ROLLBACK') throw new StoreError('the database has undone the transaction');
+  if (command === 'ROLLBACK') throw new StoreError('the database rolled the transaction back');
 }
 
-/** Writes in their order; rows of a statement that takes several stand where the first of them does. */
+/** Groups writes: all rows of a statement that takes rows move to the place of its first row. The order stays otherwise the same. */
 function* together(writes: readonly SqlWrite[]): Generator<readonly [SqlWrite, ...SqlWrite[]]> {
   const gone = new Set<Statement>();
   for (const [at, one] of writes.entries()) {
@@ -131,15 +132,15 @@ async function firstFailure(answers: readonly CheckedAnswer[]): Promise<unknown>
   return null;
 }
 
-const unmet = (): StoreError => new StoreError('its condition is not met', { reason: 'unmet' });
+const unmet = (): StoreError => new StoreError('a condition of the write is false', { reason: 'unmet' });
 
 function fenced(): never {
   throw new StoreError('the lease of this server on the database has ended', { reason: 'fenced' });
 }
 
 /**
- * Asks what became of a transaction, and ends it where it still runs.
- * @returns null where the server does not know yet, or any more
+ * Finds out whether a transaction was committed, and ends it if it still runs.
+ * @returns null if the server does not know, or no longer knows
  */
 export async function outcomeOf(connection: Connection, { xid, backend }: CommitInDoubt): Promise<boolean | null> {
   const { rows } = await connection.run<{ status: string | null }>(`SELECT pg_xact_status($1::text::xid8) AS status`, [

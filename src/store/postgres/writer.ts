@@ -9,25 +9,25 @@ import { type CommitInDoubt, type LeaseCheck, outcomeOf, transact, UnansweredCom
 
 const RETRY_MS = 100;
 const DOUBT_MS = 2_000;
-/** A transaction that met another one's locks in the wrong order is done again. */
+/** How often a transaction is run again after a deadlock or another conflict. */
 const CONFLICTS_MAX = 10;
 
 export interface WriterOptions {
   readonly open: () => Promise<Connection>;
   readonly dialect: PostgresDialect;
   readonly fence: () => LeaseCheck | null;
-  /** Called with appends that were lost, and once when the database begins to fail. */
+  /** Called with appends that were lost, and once when the database starts to fail. */
   readonly onError: (error: StoreError) => void;
-  /** Called when callers of a transaction have waited long enough for its outcome, which is still unknown. */
+  /** Called when callers have waited long enough for the outcome of a commit, and the outcome is still unknown. */
   readonly onDoubt: () => void;
   readonly timers: Timers;
-  /** How long callers wait for the outcome of a commit whose answer was lost, ms; 2 s unless stated. */
+  /** How long callers wait for the outcome of a commit that got no answer, ms; 2,000 by default. */
   readonly doubtMs?: number | undefined;
 }
 
 /**
- * Transactions of one process over one connection, of which each is durable. If the answer to a commit is lost, its outcome is
- * read by the number of its transaction before anything else is written. State: database writes.
+ * Runs the transactions of one process on one connection; each is durable when it returns. If a COMMIT gets no answer, the writer finds out
+ * by the transaction ID whether it was committed, before it writes anything else. State: database writes.
  */
 export class PostgresWriter implements GroupedDatabase<SqlWrite> {
   readonly pace: GroupPace = {
@@ -62,7 +62,7 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
         const isLost = isLoss(cause);
         if (isLost) this.#connection = null;
         if (cause instanceof UnansweredCommit) return this.#hasHappened(cause.doubt);
-        // The COMMIT was not sent: nothing has happened. An idle connection may have been lost long ago.
+        // The COMMIT was not sent, so nothing was written and a second attempt is safe. An idle connection may have been lost long ago.
         const isAgain = isLost ? !wasLost : isConflict(cause);
         if (!isAgain || tries === CONFLICTS_MAX) throw cause;
         wasLost ||= isLost;
@@ -70,7 +70,7 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
     }
   }
 
-  /** Appends wait in memory alone: settlements are the books'. */
+  /** Appended writes wait only in memory. Settlements do not use this writer: the books store them in the spool. */
   keep(): boolean {
     return false;
   }
@@ -88,7 +88,9 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
     return this.#connection;
   }
 
-  /** Resolves once it is known. Callers get the error `unknown` in the end; appends wait until it is. */
+  /**
+   * Resolves once the outcome is known. After `doubtMs`, callers get the error `unknown`; appended writes wait until the outcome is known.
+   */
   async #hasHappened(doubt: CommitInDoubt): Promise<boolean> {
     const { timers, doubtMs = DOUBT_MS, onDoubt } = this.#options;
     const since = performance.now();
@@ -106,11 +108,11 @@ export class PostgresWriter implements GroupedDatabase<SqlWrite> {
   }
 }
 
-/** A standby answers, too. */
+/** A standby also answers queries, so check that the database accepts writes. */
 async function requireWritable(connection: Connection): Promise<void> {
   const { count } = await connection.run(`SELECT 1 WHERE current_setting('transaction_read_only') = 'off'`);
   if (count > 0) return;
-  // It may have begun before the database took writes.
+  // Close it: the session may have started before the database accepted writes.
   void connection.close();
-  throw new StoreError('it is a standby, or takes no writes');
+  throw new StoreError('it is a standby, or does not accept writes');
 }

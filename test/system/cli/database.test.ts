@@ -65,7 +65,7 @@ test('commands name a database whose tables are missing or of a later program, w
   for (const args of [['db', 'migrate'], ['keys', 'list'], ['policy', 'history'], ['serve']])
     expect(await errorOf(...args)).toMatch(
       new RegExp(
-        `^signalbox: Cannot use the database ${place}: Signalbox 9\\.0\\.0 has brought its tables to version 1000, .*: use that program or a later one\\.\n$`,
+        `^signalbox: Cannot use the database ${place}: Signalbox 9\\.0\\.0 has migrated its tables to version 1000, .*: use that program or a later one\\.\n$`,
       ),
     );
 });
@@ -77,7 +77,7 @@ test('db commands name the database that they cannot use, and what would be righ
   const run = async (at: string) => (await runHere(['db', 'migrate'], { DATABASE_URL: at })).err;
   const place = url.replace(/\/\/[^@]*@/, '//');
   expect(await run(`${url}_absent`)).toContain(
-    `Cannot reach the database ${place}_absent: there is no database of that name; make it first.`,
+    `Cannot reach the database ${place}_absent: there is no database of that name; create it first.`,
   );
   const weak = new URL(url);
   weak.username = `${name}_weak`;

@@ -23,7 +23,8 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   await fleet.database.copyAside();
   await waitFor(async () => (await ask(server)) === 200);
   await fleet.database.takeOver();
-  const words = /a standby of the database has taken over, or a backup was restored, which may lack what was answered/;
+  const words =
+    /a standby has become the primary of the database, or a backup was restored, so it may lack commits that were acknowledged/;
   const statuses: number[] = [];
   await waitFor(async () => {
     statuses.push(await ask(server));

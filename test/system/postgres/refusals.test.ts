@@ -99,7 +99,7 @@ test.each([
     'has no connection left',
     'ALTER DATABASE NAME CONNECTION LIMIT 0',
     'ALTER DATABASE NAME CONNECTION LIMIT -1',
-    'all connections are taken; raise max_connections',
+    'the database has no free connection; set max_connections',
   ],
   ['has a full disk', FULL, 'DROP FUNCTION IF EXISTS full_disk CASCADE', 'the disk of the database is full'],
 ])(
@@ -177,69 +177,65 @@ describe('a database that cannot be opened: a sentence says what is wrong and wh
 
   /** By name: a URL without its scheme, and the words of its refusal. HOST is the server, SPOILED a way to it that changes answers. */
   test.each([
-    ['is too old', 'NAME_user:SECRET@SPOILED/NAME', 'it is PostgreSQL 13, and 14 or later is needed'],
+    ['is too old', 'NAME_user:SECRET@SPOILED/NAME', 'it is PostgreSQL 13, but Signalbox needs version 14 or later'],
     [
       'refuses the password',
       `secured:SECRET@HOST/NAME?${TLS}&sslrootcert=AUTHORITY`,
-      'the database refuses the user or its password; see both in its URL, or the file of password_file',
+      'the database refuses the user or its password; check both in its URL, or the file of password_file',
     ],
     [
       'wants a password',
       `secured@HOST/NAME?${TLS}&sslrootcert=AUTHORITY`,
-      'the database wants a password; state it in its URL, or its file by password_file',
+      'the database requires a password; add it to its URL, or name its file with password_file',
     ],
     [
       'wants TLS',
       'secured:SECRET@HOST/NAME',
-      'pg_hba.conf rejects connection for host "127.0.0.1", user "secured", database "NAME", no encryption; if it demands TLS, add sslmode=verify-full to its URL',
+      'pg_hba.conf rejects connection for host "127.0.0.1", user "secured", database "NAME", no encryption; if it requires TLS, add sslmode=verify-full to its URL',
     ],
     ['knows no such user', 'nobody_here:SECRET@HOST/NAME', 'role "nobody_here" does not exist'],
-    ['does not exist', 'NAME_user:SECRET@HOST/NAME_elsewhere', 'there is no database of that name; make it first'],
+    ['does not exist', 'NAME_user:SECRET@HOST/NAME_elsewhere', 'there is no database of that name; create it first'],
     [
       'has a certificate of an authority of its own',
       `secured:SECRET@HOST/NAME?${TLS}`,
-      'no known authority has signed its certificate; sslrootcert must name the file of its authority, or of the certificate itself',
+      'no known authority has signed its certificate; sslrootcert must name the file of that authority, or of the certificate itself',
     ],
     [
       'has a certificate of another host',
       `secured:SECRET@localhost:PORT/NAME?${TLS}&sslrootcert=AUTHORITY`,
-      "its certificate is for another host; name the host in its URL as the certificate does (Hostname/IP does not match certificate's altnames: Host: localhost. is not cert's CN: worthless.invalid)",
+      "its certificate is for another host; use the host name of the certificate in its URL (Hostname/IP does not match certificate's altnames: Host: localhost. is not cert's CN: worthless.invalid)",
     ],
     [
       'is known by a file without a certificate',
       `secured:SECRET@HOST/NAME?${TLS}&sslrootcert=NONSENSE`,
-      'the file of sslrootcert has no certificate as PEM',
+      'the file of sslrootcert contains no PEM certificate',
     ],
     [
       'asks for no password, though its URL names a file that is not there',
       'NAME_user@HOST/NAME?password_file=NONSENSE.gone',
       'the file of the password cannot be read: there is no such file or folder',
     ],
-    [
-      'has an empty file of its password',
-      'NAME_user@HOST/NAME?password_file=/dev/null',
-      'the file of the password is empty',
-    ],
+    ['has an empty file of its password', 'NAME_user@HOST/NAME?password_file=/dev/null', 'the password file is empty'],
     [
       'has no TLS',
       `secured:SECRET@SPOILED/NAME?${TLS}`,
-      'it has no TLS; turn it on there, or go without by sslmode=disable',
+      'the database has TLS turned off; turn it on, or add sslmode=disable to the URL',
     ],
     [
       'does not listen',
       'secured:SECRET@127.0.0.1:1/NAME',
-      'nothing listens at its address; see the host and port in its URL, and that it runs',
+      'nothing listens at its address; check the host and port in its URL, and that the database runs',
     ],
-    ['is none', 'secured:SECRET@GATE/NAME', 'the other side ended the connection; see that it is PostgreSQL'],
+    ['is none', 'secured:SECRET@GATE/NAME', 'the other side ended the connection; check that it is PostgreSQL'],
     [
       'has a URL with a password as it is',
       'secured:SECRET#@HOST/NAME',
-      'in a password # is %23, / is %2F, ? is %3F and % is %25',
+      'in a password, write # as %23, / as %2F, ? as %3F and % as %25',
     ],
     [
       'has a URL with a percent sign',
       'secured:SECRET%ZZ@HOST/NAME',
-      'in a password # is %23, / is %2F, ? is %3F and % is %25',
+      'in a password, write # as %23, / as %2F, ? as %3F and % as %25',
     ],
   ])('one that %s', async (_, url, words) => {
     const { port } = stage.fleet.database;

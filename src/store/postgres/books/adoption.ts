@@ -17,8 +17,9 @@ interface RequestedRow {
 }
 
 /**
- * Books the grants and refunds that commands have asked for. Several instances may at once: each is booked once, by its number. One that
- * the rules refuse, such as a refund of what is still open, waits for the next time, and stops no other.
+ * Books the grants and refunds that commands have requested in the table `adjustments`. Several instances may run it at the same time: the
+ * ID of the request makes sure that each request is booked once. A request that the rules refuse, such as a refund for a hold that is still
+ * open, stays in the table for the next run and does not block the others.
  */
 export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['apply']): Promise<void> {
   for (const row of await query<RequestedRow>(SELECT_REQUESTED, [])) {
@@ -30,7 +31,10 @@ export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['appl
   }
 }
 
-/** Numbers of requests are far below those that are made of the time. */
+/**
+ * The ID of a request becomes the ID of the grant. It cannot equal the ID of any other grant: all others contain the time and are far
+ * larger.
+ */
 function opOf({ id, keyId: holder, reservation, amount, note, time: at }: RequestedRow): LedgerOp {
   if (reservation === null) return { kind: 'grant', id, at, holder, amount, note };
   return { kind: 'correct', id: `request ${id}`, at, reservation, amount: -amount, note };

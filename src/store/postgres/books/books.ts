@@ -32,36 +32,43 @@ import { OwnHolds } from './own-holds.ts';
 import { BooksReader } from './reader.ts';
 import { type AskedOp, type CalledOps, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
 
-/** Slots of instances: slot and epoch are one number in the tables. */
+/** The number of slots for instances. The tables store slot and epoch of an instance as one number, `epoch * SLOTS + slot`. */
 const SLOTS = 128;
-/** Requests that wait for money ask again after this at the latest, ms: another instance may have set some free. */
+/** While requests wait for money, their funds are read again at this interval, ms: another instance may have released some money. */
 const WAKE_MS = 50;
-/** Figures of funds that others draw on are read anew at this interval, ms. */
+/** How often the figures of all known funds are read again, ms: other instances draw on the same funds. */
 const REFRESH_MS = 1_000;
-/** Charges of one instance go into the sums at this interval, of several seldom more often, ms. */
+/**
+ * How often an instance adds new charges to the stored sums, ms. With several instances, the interval for all of them together is about the
+ * same.
+ */
 const FOLD_MS = 5_000;
 
-/** The database, as books use it. */
+/** The database connection that the books use. */
 export interface BooksDatabase {
   readonly query: BooksQuery;
-  /** As `decide` of `GroupParts`, for an instance. @param awaited the numbers of funds that requests of this process wait for */
+  /**
+   * Decides calls like `decide` of `GroupParts`, in the name of an instance.
+   * @param owner the instance, as `epoch * SLOTS + slot`
+   * @param awaited the IDs of the funds that requests of this process wait for
+   */
   readonly decide: (owner: number, calls: readonly CalledOps[], awaited: ReadonlySet<number>) => Promise<WireResult>;
 }
 
 export interface PostgresBooksOptions {
   readonly db: BooksDatabase;
   readonly timers: Timers;
-  /** Ms, never goes back. */
+  /** Returns a time in ms that never goes back. */
   readonly clock: () => number;
-  /** The instance that the books are opened for. */
+  /** The instance for which the books are opened. */
   readonly instance: InstanceName;
-  /** Called when the spool fails. */
+  /** Called when a write to the spool fails. */
   readonly onError?: ((error: StoreError) => void) | undefined;
 }
 
 type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
-/** Operations behind which a refused request may be granted. */
+/** Operations that add money. After one of them, the ledger may grant a hold that it refused before. */
 const ADJUSTING: ReadonlySet<LedgerOp['kind']> = new Set(['grant', 'correct', 'deposit', 'capture']);
 
 const balanceOf = (holder: string): FundRef => ({
@@ -70,7 +77,10 @@ const balanceOf = (holder: string): FundRef => ({
   ...{ budget: 0, limit: 0 },
 });
 
-/** Opens the books of this process. Rejects with StoreError. */
+/**
+ * Opens the books of this process.
+ * @throws StoreError by rejecting
+ */
 export async function openPostgresBooks(options: PostgresBooksOptions): Promise<PostgresBooks> {
   const reader = new BooksReader(options.db.query, options.timers);
   const books = new PostgresBooks(options, reader, await reader.terms());
@@ -79,11 +89,12 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
 }
 
 /**
- * Books that a database keeps, which decides each group of operations by a function of its own (`decide.sql`): exact for however many
- * instances, and a process that stops holds nobody's locks. Memory has figures of bounded age alone. State: books.
+ * The books in PostgreSQL. The function `ledger_decide_2` (`decide.sql`) decides each group of operations in the database, so budgets are
+ * exact with any number of instances, and a process that crashes leaves no lock. Memory contains only figures of a bounded age. State:
+ * books.
  */
 export class PostgresBooks implements LedgerBooks {
-  /** Whoever opens the books resolves nothing: others may live. */
+  /** How long an instance waits before it ends orphaned holds, ms: other instances that lost the database may come back. */
   readonly graceMs = 60_000;
   readonly #instance: InstanceName;
   readonly #query: BooksQuery;
@@ -96,15 +107,15 @@ export class PostgresBooks implements LedgerBooks {
   readonly #refreshing: Timer;
   readonly #folding: Timer;
   readonly #own = new OwnHolds();
-  /** Those of other instances, as they were read last. */
+  /** The open holds of all other instances, as of the last poll: their count and the Credits that they hold, in microcredits. */
   #elsewhere = { count: 0, held: 0 };
-  /** The news of the last balance that was opened. */
+  /** The news number of the last balance that this process knows to be opened. */
   #openedThrough = 0;
-  /** The wallets whose payments earmarks wait for. */
+  /** For each earmark of this process, by its ID: the balance that its payment will be added to. */
   readonly #earmarks = new Map<number, FundRef>();
-  /** Funds that requests of this process wait for. */
+  /** The funds that requests of this process wait for. */
   readonly #contended = new Map<FundTitle, FundStanding>();
-  /** Funds that are asked for by those who are woken; null while nobody is. */
+  /** While `#wake` wakes waiting requests: the funds whose figures they read. Null otherwise. */
   #wanted: Set<FundTitle> | null = null;
   #waking: Timer | null = null;
   #state: LedgerState;
@@ -141,29 +152,32 @@ export class PostgresBooks implements LedgerBooks {
     this.#folding.unref();
   }
 
-  /** Its epoch changes when the process takes a new one. */
+  /** Slot and epoch as one number. It changes when the process takes a new epoch. */
   get #owner(): number {
     return this.#instance.epoch * SLOTS + this.#instance.slot;
   }
 
-  /** Books what an earlier run left in its spool. Rejects with RangeError where that is of another database. */
+  /**
+   * Books the calls that an earlier run left in its spool.
+   * @throws RangeError by rejecting, if the spool belongs to another database
+   */
   async replay(calls: readonly KeptCall[]): Promise<void> {
     const asked = calls.map(({ ops, also }) => ({ ops: ops.map((op) => this.#asked(op)), also }));
     await Promise.all(asked.map(({ ops, also }) => this.#groups.add(ops, also, true)));
   }
 
-  /** Puts what the database does not take there from now on. */
+  /** From now on, stores operations in `spool` while the database does not accept them. */
   useSpool(spool: Spool): void {
     this.#kept.spool = spool;
   }
 
-  /** Reads what a start must know. */
+  /** Reads the balances and the open holds of other instances. A start must know both. */
   async load(): Promise<void> {
     await this.#readOpened();
     this.#elsewhere = await this.#reader.openElsewhere(this.#owner, this.#own.ids);
   }
 
-  /** Calls with prices that neither the database nor the spool has. */
+  /** The number of calls with charges that are neither in the database nor in the spool. */
   get unkept(): number {
     return this.#groups.unkept;
   }
@@ -227,7 +241,7 @@ export class PostgresBooks implements LedgerBooks {
 
   async orphans(): Promise<readonly Orphan[]> {
     const found = await this.#reader.orphans();
-    // An earmark has charged nothing, and its payment comes to nobody who could capture it.
+    // An earmark has charged nothing. Its instance is gone, so no process is left to capture the payment: release the earmark.
     const earmarks = found.filter(({ state }) => state === 'earmark');
     if (earmarks.length > 0) await this.append(earmarks.map(({ id }) => ({ kind: 'release', id })));
     return found.flatMap(({ state, ...orphan }) => (state === 'open' ? [orphan] : []));
@@ -274,7 +288,7 @@ export class PostgresBooks implements LedgerBooks {
     this.#watcher.adjusted();
   }
 
-  /** The sums of charges go up to here. */
+  /** Adds all charges so far to the stored sums. */
   checkpoint(): Promise<void> {
     return this.#reader.fold();
   }
@@ -299,7 +313,7 @@ export class PostgresBooks implements LedgerBooks {
     }
   }
 
-  /** What is given back counts in the funds that apply to the account now. */
+  /** A refund is credited to the funds that apply to the account now, which may differ from the funds of the hold. */
   async #correction(op: CorrectOp): Promise<AskedOp> {
     const hold = await this.#reader.hold(op.reservation);
     if (hold) await this.#watcher.prepare?.(hold.dimensions);
@@ -347,7 +361,7 @@ export class PostgresBooks implements LedgerBooks {
     this.#waking ??= this.#timers.after(WAKE_MS, () => void this.#wake());
   }
 
-  /** Looks at the funds that requests wait for, as long as some do: those that are woken ask for their figures. */
+  /** Polls the funds that requests wait for, and wakes these requests. Continues with the funds whose figures a woken request has read. */
   async #wake(): Promise<void> {
     const waiting = [...this.#contended.values()];
     const at = this.#figures.now;
@@ -362,7 +376,7 @@ export class PostgresBooks implements LedgerBooks {
     if (this.#contended.size > 0) this.#waking ??= this.#timers.after(WAKE_MS, () => void this.#wake());
   }
 
-  /** Balances that were opened here or by others since the last time. */
+  /** Reads the balances that this or another instance has opened since the last call. */
   async #readOpened(): Promise<void> {
     const at = this.#figures.now;
     for (const { id, holder, granted, spent, held, changed } of await this.#reader.balances(this.#openedThrough)) {
@@ -392,7 +406,7 @@ export class PostgresBooks implements LedgerBooks {
   }
 }
 
-/** Throws RangeError for sums that cannot come in. */
+/** @throws RangeError for a deposit that breaks the rules, or for money to a holder that is no wallet */
 function checkMoney(op: LedgerOp): void {
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isAddress(op.holder)) throw new RangeError('not a wallet');

@@ -6,9 +6,9 @@ import { type UsageRow, usageIn, usageSearch } from '../../sql/usage.ts';
 import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
-/** Beyond any quarter of an hour. */
+/** Greater than the number of any quarter of an hour: the largest value of the column. */
 const QUARTERS_MAX = 2_147_483_647;
-/** Numbers of entries that are looked at again. */
+/** How many journal numbers `COUNT_SINCE` may read again before it stores that they are counted. */
 const LOOKED_AT = 1_000;
 
 const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user"`;
@@ -17,14 +17,20 @@ const SELECT_SPENT = `SELECT coalesce(sum(s.microcredits), 0) AS spent FROM acco
     WHERE a.key_id = $1 AND s.quarter >= $2 AND s.quarter < $3`;
 
 const SELECT_COUNTED = 'SELECT through FROM counted WHERE budget = $1';
-/** Of a budget that is not counted: no hold has drawn on it. The sums may have gone on beyond the place that was asked for. */
+/**
+ * For a budget that has not been counted yet: no hold has drawn on it, so all charges count. The stored sums may include entries after the
+ * requested one. The result therefore says up to which entry it counts.
+ */
 const SELECT_ALL = `SELECT ${ACCOUNT}, s.quarter, sum(s.microcredits) AS microcredits,
       (SELECT greatest($1::bigint, f.through) FROM folded AS f) AS "to"
     FROM (
       SELECT account, quarter, microcredits FROM spend WHERE quarter >= $2
       UNION ALL SELECT account, quarter, microcredits FROM unfolded WHERE seq <= $1 AND quarter >= $2
     ) AS s JOIN accounts AS a ON a.id = s.account GROUP BY a.id, s.quarter`;
-/** Reads what is not counted since a place. Where all holds have drawn on the budget, it moves the place: the next look reads no more than is new. */
+/**
+ * Reads the charges since the entry `$1` that did not draw on the budget `$3`. If there are none, it stores that the budget is counted up
+ * to `$2`, so the next read starts there.
+ */
 const COUNT_SINCE = `WITH since AS (
     SELECT ${ACCOUNT}, j.quarter, sum(j.amount) AS microcredits, $2::bigint AS "to"
       FROM (
@@ -43,18 +49,18 @@ type UncountedRow = Omit<AccountRow, 'payer'> & {
   readonly to: number;
 };
 
-/** Microcredits over all entries, less refunds. */
+/** @returns the charges of all entries minus refunds, microcredits */
 export async function chargedBy(query: BooksQuery): Promise<Microcredits> {
   return (await query<{ charged: number }>(SELECT_CHARGED, []))[0]?.charged ?? 0;
 }
 
-/** Microcredits that a key was charged for its holds of a window, less refunds. */
+/** @returns what a key was charged for its holds of a window, minus refunds, microcredits */
 export async function spentIn(query: BooksQuery, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
   const end = Math.min(quarterOf(ends), QUARTERS_MAX);
   return (await query<{ spent: number }>(SELECT_SPENT, [keyId, quarterOf(starts), end]))[0]?.spent ?? 0;
 }
 
-/** The charges of a period. Groups may repeat. */
+/** @returns the charges of a period. Two elements may belong to the same group: add them up. */
 export async function usageOf(query: BooksQuery, filter: UsageFilter): Promise<EndpointCharges[]> {
   const { text, first, end, owner } = usageSearch('spending', filter);
   const words = text
@@ -63,14 +69,17 @@ export async function usageOf(query: BooksQuery, filter: UsageFilter): Promise<E
   return usageIn(filter, await query<UsageRow>(words, [first, Math.min(end, QUARTERS_MAX), ...owner]));
 }
 
-/** Charges of holds that did not draw on a budget, and that it has not counted. Where there are none, it writes that it is counted so far. */
+/**
+ * Returns the charges that a budget has not counted: charges of holds that did not draw on it. If there are none, it stores how far the
+ * budget is counted.
+ */
 export async function uncountedBy(
   query: BooksQuery,
   entries: Horizon<'entries'>,
   budget: number,
   { starts }: Window,
 ): Promise<UncountedCharges> {
-  // First, so that the horizon is not before it.
+  // Read this before the horizon, so that the horizon is never lower.
   const from = (await query<{ through: number }>(SELECT_COUNTED, [budget]))[0]?.through ?? null;
   const { entries: horizon } = await entries.fresh();
   const rows =

@@ -12,7 +12,7 @@ import type { WireAnswer, WireResult } from './wire.ts';
 
 const DECIDE = 'SELECT ledger_decide_2($1, $2, $3, $4, $5, $6) AS answer';
 
-/** A column is null where nothing has a row in it. */
+/** A column of the answer. It is null if the answer has no row for it. */
 type Column<Value> = readonly Value[] | null;
 type Numbers = Column<number>;
 type DecideAnswer = readonly [
@@ -21,10 +21,10 @@ type DecideAnswer = readonly [
   ...[states: Numbers, amounts: Numbers, charged: Numbers],
 ];
 
-/** Groups that met each other's locks in a circle are decided again. */
+/** How often a group is decided again if PostgreSQL aborts it because of a deadlock or another conflict. */
 const CONFLICTS_MAX = 10;
 
-/** The connection of books, on which their groups go one behind the other. State: database writes. */
+/** The connection of the books. Each group of operations is one statement, and groups run one after the other. State: database writes. */
 export class DecidingDatabase implements BooksDatabase {
   readonly query: BooksQuery;
   readonly #open: () => Promise<Connection>;
@@ -49,10 +49,13 @@ export class DecidingDatabase implements BooksDatabase {
     return resultOf(await this.#run<{ answer: string }>(DECIDE, values), lengths, group.ids);
   };
 
-  /** Runs a statement that is a commit of its own. Rejects with StoreError: with the reason `unknown` it may have run. */
+  /**
+   * Runs a statement that is a transaction of its own.
+   * @throws StoreError by rejecting. With the reason `unknown`, the statement may have run.
+   */
   async #run<Row>(text: string, values: readonly PostgresValue[]): Promise<readonly Row[]> {
     for (let tries = 1; ; tries++) {
-      // It cannot be reached: nothing was decided.
+      // If this fails, the statement was not sent, so nothing was decided.
       const connection = await this.#connected();
       try {
         return (await connection.run<Row>(text, values)).rows;
@@ -60,10 +63,10 @@ export class DecidingDatabase implements BooksDatabase {
         if (isConflict(cause) && tries < CONFLICTS_MAX) continue;
         if (isReadOnly(cause) && tries === 1) continue;
         if (cause instanceof StoreError) throw cause;
-        if (!isLoss(cause) || isReadOnly(cause)) throw failureOf('the database cannot decide', cause);
+        if (!isLoss(cause) || isReadOnly(cause)) throw failureOf('the database cannot decide on the operations', cause);
         this.#connection = null;
         void connection.close();
-        throw new StoreError('the connection broke before the database had answered', { reason: 'unknown', cause });
+        throw new StoreError('the connection broke before the database answered', { reason: 'unknown', cause });
       }
     }
   }
@@ -73,7 +76,10 @@ export class DecidingDatabase implements BooksDatabase {
   }
 
   readonly #rideOf = ({ statement, params, follow }: SqlWrite): readonly RidingStatement[] => {
-    if (follow) throw new RangeError('what goes by the rows of a statement cannot ride with operations');
+    if (follow)
+      throw new RangeError(
+        'a write whose next step depends on the rows of a statement cannot be attached to operations',
+      );
     const translated = this.#dialect.translate(statement);
     if (translated.text === '') return [];
     return [{ text: withValues(translated, params), must: statement.mustChange === true }];
@@ -86,19 +92,23 @@ export class DecidingDatabase implements BooksDatabase {
   }
 }
 
-/** A hold whose ID the database has already is decided by the function. */
+/** Handles a hold whose ID is already in the table (SQLSTATE 23505): no row, so that the decide function returns the stored result. */
 function noneIfKnown(error: unknown): readonly PlainRow[] {
   if (error instanceof StoreError && codeOf(error.cause) === '23505') return [];
   throw error;
 }
 
-/** @param lengths of the calls; @param ids of the holds that they are on */
+/**
+ * Splits the answer of the decide function by call.
+ * @param lengths how many operations each call has
+ * @param ids the IDs of the holds that the operations refer to
+ */
 function resultOf(
   [row]: readonly { readonly answer: string }[],
   lengths: readonly number[],
   ids: readonly number[],
 ): WireResult {
-  if (!row) throw new StoreError('the database has decided nothing');
+  if (!row) throw new StoreError('the database returned no decision');
   const decided: DecideAnswer = JSON.parse(row.answer);
   const [codes, firsts, seconds, odd, funds, most, spent, held, opened, states, amounts, charged] = decided;
   const others = odd.values();

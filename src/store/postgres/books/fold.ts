@@ -2,13 +2,16 @@ import { POSTGRES_NOW } from '../../sql/statement.ts';
 import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
-/** Numbers of entries that are folded at once. */
+/** How many journal numbers one statement adds to the sums. */
 const STEP = 100_000;
-/** Another instance need not fold again so soon, ms. */
+/** If any instance has folded charges within this time, ms, a regular run does nothing. */
 const RECENT_MS = 4_000;
 
 const SELECT_THROUGH = `SELECT through, ${POSTGRES_NOW} - at < ${RECENT_MS} AS "isRecent" FROM folded`;
-/** Whoever comes behind another finds the place moved, and adds nothing. */
+/**
+ * Adds charges to the sums, on the condition that `folded.through` is still `$1`. If another instance was faster, this statement adds
+ * nothing.
+ */
 const FOLD = `WITH sums AS (
       SELECT quarter, account, tariff, count(*) AS charges, sum(microcredits) AS microcredits, sum(input_tokens) AS input_tokens,
           sum(output_tokens) AS output_tokens
@@ -24,9 +27,10 @@ const FOLD = `WITH sums AS (
       output_tokens = spend.output_tokens + excluded.output_tokens`;
 
 /**
- * Adds the charges of the journal to the sums, up to its horizon. Any instance may, at any moment: each charge is added once. Rejects with
- * StoreError.
- * @param isDue false to fold even where another has done so a moment ago
+ * Adds the charges of the journal to the stored sums (the table `spend`), up to the horizon of the journal. Any instance may call it at any
+ * time: each charge is added once.
+ * @param isDue false to run even if an instance has done so within `RECENT_MS`
+ * @throws StoreError by rejecting
  */
 export async function foldCharges(query: BooksQuery, entries: Horizon<'entries'>, isDue = true): Promise<void> {
   const [found] = await query<{ through: number; isRecent: number }>(SELECT_THROUGH, []);

@@ -3,97 +3,106 @@ import type { LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type StoreErrorReason, type Write } from '../../store.ts';
 import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
 
-/** Operations that are sent in one statement at most. */
+/** A group takes no further call once it has this many operations. */
 const OPS_MAX = 2_000;
-/** How long a group whose answer was lost is repeated, ms. Behind it, what it asked for is voided. */
+/** If the answer to a group is lost, the same group is sent again for this long, ms. After that, its holds are voided. */
 const REPEAT_MS = 2_000;
-/** Between two tries, ms. */
+/** The pause between two attempts to send, ms. */
 const RETRY_MS = 50;
 
-/** Operations whose results count whatever becomes of the database: they are sent until it has them. */
+/** Operations that must reach the database, however long it is unavailable. They are sent again until the database has them. */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'expire', 'void', 'attach', 'release', 'waive']);
 
-/** Why a group was not decided. */
+/** The error with which a group failed. */
 interface GroupFailure {
   readonly error: unknown;
-  /** Whether it was sent before without an answer: it may have happened. */
+  /** True if the group was sent before and its answer was lost: the database may have decided it. */
   readonly isDoubtful: boolean;
 }
 
-/** A group that fails so fails for the sake of one call: what rides with it is not met, can never be written, or is locked by another. */
+/**
+ * Reasons that concern one call of a group: an attached write can never succeed, its condition is false, or another transaction has locked
+ * its row. The group is then split to find the call.
+ */
 const OF_ONE: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet', 'busy']);
 
-/** Operations of one call. */
+/** The operations of one call, which succeed or fail together. */
 interface Unit {
   readonly ops: readonly AskedOp[];
-  /** Ride in the commit of the operations. */
+  /** Writes that PostgreSQL commits in the same transaction as the operations. */
   readonly also: readonly Write[];
   readonly isSure: boolean;
-  /** Whether the spool has it, and its caller an answer. */
+  /** True if the spool has the operations and the caller has its answer. */
   readonly isKept: boolean;
   readonly resolve: (results: readonly OpResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What a group needs of its books. */
+/** What `OpGroups` needs from the books. */
 export interface GroupParts {
   readonly timers: Timers;
-  /** Gives a number to all that operations name. Rejects with StoreError. */
+  /**
+   * Makes sure that every account, tariff and fund of the operations has an ID in the database.
+   * @throws StoreError by rejecting
+   */
   name(ops: readonly AskedOp[]): Promise<void>;
   encode(asked: AskedOp): readonly WireOp[];
-  /** @throws the error of an operation that is a mistake */
+  /** @throws RangeError or StoreError, if the answer says that the operation is a mistake or its condition is false */
   decode(answer: WireAnswer): OpResult;
   /**
-   * Decides calls, and writes what rides with them, all or nothing. Rejects with StoreError: with the reason `unknown` it may have
-   * happened.
+   * Decides calls and writes their attached writes, all or nothing.
+   * @throws StoreError by rejecting. With the reason `unknown`, the database may have decided them.
    */
   decide(calls: readonly CalledOps[]): Promise<WireResult>;
   /**
-   * Puts operations, and what rides with them, where they outlive this process.
-   * @returns their results; null where that cannot be
+   * Stores operations and their attached writes where they survive a crash of this process.
+   * @returns the results of the operations, or null if the operations cannot be stored
    */
   keep(ops: readonly LedgerOp[], also: readonly Write[]): readonly OpResult[] | null;
-  /** Called once the database has all that was kept. */
+  /** Called once the database has everything that `keep` has stored. */
   forget(): void;
-  /** Called with what the database has answered, before the calls of its operations return. */
+  /** Called with the answer of the database, before the calls of `ops` return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
-  /** Called once they have. */
+  /** Called with the results after the calls of `ops` have got them. */
   told(ops: readonly LedgerOp[], results: readonly OpResult[]): void;
 }
 
 const NOTHING: readonly Write[] = [];
 
 /**
- * Sends operations in groups: while one statement is under way, all that comes waits for the next. So a group is as large as there is
- * to do, and a fund that everybody draws on is locked and written once for all of it. State: operations.
+ * Sends operations to the database in groups. While one statement is in progress, new operations wait and form the next group. Under load,
+ * groups therefore grow, and the database locks and writes a popular fund once per group instead of once per operation. State: operations.
  */
 export class OpGroups {
   readonly #parts: GroupParts;
   #units: Unit[] = [];
-  /** Those that the statement under way decides. */
+  /** The calls of the statement that is in progress. */
   #sent: readonly Unit[] = [];
   #isRunning = false;
-  /** Whether all calls of this turn may still come into the group. */
+  /** True until the end of this turn of the event loop: calls of the same turn join the first group. */
   #isGathering = false;
   #isClosed = false;
-  /** Whether the spool may have something. */
+  /** True if the spool may contain operations that the database does not have. */
   #hasKept = false;
-  /** Why the database could not be reached; null while it can be. */
+  /** Why the database could not be reached. Null while it can be reached. */
   #fault: StoreError | null = null;
-  /** Of those who wait for what the statement under way decides, and for what goes out behind it. */
+  /** Callers of `written` who wait for the statement in progress (`#sentIdle`), or for the group after it (`#idle`). */
   #sentIdle: PromiseWithResolvers<boolean> | null = null;
   #idle: PromiseWithResolvers<boolean> | null = null;
-  /** Whether a part of what was sent waits again. */
+  /** True if some calls of the group in progress must be sent again. */
   #hasReturned = false;
 
   constructor(parts: GroupParts) {
     this.#parts = parts;
   }
 
-  /** As `LedgerBooks.apply`. */
+  /**
+   * Adds a call, as `LedgerBooks.apply` does.
+   * @param mustReach true to send the operations again until the database has them
+   */
   add(ops: readonly AskedOp[], also: readonly Write[] = NOTHING, mustReach = false): Promise<readonly OpResult[]> {
     if (this.#isClosed) return Promise.reject(new StoreError('the books are closed', { reason: 'closed' }));
-    // Nobody waits for a database that is away: one try may take as long as a connection does.
+    // While the database is unavailable, fail at once: one attempt to connect may take seconds.
     if (this.#fault && this.#isRunning && !this.#isGathering && !mustReach) return Promise.reject(this.#fault);
     const { promise, resolve, reject } = Promise.withResolvers<readonly OpResult[]>();
     this.#units.push({ ops, also, isSure: mustReach, isKept: false, resolve, reject });
@@ -101,10 +110,13 @@ export class OpGroups {
     return promise;
   }
 
-  /** Resolves with true once all that was added is decided or kept; with false as soon as the database refuses and it is neither. */
+  /**
+   * Resolves with true once every call added so far is decided or in the spool. Resolves with false if the database fails and the spool
+   * cannot take a call.
+   */
   written(): Promise<boolean> {
     if (!this.#isRunning || this.#fault) return Promise.resolve(this.#areKept());
-    // Behind what goes out next more may come without end.
+    // Wait only for the group in progress. New calls may arrive without end, so waiting for an empty queue might never return.
     if (this.#units.length === 0) {
       this.#sentIdle ??= Promise.withResolvers();
       return this.#sentIdle.promise;
@@ -113,19 +125,19 @@ export class OpGroups {
     return this.#idle.promise;
   }
 
-  /** Calls that are neither decided nor kept. */
+  /** The number of calls that are neither decided nor in the spool. */
   get unkept(): number {
     return [...this.#sent, ...this.#units].filter((unit) => !isTold(unit)).length;
   }
 
-  /** What was not decided by now never is by this process. */
+  /** Stops sending. This process never decides the calls that are still waiting. */
   close(): void {
     this.#isClosed = true;
   }
 
   async #run(): Promise<void> {
     this.#isRunning = this.#isGathering = true;
-    // All calls of this turn are of one group.
+    // Wait one microtask, so that all calls of this turn form one group.
     await null;
     this.#isGathering = false;
     while (this.#units.length > 0 && !this.#isClosed) {
@@ -183,8 +195,9 @@ export class OpGroups {
   }
 
   /**
-   * @param began when the group was sent first
-   * @returns null once it is decided, or those of its calls that could not be have failed apart
+   * Sends a group until it is decided or fails.
+   * @param began the time of the first attempt, ms
+   * @returns null if the group was decided, or if it was split and every call that could not be decided has failed individually
    */
   async #send(units: readonly Unit[], began = performance.now(), isDoubtful = false): Promise<GroupFailure | null> {
     const asked = units.flatMap(({ ops }) => ops);
@@ -208,7 +221,7 @@ export class OpGroups {
     }
   }
 
-  /** Calls that cannot be decided must not spoil those of others. */
+  /** Splits the group in two and sends each half, so that a call that cannot be decided does not fail the others. */
   async #sendHalves(units: readonly Unit[], began: number, isDoubtful: boolean): Promise<void> {
     const half = units.length >> 1;
     for (const part of [units.slice(0, half), units.slice(half)]) {
@@ -226,7 +239,10 @@ export class OpGroups {
     this.#parts.told(ops, told);
   }
 
-  /** @returns the results, of those without one a grant of nothing */
+  /**
+   * Resolves the call of a unit with its results.
+   * @returns the results. An operation without an answer counts as a grant of 0.
+   */
   #answer(unit: Unit, encoded: readonly (readonly WireOp[])[], answers: readonly WireAnswer[]): readonly OpResult[] {
     let at = 0;
     try {
@@ -243,7 +259,10 @@ export class OpGroups {
     }
   }
 
-  /** What can be refused has not happened, or is voided; the rest goes in front of all that waits. */
+  /**
+   * Handles a group that failed. Operations that may be refused are rejected; if the database may have decided them, their holds are
+   * voided. Operations that must reach the database return to the front of the queue.
+   */
   #failed(units: readonly Unit[], { error, isDoubtful }: GroupFailure): void {
     const reason = error instanceof StoreError ? error.reason : null;
     const isHopeless = error instanceof RangeError || reason === 'refused';
@@ -251,7 +270,7 @@ export class OpGroups {
     const again: Unit[] = [];
     for (const unit of units) {
       if (unit.isSure && unit.also.length > 0 && (isHopeless || isUnmet)) {
-        // What rides with them cannot be written; they count nevertheless.
+        // The attached writes can never be written. The operations count nevertheless, so they are sent again without the writes.
         again.push(silent(unit.ops));
         unit.reject(error);
       } else if (isHopeless && !isDoubtful) unit.reject(error);
@@ -271,7 +290,7 @@ export class OpGroups {
     this.#units.unshift(...returned);
   }
 
-  /** Those who wait are told at once, with what comes until the database is back. */
+  /** Rejects all waiting calls that may be refused, and remembers the error, so that `add` rejects new calls until the database is back. */
   #isAway(error: unknown): void {
     const away =
       error instanceof StoreError ? error : new StoreError('the database cannot be reached', { cause: error });
@@ -280,7 +299,7 @@ export class OpGroups {
     this.#units = this.#units.filter(({ isSure }) => isSure).map((unit) => this.#kept(unit));
   }
 
-  /** What the spool keeps, its caller is told. */
+  /** If the spool stores the unit, its caller gets its results now. */
   #kept(unit: Unit): Unit {
     if (unit.isKept) return unit;
     const ops = unit.ops.map(({ op }) => op);
@@ -292,9 +311,12 @@ export class OpGroups {
   }
 }
 
-/** Its holds are voided, and nobody is to ask for them again: what else it has may have happened. */
+/**
+ * Its holds are voided, so a caller that only wanted holds learns that it has none (`broken`). Other operations may have happened
+ * (`unknown`).
+ */
 const unanswered = ({ ops }: Unit, cause: unknown): StoreError =>
-  new StoreError('the connection broke before the database had answered', {
+  new StoreError('the connection broke before the database answered', {
     reason: ops.every(({ op }) => isMaking(op)) ? 'broken' : 'unknown',
     cause,
   });
@@ -302,15 +324,15 @@ const unanswered = ({ ops }: Unit, cause: unknown): StoreError =>
 const isMaking = (op: LedgerOp): op is Extract<LedgerOp, { kind: 'hold' | 'earmark' }> =>
   op.kind === 'hold' || op.kind === 'earmark';
 
-/** Whether no price is told of a unit that this process alone has: it voids what nobody was granted, or the spool has it. */
+/** True if losing the unit would lose no charge that a caller knows: the spool has the unit, or it only voids holds that no caller got. */
 const isTold = ({ isKept, ops }: Unit): boolean => isKept || ops.every(({ op }) => op.kind === 'void');
 
-/** A unit whose caller has its answer. */
+/** A unit whose caller already has its answer. */
 const silent = (ops: readonly AskedOp[]): Unit => ({
   ...{ ops, also: NOTHING, isSure: true, isKept: false },
   ...{ resolve: () => {}, reject: () => {} },
 });
 
-/** An operation without an ID is named, so that a repeated one is done once. */
+/** Gives an operation without an ID a unique name. If the operation is sent again, the database recognizes the name and does it once. */
 export const namedOnce = (op: LedgerOp): AskedOp =>
   op.kind === 'join' ? { op, name: `join ${crypto.randomUUID()}` } : { op };

@@ -2,10 +2,10 @@ import type { SqlWrite } from '../../sql/statement.ts';
 import { arrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
-/** A statement that rides with operations, with its values in its text. */
+/** An attached statement, with its values as literals in the text. */
 export interface RidingStatement {
   readonly text: string;
-  /** Whether it must change or select a row. */
+  /** True if the statement must change or select a row. If it does not, the group fails. */
   readonly must: boolean;
 }
 
@@ -20,7 +20,7 @@ const isDrawing = (op: WireOp): op is DrawingWireOp => Object.hasOwn(LETTERS, op
 
 const NO_USAGE = [null, null, null, null, null] as const;
 
-/** Gives each of many texts or numbers its place among those that differ, from 1. */
+/** Numbers distinct texts or numbers, from 1, in the order of their first use. */
 class Places<Thing> {
   readonly all: Thing[] = [];
   readonly #places = new Map<Thing, number>();
@@ -33,28 +33,31 @@ class Places<Thing> {
   }
 }
 
-/** An operation, and the statements that ride with it. */
+/** An operation and its attached statements. */
 interface GroupedOp {
   readonly op: WireOp;
-  /** The place of the statements, from 1; 0 for none. */
+  /** The number of the attached statements in `#rides`, from 1; 0 for none. */
   ride: number;
-  /** Whether it is the only one of its call. */
+  /** True if the call of this operation has no other operation. */
   isAlone: boolean;
 }
 
-/** The operations of a group as `ledger_decide_2` takes them (`decide.sql`). State: operations. */
+/** The operations of a group in the form of the arguments of `ledger_decide_2` (`decide.sql`). State: operations. */
 export class GroupedOps {
   readonly #ops: GroupedOp[] = [];
   readonly #ids = new Places<number>();
   readonly #fundSets = new Places<string>();
   readonly #rides: (readonly RidingStatement[])[] = [];
 
-  /** The holds that operations are on. */
+  /** The IDs of the holds that the operations refer to. */
   get ids(): readonly number[] {
     return this.#ids.all;
   }
 
-  /** @returns the number of its operations here. Riding writes stand at the last operation of their call. */
+  /**
+   * Adds a call. Its attached writes are stored with the last operation of the call.
+   * @returns how many operations this call adds
+   */
   add({ ops, also }: CalledOps, rideOf: (one: SqlWrite) => readonly RidingStatement[]): number {
     const calls: WireOp[] = ops.flat();
     const rides = (also as readonly SqlWrite[]).flatMap(rideOf);
@@ -66,7 +69,7 @@ export class GroupedOps {
     return calls.length;
   }
 
-  /** The arguments of the function after the owner. */
+  /** The arguments of the function, from the second on. The first is the owner. */
   values(): readonly string[] {
     const rows = this.#ops.map((one) => this.#rowOf(one));
     const others = this.#ops.flatMap(({ op }) => (isDrawing(op) ? [] : [op]));
@@ -76,12 +79,12 @@ export class GroupedOps {
     ];
   }
 
-  /** As a text of the type `ledger_op_2`. */
+  /** Writes an operation as a value of the SQL type `ledger_op_2`, in text form. */
   #rowOf({ op, ride, isAlone }: GroupedOp): string {
     const { hold, at = 0, funds } = op;
     const ref = hold === undefined ? 0 : this.#ids.of(hold);
     const fundSet = funds ? this.#fundSets.of(`{${funds.join(',')}}`) : 0;
-    // The others have no expiry, step, cost, and so on up to the note.
+    // An operation that draws no money has no value in the columns from `expires` to `note`.
     if (!isDrawing(op)) return `(o,${ref},${at},0,${fundSet},{},,,0${','.repeat(12)},${ride},${isAlone})`;
     const { account = 0, amounts = [], least, ample, expected = 0, expires, step } = op;
     const { cost, most = 0, tariff, usage = NO_USAGE, estimated, note } = op;
@@ -92,5 +95,5 @@ export class GroupedOps {
   }
 }
 
-/** A number or truth as a text of a row has it: nothing stands for NULL. */
+/** Writes a number or boolean in the text form of a row, where an empty field is NULL. */
 const orNull = (value: number | boolean | null | undefined): number | boolean | string => value ?? '';

@@ -9,7 +9,7 @@ const SELECT_BALANCES = sql('SELECT name AS keyId, most AS granted, spent FROM f
 const SELECT_END = sql(`SELECT coalesce(max(j.seq), 0) AS through,
       (SELECT f.charged + coalesce((SELECT sum(u.microcredits) FROM unfolded AS u), 0) FROM folded AS f) AS charged
     FROM journal AS j`);
-/** The holds that are open, with the funds that their entries have named last. */
+/** The open holds, with the funds that their latest `reserve` or `attach` entry names. */
 const SELECT_OPEN =
   sql(`SELECT h.id AS reservation, h.account, a.key_id AS keyId, h.amount, h.charged, h.owner, h.expires,
       nullif(array_to_string(named.funds, ' '), '') AS funds
@@ -19,7 +19,7 @@ const SELECT_OPEN =
         ORDER BY reservation, seq DESC
     ) AS named ON named.reservation = h.id
     WHERE h.state = 'open'`);
-/** The figures of funds are what decides: they must be those of the holds and the entries. */
+/** Compares the figures of funds, by which the database decides, with the sums over holds and entries. Any difference is damage. */
 const SELECT_WRONG_HELD = sql(`SELECT f.id, f.name, f.held AS figure, coalesce(now.held, 0) AS due
     FROM funds AS f LEFT JOIN (
       SELECT d.fund, sum(h.amount - h.charged - CASE WHEN g.kind = 'balance' THEN least(h.expected, h.amount) ELSE 0 END) AS held
@@ -34,8 +34,9 @@ const SELECT_WRONG_SPENT = sql(`SELECT f.id, f.name, f.spent AS figure, r.openin
     GROUP BY f.id, r.id HAVING f.spent <> r.opening + coalesce(sum(j.amount), 0)`);
 
 /**
- * The journal of a database. What SQLite knows of a checkpoint, this knows of the end: holds, balances and sums are as they stand.
- * @param timers null for a database as it is at one moment
+ * Reads the journal of a PostgreSQL database. SQLite has a checkpoint that lags the journal; here, holds, balances and sums are always
+ * current, so the checkpoint is the end of the journal.
+ * @param timers null for a snapshot of the database, in which no transaction is in progress
  */
 export function postgresJournal(db: SqlReader, timers: Timers | null): JournalReader {
   const entries =
@@ -62,7 +63,13 @@ async function damagesOf(db: SqlReader): Promise<readonly string[]> {
   const held = await db.query<WrongFigure>(SELECT_WRONG_HELD);
   const spent = await db.query<WrongFigure>(SELECT_WRONG_SPENT);
   return [
-    ...held.map(({ id, name, figure, due }) => `fund ${id} (${name}) has ${figure} held, and its holds ${due}`),
-    ...spent.map(({ id, name, figure, due }) => `fund ${id} (${name}) has ${figure} spent, and its entries ${due}`),
+    ...held.map(
+      ({ id, name, figure, due }) =>
+        `fund ${id} (${name}) has ${figure} microcredits held, but its holds add up to ${due}`,
+    ),
+    ...spent.map(
+      ({ id, name, figure, due }) =>
+        `fund ${id} (${name}) has ${figure} microcredits spent, but its entries add up to ${due}`,
+    ),
   ];
 }

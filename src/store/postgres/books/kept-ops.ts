@@ -4,24 +4,27 @@ import { type Spool, type SpooledUnit, spooledRows } from '../../spool/spool.ts'
 import { type SqlWrite, type Statement, write } from '../../sql/statement.ts';
 import { StoreError, type Write } from '../../store.ts';
 
-/** The name under which operations stand in the spool. */
+/** The statement name under which the spool stores operations. */
 const OPERATION = 'op';
-/** Operations whose results callers are told, and which can be done again by their IDs. */
+/** Operations that the spool may store. Their callers get a result at once, and their IDs make it safe to send them again. */
 const KEPT: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'waive']);
 
-/** A call as the spool keeps it. */
+/** A call in the form that the spool stores. */
 export interface KeptCall {
   readonly ops: readonly LedgerOp[];
   readonly also: readonly SqlWrite[];
 }
 
-/** An impossible number is null in JSON, as in an operation for the database. */
+/** Encodes a call for the spool. JSON writes an impossible number, such as NaN, as null. The database gets null for it, too. */
 const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
   ...ops.map((op) => ({ name: OPERATION, params: [JSON.stringify(op)] })),
   ...spooledRows(also),
 ];
 
-/** @param statements those that stand in spools by their names. A unit was written by `encodeCall`, behind a checksum. */
+/**
+ * Decodes a unit that `encodeCall` has written. The checksum of the spool protects the unit, so no further check is needed.
+ * @param statements the statements that a spool may contain, found by the names under which it stores them
+ */
 export const decodeCall = (unit: SpooledUnit, statements: readonly Statement[]): KeptCall => ({
   ops: unit.flatMap(({ name, params: [json] }) => (name === OPERATION ? [JSON.parse(String(json)) as LedgerOp] : [])),
   also: unit.flatMap(({ name, params }) => {
@@ -30,7 +33,7 @@ export const decodeCall = (unit: SpooledUnit, statements: readonly Statement[]):
   }),
 });
 
-/** The holds that a spool settles, with the last charge of each, microcredits. */
+/** @returns the holds that a spool settles, by ID, each with the cost of its final charge, microcredits */
 export const settledBy = (units: readonly SpooledUnit[]): ReadonlyMap<number, Microcredits> =>
   new Map(
     units.flatMap((unit) =>
@@ -40,18 +43,22 @@ export const settledBy = (units: readonly SpooledUnit[]): ReadonlyMap<number, Mi
     ),
   );
 
-/** The operations that the database does not take now, in the spool of this process. State: spool. */
+/** Stores operations in the spool of this process while the database does not accept them. State: spool. */
 export class KeptOps {
-  /** Null before it is opened. */
+  /** Null until the spool is open. */
   spool: Spool | null = null;
   readonly #onError: (error: StoreError) => void;
 
-  /** @param onError called when the spool fails */
+  /** @param onError called when a write to the spool fails */
   constructor(onError: (error: StoreError) => void) {
     this.#onError = onError;
   }
 
-  /** @returns the results of operations that are kept from now on; null where they cannot be. As that of `GroupParts` */
+  /**
+   * Stores operations, as `keep` of `GroupParts` does.
+   * @param reckon computes the result of an operation, or null if it cannot
+   * @returns the results, or null if the spool cannot store all operations
+   */
   keep(
     ops: readonly LedgerOp[],
     also: readonly Write[],

@@ -2,7 +2,10 @@ import { budgetKey, type FundRef, type FundStanding, type FundTitle, limitFor } 
 import type { Microcredits } from '../../../core/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
-/** A fund as the database answers with it: its number, its limit, what is spent and held, and whether a balance was ever granted anything. */
+/**
+ * A fund in an answer of the database: its ID, its limit, the amounts spent and held, and whether a balance was ever granted or paid
+ * anything.
+ */
 export type FundAnswer = readonly [
   id: number,
   most: Microcredits,
@@ -11,7 +14,7 @@ export type FundAnswer = readonly [
   isOpened: boolean,
 ];
 
-/** A window of a budget as the database has it. */
+/** The row of one window of a budget. */
 export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'definition' | 'starts'> {
   readonly id: number;
   readonly ends: number | null;
@@ -21,10 +24,10 @@ export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'def
   readonly held: Microcredits;
 }
 
-/** So long a number of a fund may stay unseen behind a greater one, ms: a transaction is ended before. */
+/** A fund with a lower ID may become visible this much later than one with a higher ID, ms. Every transaction ends within this time. */
 const UNSEEN_MS = 30_000;
 
-/** What this process knows of a fund. */
+/** The figures of a fund, as this process last read them. */
 class KnownFund {
   title: FundTitle;
   readonly budget: number;
@@ -32,7 +35,7 @@ class KnownFund {
   spent: Microcredits = 0;
   held: Microcredits = 0;
   isOpened = false;
-  /** When its figures were read, by the clock of the readings. */
+  /** When the figures were read, by the clock of `KnownFunds`, ms. */
   at = Number.NEGATIVE_INFINITY;
 
   constructor({ title, budget, limit }: FundRef, terms: EnforcedBudget | undefined) {
@@ -42,48 +45,51 @@ class KnownFund {
   }
 }
 
-/** Funds that changed by an answer. */
+/** The funds that an answer of the database changed. */
 export interface FigureChanges {
-  /** Those in which more is free than was known. */
+  /** The funds that have more free money than this process knew. */
   readonly freed: readonly FundStanding[];
-  /** Holders that have a balance from now on. */
+  /** The holders whose balance was opened. */
   readonly opened: readonly string[];
 }
 
 /**
- * The figures of funds as this process has heard of them last. Each answer of the database brings those that it looked at, so that
- * only funds which others alone draw on grow old. State: known funds.
+ * The latest figures of funds that this process has read. Each answer of the database contains the funds that its operations used, so only
+ * funds that no operation of this process uses become outdated between polls. State: known funds.
  */
 export class KnownFunds {
   readonly #byId = new Map<number, KnownFund>();
   readonly #byKey = new Map<string, KnownFund>();
   readonly #byHolder = new Map<string, KnownFund>();
-  /** The newest limits that this process has put in force, for funds that the database was not asked about yet. */
+  /** The newest limits that this process has activated, by budget. They apply to funds that have no row in the database yet. */
   readonly #enforced = new Map<number, EnforcedBudget>();
-  /** The generations of the budgets in force here. */
+  /** The IDs of the budgets of the active policy. */
   #budgets: readonly number[] = [];
-  /** The greatest number of their funds that was found; the one at a moment; and the one of `UNSEEN_MS` before, below which none is new. */
+  /**
+   * The search for funds that other instances have created: `greatest` is the highest fund ID found so far, `settling` was the highest at
+   * the time `at`, and `settled` was the highest at least `UNSEEN_MS` before. No new fund can appear with an ID up to `settled`.
+   */
   #found = { greatest: 0, settling: 0, settled: 0, at: 0 };
   readonly #clock: () => number;
 
-  /** @param clock ms, never goes back */
+  /** @param clock returns ms, never goes back */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** The numbers of all funds that are known. */
+  /** The IDs of all known funds. */
   get ids(): readonly number[] {
     return [...this.#byId.keys()];
   }
 
-  /** The numbers of funds, by their titles as this process knows them. */
+  /** The IDs of funds. Compares titles by identity, so it finds only titles that came from this object. */
   idsOf(funds: readonly FundStanding[]): readonly number[] {
     if (funds.length === 0) return [];
     const titles = new Set(funds.map(({ title }) => title));
     return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
   }
 
-  /** Takes in a fund that has got its number, or that this process names from now on. */
+  /** Adds a fund that has an ID now. If the fund is known, it takes the title of `ref`. */
   name(ref: FundRef, id: number): void {
     const known = this.#byId.get(id);
     if (known) {
@@ -96,12 +102,12 @@ export class KnownFunds {
     if (ref.title.kind === 'balance') this.#byHolder.set(ref.title.name, fund);
   }
 
-  /** The budgets whose funds are looked for, and the number behind which that may be new. */
+  /** The parameters for the search for new funds: the budgets, and the ID above which a fund may be new. */
   get wanted(): { readonly budgets: readonly number[]; readonly above: number } {
     return { budgets: this.#budgets, above: this.#found.settled };
   }
 
-  /** Takes in funds that others draw on. */
+  /** Adds funds that other instances have created. */
   find(rows: readonly FundWindowRow[]): void {
     const known = this.#found;
     for (const { id, budget, most, spent, held, ...row } of rows) {
@@ -115,7 +121,7 @@ export class KnownFunds {
     if (at - known.at >= UNSEEN_MS) this.#found = { ...known, settling: known.greatest, settled: known.settling, at };
   }
 
-  /** Lets go of a fund whose window is over. */
+  /** Removes a fund whose window is over. */
   forget(id: number): void {
     const fund = this.#byId.get(id);
     if (!fund) return;
@@ -123,14 +129,14 @@ export class KnownFunds {
     this.#byKey.delete(budgetKey(fund.budget, fund.title.starts, fund.title.subject));
   }
 
-  /** By the clock of the readings, ms. */
+  /** The time by the clock of these readings, ms. Read it before a poll starts, and pass it to `take`. */
   get now(): number {
     return this.#clock();
   }
 
   /**
-   * Takes in what the database has answered.
-   * @param at `now` as a look began: it may be of before an operation that was answered meanwhile
+   * Stores the figures that the database returned.
+   * @param at when the read started, ms. Figures of a poll that started before the latest answer are ignored.
    */
   take(figures: readonly FundAnswer[], at = this.#clock()): FigureChanges {
     const freed: FundStanding[] = [];
@@ -157,7 +163,7 @@ export class KnownFunds {
     this.#found = { greatest: 0, settling: 0, settled: 0, at: this.#clock() };
   }
 
-  /** One that no operation has named has spent nothing. */
+  /** Returns the figures of funds. A fund that the database does not have yet has spent nothing. */
   standing(refs: readonly FundRef[]): readonly FundStanding[] {
     return refs.map((ref) => this.#standingOf(this.#byKey.get(ref.key) ?? this.#newFund(ref)));
   }

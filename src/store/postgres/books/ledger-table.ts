@@ -11,7 +11,7 @@ const SELECT_NAME = sql('SELECT ledger FROM identity');
 const SELECT_TERMS = sql(
   'SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM terms',
 );
-/** What was granted and is not booked counts, too. */
+/** Counts grants that a command has requested and no instance has booked yet. */
 const SELECT_BALANCE = sql(`SELECT coalesce(f.is_opened, false) OR EXISTS (
         SELECT 1 FROM adjustments AS g WHERE g.kind = 'grant' AND g.key_id = who.holder) AS isPrepaid,
       coalesce(f.spent, 0) AS spent, coalesce(f.most, 0) + coalesce((SELECT sum(g.amount) FROM adjustments AS g
@@ -21,7 +21,7 @@ const SELECT_BALANCES = sql(`SELECT holder, sum(granted)::bigint AS granted, sum
       SELECT name AS holder, most AS granted, spent FROM funds WHERE budget = 0 AND is_opened
       UNION ALL SELECT key_id, amount, 0 FROM adjustments WHERE kind = 'grant' AND adopted = 0
     ) AS parts GROUP BY holder`);
-/** By its entries, since its hold is kept for days alone. */
+/** Adds up the entries of the journal, because the row of an ended hold is deleted after a few days. */
 const SELECT_RESERVATION = sql(`SELECT j.account, a.key_id AS keyId, a.payer,
       NOT bool_or(j.kind IN ('settle', 'expire')) AS isOpen,
       bool_or(EXISTS (SELECT 1 FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund
@@ -32,7 +32,7 @@ const SELECT_RESERVATION = sql(`SELECT j.account, a.key_id AS keyId, a.payer,
       (SELECT -coalesce(sum(q.amount), 0) FROM adjustments AS q WHERE q.reservation = ?1 AND q.adopted = 0) AS requested,
       (SELECT coalesce(max(q.id), 0) FROM adjustments AS q WHERE q.reservation = ?1) AS lastAdjustment
     FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.reservation = ?1 GROUP BY j.account, a.id`);
-/** A refund that no instance has booked. */
+/** A refund for the hold that no instance has booked yet. */
 const SELECT_PENDING = sql('SELECT 1 FROM adjustments WHERE adopted = 0 AND reservation = ? LIMIT 1');
 const INSERT_GRANT = sql(`INSERT INTO adjustments (kind, key_id, amount, note, time) VALUES ('grant', ?, ?, ?, ?)`);
 const INSERT_REFUND = sql(
@@ -61,7 +61,7 @@ interface ReservationRow
   readonly requested: Microcredits;
 }
 
-/** The ledger as commands read it: figures of funds as they stand, and sums with the rest of the journal. */
+/** The ledger as commands read it: current figures of funds, and sums that include charges not folded yet. */
 export const postgresLedger = (db: SqlTables): LedgerTable => ({
   exists: async () => true,
   identity: async () => (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null,
@@ -98,5 +98,5 @@ export const postgresLedger = (db: SqlTables): LedgerTable => ({
     write(INSERT_REFUND, { reservation, keyId, lastAdjustment, amount: -amount, note, time }),
 });
 
-/** Written by the books alone. */
+/** Parses the column `budgets` without a check, because only the books write it. */
 const budgetsOf = ({ budgets }: { readonly budgets: string }): readonly StoredBudget[] => JSON.parse(budgets);

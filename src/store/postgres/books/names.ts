@@ -4,13 +4,19 @@ import type { Budget } from '../../../core/budget.ts';
 import { accountOf } from '../../account-row.ts';
 import type { FundAnswer } from './known-funds.ts';
 
-/** Reads rows, or writes what may be written twice. Rejects with StoreError. */
+/**
+ * Runs a read, or a write that may safely run twice.
+ * @throws StoreError by rejecting
+ */
 export type BooksQuery = <Row>(text: string, values: readonly (string | number | null)[]) => Promise<readonly Row[]>;
 
-/** Texts whose numbers are remembered; beyond, all are asked for again. */
+/** How many IDs are cached for accounts, tariffs or funds. When the cache is full it is cleared. */
 const KNOWN_MAX = 50_000;
 
-/** The identity of a row, by the text of what it names. Rows of other programs have it, too: neither changes. */
+/**
+ * The SHA-256 of a text, by which the database finds the row. Other versions of Signalbox compute the same digest: never change the digest,
+ * nor the texts below.
+ */
 export const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 export const accountText = (dimensions: Dimensions): string => JSON.stringify(accountOf(dimensions));
 export const tariffText = ({ model, provider, upstream, price }: Tariff): string =>
@@ -19,7 +25,7 @@ export const budgetText = ({ name, definition }: Pick<Budget, 'name' | 'definiti
   JSON.stringify([name, definition]);
 export const balanceText = (holder: string): string => `balance/${holder}`;
 
-/** Texts of one kind, and the numbers that the database has given them. */
+/** A cache of the IDs that the database has given to things of one kind, found by their text. */
 class Numbers<Thing extends object> {
   readonly #known = new WeakMap<Thing, number>();
   readonly #byText = new Map<string, number>();
@@ -29,7 +35,7 @@ class Numbers<Thing extends object> {
     this.#textOf = textOf;
   }
 
-  /** Undefined for one that has none here yet. */
+  /** @returns the ID, or undefined if it is not cached */
   find(thing: Thing): number | undefined {
     const known = this.#known.get(thing);
     if (known !== undefined) return known;
@@ -38,12 +44,15 @@ class Numbers<Thing extends object> {
     return number;
   }
 
-  /** Takes in a number that was read elsewhere. */
+  /** Caches an ID that another query has read. */
   know(thing: Thing, number: number): void {
     this.#byText.set(this.#textOf(thing), number);
   }
 
-  /** Asks for the numbers of things. @param ask resolves with the number of each text, by its digest */
+  /**
+   * Requests the IDs of things from the database, which creates missing rows.
+   * @param ask resolves with the ID of each thing, by its digest
+   */
   async learn(
     things: readonly Thing[],
     ask: (
@@ -63,7 +72,7 @@ interface NumberRow {
   readonly id: number;
 }
 
-/** What operations name, by the numbers that entries name it by. State: row numbers. */
+/** The IDs of the accounts, tariffs and funds that operations name. The database refers to them by ID. State: row numbers. */
 export class Names {
   readonly accounts = new Numbers<Dimensions>(accountText);
   readonly tariffs = new Numbers<Tariff>(tariffText);
@@ -71,7 +80,7 @@ export class Names {
   readonly #query: BooksQuery;
   readonly #onFund: (ref: FundRef, figures: FundAnswer) => void;
 
-  /** @param onFund is told of each fund that gets a number here */
+  /** @param onFund called for each fund whose ID `learnFunds` reads, with its figures */
   constructor(query: BooksQuery, onFund: (ref: FundRef, figures: FundAnswer) => void) {
     this.#query = query;
     this.#onFund = onFund;

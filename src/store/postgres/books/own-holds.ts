@@ -3,27 +3,30 @@ import type { Microcredits } from '../../../core/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 
 interface OwnHold {
-  /** What it may still be charged. */
+  /** The amount that the hold may still be charged, microcredits. */
   readonly left: Microcredits;
-  /** What it was charged, and what upstreams billed beyond. */
+  /** The amount charged so far, and the amount that upstreams billed in addition, which the operator pays. Both are microcredits. */
   readonly charged: Microcredits;
   readonly overrun: Microcredits;
 }
 
 const UNCHARGED = { charged: 0, overrun: 0 };
 
-/** The open holds of this process, as the database told them last. State: holds. */
+/** The open holds of this process, as of the latest answer of the database. State: holds. */
 export class OwnHolds {
   readonly #holds = new Map<number, OwnHold>();
 
-  /** @param open those of the operations' holds that are open, with what they may still be charged */
+  /**
+   * Updates the holds of `ops`.
+   * @param open the holds of `ops` that are open now, with the amount that each may still be charged, microcredits
+   */
   take(ops: readonly LedgerOp[], open: readonly (readonly [id: number, left: Microcredits])[]): void {
     const before = new Map(open.map(([id]) => [id, this.#holds.get(id) ?? UNCHARGED]));
     for (const op of ops) if ('id' in op && typeof op.id === 'number') this.#holds.delete(op.id);
     for (const [id, left] of open) this.#holds.set(id, { ...before.get(id)!, left });
   }
 
-  /** Notes the charges of failed attempts. */
+  /** Adds the charges of posts to their holds. */
   told(ops: readonly LedgerOp[], results: readonly OpResult[]): void {
     for (const [at, op] of ops.entries()) {
       const result = results[at];
@@ -38,7 +41,7 @@ export class OwnHolds {
     return [...this.#holds.keys()];
   }
 
-  /** All of them. */
+  /** The number of open holds, and the amount that they hold together, microcredits. */
   sum(): { count: number; held: Microcredits } {
     let held = 0;
     for (const { left } of this.#holds.values()) held += left;
@@ -46,8 +49,9 @@ export class OwnHolds {
   }
 
   /**
-   * The answer that the database will give to an operation which the spool keeps: the hold is this process's, and one that others end
-   * meanwhile is corrected to it. Null for an operation that is not on an open hold.
+   * Computes the answer that the database will give to an operation in the spool. The hold belongs to this process. If another instance
+   * ends the hold first, the database later corrects the charge to this result.
+   * @returns null for an operation whose hold is not open
    */
   reckon(op: LedgerOp): OpResult | null {
     if (op.kind === 'waive') return { kind: 'granted', amount: op.fee };

@@ -1,7 +1,8 @@
--- Settles one open hold with nothing attached, as `decide.sql` would: `$1` the owner (its epoch * 128 + its slot), `$2` the ID of the hold,
--- `$3` the cost, `$4` the most that may be charged, `$5` the time, `$6` the tariff, `$7` to `$11` the tokens (input, cached, written to the
--- cache, output, reasoning), `$12` whether they are estimated, `$13` a note. @returns no row, and changes nothing, if the hold is not open or
--- does not cover the cost, if one of its funds has no row that entries name, or if the lease of the owner has ended.
+-- The fast path for a group that is one settlement of an open hold without attached writes. It decides like `decide.sql`. Parameters: `$1`
+-- the owner (epoch * 128 + slot), `$2` the ID of the hold, `$3` the cost, `$4` the most that may be charged, `$5` the time, `$6` the tariff,
+-- `$7` to `$11` the tokens (input, cached, written to the cache, output, reasoning), `$12` whether the tokens are estimated, `$13` a note.
+-- It returns no row and changes nothing if the hold is not open or does not cover the cost, if a fund has no current row in `fund_rows`, or
+-- if the lease of the owner has ended. Then `ledger_decide_2` must decide.
 WITH own AS MATERIALIZED (
   SELECT h.account, h.funds, h.amount - h.charged AS rest, h.charged, h.overrun FROM holds AS h WHERE h.id = $2::bigint AND h.state = 'open'
     FOR NO KEY UPDATE

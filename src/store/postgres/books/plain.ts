@@ -5,7 +5,7 @@ import HOLD from './plain-hold.sql' with { type: 'text' };
 import SETTLE from './plain-settle.sql' with { type: 'text' };
 import type { CalledOps, DrawingWireOp, WireOp, WireResult } from './wire.ts';
 
-/** An operation that one prepared statement can decide. The statement has no row where the function must decide it. */
+/** An operation that one prepared statement can decide. If the statement returns no row, the decide function must decide the operation. */
 export interface PlainOp {
   readonly text: string;
   readonly values: readonly PostgresValue[];
@@ -13,17 +13,18 @@ export interface PlainOp {
 }
 
 export interface PlainRow {
-  /** The amount that was granted, or charged in all, microcredits. */
+  /** The amount that was granted (of a hold) or charged in total (of a settlement), microcredits. */
   readonly first: number;
-  /** Of a settlement: the amount that upstreams billed beyond the hold, microcredits. */
+  /** For a settlement: the amount that upstreams billed beyond the hold, microcredits. */
   readonly second: number;
   /** JSON of `FundAnswer[]`; null for an operation without funds. */
   readonly figures: string | null;
 }
 
 /**
- * @param awaited the numbers of funds that requests of this process wait for
- * @returns the operation of calls that are one hold or settlement with nothing attached; null for others
+ * Finds the fast path for the most common group: exactly one hold or one settlement without attached writes.
+ * @param awaited the IDs of the funds that requests of this process wait for. A hold on one of them goes to the decide function.
+ * @returns null for all other groups
  */
 export function plainOf(owner: number, calls: readonly CalledOps[], awaited: ReadonlySet<number>): PlainOp | null {
   if (calls.length !== 1 || calls[0]!.also.length > 0 || calls[0]!.ops.length !== 1) return null;
@@ -34,7 +35,7 @@ export function plainOf(owner: number, calls: readonly CalledOps[], awaited: Rea
 }
 
 const isHold = (op: WireOp): op is DrawingWireOp => op.kind === 'hold';
-/** An impossible cost depends on what is left of the hold. */
+/** A settlement with an impossible cost needs the decide function, because it charges what is left of the hold. */
 const isSettlement = (op: WireOp): op is DrawingWireOp => op.kind === 'settle' && op.cost !== null;
 
 function plainHold(owner: number, { hold, at, account, funds, amounts, expires, note }: DrawingWireOp): PlainOp {

@@ -18,9 +18,11 @@ const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, 
 const holdOf = (holds: string) => `SELECT h.state, h.charged, h.given_back AS "givenBack", ${ACCOUNT}
     FROM ${holds} AS h JOIN accounts AS a ON a.id = h.account WHERE h.id = $1 AND h.state IN ('open', 'closed')`;
 const SELECT_HOLD = holdOf('holds');
-/** One that was forgotten, by its entries. */
+/** A hold whose row was deleted, rebuilt from its entries. */
 const SELECT_RECALLED = holdOf('ledger_recalled_1($1)');
-/** Of instances that are gone (`isFree` in src/store/lease.ts), and holds that nobody has ended long after they expired. */
+/**
+ * Open holds and earmarks whose instance is gone (`isFree` in `src/store/lease.ts`), and holds that are still open long after they expired.
+ */
 const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
       (SELECT f.name FROM funds AS f WHERE f.id = ANY (h.funds) AND f.kind = 'balance' LIMIT 1) AS holder
     FROM holds AS h CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now
@@ -30,10 +32,10 @@ const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
           AND i.is_released = 0 AND now.ms < i.until + $1::bigint
       )
     ) ORDER BY h.id LIMIT $3`;
-/** Without windows that ended more than an hour ago. */
+/** Skips windows that ended more than an hour ago and hold nothing. */
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds
     WHERE id = ANY ($1::integer[]) AND (ends IS NULL OR held <> 0 OR ends > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 3600000)`;
-/** The funds of budgets in windows that last. */
+/** The funds of budgets whose window has not ended. */
 const SELECT_FOUND = `SELECT id, name, subject, definition, starts, ends, budget, most, spent, held FROM funds
     WHERE id > $1 AND budget = ANY ($2::bigint[]) AND (ends IS NULL OR ends > (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
 const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held, changed FROM funds
@@ -41,7 +43,7 @@ const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
     FROM holds WHERE state = 'open' AND owner <> $1 AND id <> ALL ($2::bigint[])`;
 
-/** As many are ended in one group of operations. */
+/** How many orphans are read, and ended in one group of operations. */
 const ORPHANS_MAX = 2_000;
 
 type HoldRow = AccountRow & {
@@ -100,7 +102,7 @@ export class BooksReader {
     return uncountedBy(this.#query, this.#horizon, budget, window);
   }
 
-  /** As `foldCharges`. */
+  /** Folds charges, as `foldCharges` does. */
   fold(): Promise<void> {
     return foldCharges(this.#query, this.#horizon);
   }
@@ -118,12 +120,18 @@ export class BooksReader {
     return rows.map(({ id, most, spent, held, isOpened }) => [id, most, spent, held, isOpened === 1]);
   }
 
-  /** Balances that were opened behind a number of the news. */
+  /**
+   * @param after a number of the news
+   * @returns the balances that were opened after it
+   */
   balances(after: number): Promise<readonly BalanceFigures[]> {
     return this.#query<BalanceFigures>(SELECT_BALANCES, [after]);
   }
 
-  /** @param own open holds of this process, some of them under a name that it had before */
+  /**
+   * Adds up the open holds of other instances.
+   * @param own the open holds of this process. Some may have an earlier name of this process as their owner.
+   */
   async openElsewhere(owner: number, own: readonly number[]): Promise<{ count: number; held: Microcredits }> {
     const found = await this.#first<{ count: number; held: number }>(
       SELECT_OPEN_ELSEWHERE,
@@ -133,7 +141,7 @@ export class BooksReader {
     return found ?? { count: 0, held: 0 };
   }
 
-  /** The open holds and the earmarks that nobody will end: the oldest, since the next sweep finds the others. */
+  /** Returns the oldest open holds and earmarks that their instance will not end. The next call finds the rest. */
   orphans(): Promise<readonly OrphanRow[]> {
     return this.#query<OrphanRow>(SELECT_ORPHANS, [FREE_AFTER_MS, FORGOTTEN_MS, ORPHANS_MAX]);
   }
@@ -155,7 +163,8 @@ export class BooksReader {
       'SELECT * FROM ledger_accept_1($1, $2, $3, $4, $5::jsonb)',
       ...[usdPerCredit, JSON.stringify(budgets), JSON.stringify(rateLimits), rank, JSON.stringify(named)],
     );
-    if (!row) throw new StoreError('Credits have another worth in this ledger', { reason: 'unmet' });
+    if (!row)
+      throw new StoreError('the policy gives a Credit a different value in USD than this ledger', { reason: 'unmet' });
     return { rank: row.rank, generations: JSON.parse(row.generations) };
   }
 }

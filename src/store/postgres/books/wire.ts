@@ -8,7 +8,7 @@ import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { Names } from './names.ts';
 
-/** An operation that draws on money, as the function of the database takes it: see `decide.sql`. */
+/** An operation that draws money, in the form that the decide function (`decide.sql`) takes. */
 export interface DrawingWireOp {
   readonly kind: 'hold' | 'earmark' | 'extend' | 'post' | 'settle';
   readonly hold: number;
@@ -21,7 +21,7 @@ export interface DrawingWireOp {
   readonly expected?: Microcredits;
   readonly expires?: number | null;
   readonly step?: number;
-  /** Null for an impossible one. */
+  /** Null for an impossible cost, such as NaN. */
   readonly cost?: Microcredits | null;
   readonly most?: Microcredits;
   readonly tariff?: number | undefined;
@@ -30,7 +30,7 @@ export interface DrawingWireOp {
   readonly note?: string | null;
 }
 
-/** Another operation. */
+/** Any other operation, which the decide function takes as JSON. */
 interface OtherWireOp extends Readonly<Record<string, unknown>> {
   readonly kind: Exclude<LedgerOp['kind'], DrawingWireOp['kind']> | 'write';
   readonly hold?: number;
@@ -40,7 +40,7 @@ interface OtherWireOp extends Readonly<Record<string, unknown>> {
 
 export type WireOp = DrawingWireOp | OtherWireOp;
 
-/** An answer of the function. */
+/** The answer of the decide function to one operation. */
 export type WireAnswer =
   | readonly ['granted', Microcredits]
   | readonly ['charged', Microcredits, Microcredits]
@@ -51,33 +51,33 @@ export type WireAnswer =
   | readonly ['unmet']
   | readonly ['mistake', string];
 
-/** The operations of a call, each as the function takes it, and what rides with them. */
+/** The operations of one call, each in the form of the decide function, and the attached writes. */
 export interface CalledOps {
   readonly ops: readonly (readonly WireOp[])[];
   readonly also: readonly Write[];
 }
 
-/** The answer to a group of calls. */
+/** The answer of the decide function to a group of calls. */
 export interface WireResult {
-  /** Of each call, those of its operations. */
+  /** For each call: the answers to its operations. */
   readonly answers: readonly (readonly WireAnswer[])[];
   readonly figures: readonly FundAnswer[];
-  /** Of the holds that the operations are on, those that are open, with what they may still charge. */
+  /** The holds of the operations that are open now, each with the amount that it may still be charged, microcredits. */
   readonly openHolds: readonly (readonly [id: number, left: Microcredits])[];
 }
 
-/** An operation of the books, with what the caller looked up for it. */
+/** An operation of the books, with the rows that the caller has looked up for it. */
 export interface AskedOp {
   readonly op: LedgerOp;
-  /** Of a correction: the funds that what it gives back counts in. */
+  /** For a refund (`correct`): the funds that it is credited to. */
   readonly funds?: readonly FundRef[];
-  /** Of a sum of money: the balance that it comes to. */
+  /** For a grant, a deposit, a capture or a waiver: the balance that the money is added to. */
   readonly balance?: FundRef;
-  /** That of an operation which has no ID, and must not be done twice. */
+  /** A unique name, for an operation that has no ID and must not happen twice. */
   readonly name?: string;
 }
 
-/** The funds that an operation names. */
+/** @returns the funds that an operation names */
 export function fundsOf({ op, funds, balance }: AskedOp): readonly FundRef[] {
   if (funds) return funds;
   if (balance) return [balance];
@@ -85,7 +85,7 @@ export function fundsOf({ op, funds, balance }: AskedOp): readonly FundRef[] {
   return 'funds' in op ? op.funds : [];
 }
 
-/** Writes operations for the database. All that they name has a number by then. */
+/** Encodes operations for the decide function. All accounts, tariffs and funds that they name must have an ID by then (see `Names`). */
 export class Wire {
   readonly #names: Names;
 
@@ -127,7 +127,8 @@ export class Wire {
       }
       case 'deposit': {
         const { paid, fee, note } = op.deposit;
-        // A fee is given back once, by whichever operation.
+        // A deposit that only refunds a fee shares its name with `waive`, so that the fee of a payment is refunded once by either
+        // operation.
         const name = `${paid > 0 ? 'deposit' : 'waive'} ${op.id}`;
         const account = this.#holderOf(asked);
         return [{ kind: 'deposit', name, at: op.at, paid, fee, amount: paid - fee, note, funds, account }];
@@ -164,7 +165,7 @@ export class Wire {
     const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, addOns } = usage;
     const isKnown = isPlausible(usage);
     return {
-      // An impossible cost is one of all that is left.
+      // Null makes the decide function charge all that is left of the hold.
       cost: isCost(cost) ? cost : null,
       tariff: this.#names.tariffs.find(tariff),
       usage: isKnown
@@ -180,7 +181,7 @@ export class Wire {
   }
 }
 
-/** Grants and deposits are entries of their holder alone. */
+/** The entries of grants and deposits name only their holder, and no selector or label. */
 export function dimensionsOfHolder(holder: string): { readonly key: string; readonly selector: string } {
   return { key: holder, selector: '' };
 }
@@ -189,7 +190,10 @@ const enforced = ({ budget, rank, limit: most, limits }: EnforcedBudget): WireOp
   ...{ kind: 'enforce', budget, rank, most, limits: limits ? Object.fromEntries(limits) : null },
 });
 
-/** @throws RangeError for a mistake of the program, StoreError `unmet` */
+/**
+ * Turns an answer of the decide function into a result.
+ * @throws RangeError for a mistake of the program, StoreError `unmet` if the operation's condition is false
+ */
 export function decode(
   answer: WireAnswer,
   standingOf: (id: number, figures: readonly [Microcredits, Microcredits, Microcredits]) => FundStanding | null,
@@ -202,7 +206,7 @@ export function decode(
     case 'mistake':
       throw new RangeError(answer[1]);
     case 'unmet':
-      throw new StoreError('what the operation is on has ended', { reason: 'unmet' });
+      throw new StoreError('the hold or earmark of the operation has already ended', { reason: 'unmet' });
     default: {
       const [why, id, most, spent, held] = answer;
       return { kind: 'refused', why, fund: id === undefined ? null : standingOf(id, [most!, spent!, held!]) };

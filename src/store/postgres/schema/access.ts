@@ -2,20 +2,23 @@ import type { NewsSubject } from '../../news.ts';
 import { NEWS_CHANNEL } from '../news.ts';
 
 /**
- * Raises a subject with each row of a change, as the triggers of SQLite do. The row of the news is locked until the commit: whoever raises a
- * number does so behind all lower ones.
- * @param numbered whether the row keeps the number
- * @param when a condition of `OLD` and `NEW`; '' for any
+ * Creates a trigger that raises a subject of the news with each changed row, as in SQLite. The trigger locks the row of the news until the
+ * commit, so numbers become visible in ascending order.
+ * @param numbered true to store the number in the column `changed` of the row
+ * @param when a WHEN clause about `OLD` and `NEW`; '' to fire always
  */
 export const raisedBy = (subject: NewsSubject, table: string, changes: string, numbered = false, when = ''): string =>
   `CREATE TRIGGER ${table}_are_news_${numbered ? 'numbered' : 'raised'} ${numbered ? 'BEFORE' : 'AFTER'} ${changes} ON ${table}
     FOR EACH ROW ${when} EXECUTE FUNCTION ${numbered ? 'number_by_news' : 'raise_news'}('${subject}');`;
 
-/** Refuses a change of a row, with a sentence. @param when a condition of `OLD` and `NEW`; '' for any */
+/**
+ * Creates a trigger that refuses a change of a row, with an error of one sentence.
+ * @param when a WHEN clause about `OLD` and `NEW`; '' to fire always
+ */
 const refusedFor = (table: string, name: string, change: string, when = ''): string =>
   `CREATE TRIGGER ${name} BEFORE ${change} ON ${table} FOR EACH ROW ${when} EXECUTE FUNCTION refuse_change();`;
 
-/** What the triggers of news do, and the instances. */
+/** The functions of the news triggers, and the tables of instances. */
 export const INSTANCE_TABLES = `
 CREATE FUNCTION raise_news() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -63,7 +66,7 @@ CREATE TABLE leaders (
 );
 `;
 
-/** The row of the news, and triggers of tables that both databases have alike. */
+/** The row of the news, and the triggers of tables that exist in both databases. */
 export const ACCESS_TRIGGERS = `
 INSERT INTO news (id) VALUES (1);
 CREATE TRIGGER news_are_told AFTER UPDATE ON news FOR EACH ROW EXECUTE FUNCTION tell_news();
@@ -112,7 +115,10 @@ ${refusedFor(
 )}
 `;
 
-/** As the versions of SQLite: who made a user within the limits of a role, no terms of removed users, and lines that go along. */
+/**
+ * The same changes as a version of the SQLite schema: users record who created them, removed users lose their terms, and child keys follow
+ * their first key to its new team and user.
+ */
 export const LINE_OWNERS = `CREATE FUNCTION take_line_along() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;

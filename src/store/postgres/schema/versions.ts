@@ -9,20 +9,20 @@ import TAKE from '../rates.sql' with { type: 'text' };
 import { ACCESS_TRIGGERS, INSTANCE_TABLES, LINE_OWNERS, raisedBy } from './access.ts';
 import FIRST_DECIDE from './decide-1.sql' with { type: 'text' };
 
-/** The counting of traffic begins with the first row. */
+/** Inserts the row that stores how far traffic has been counted. */
 export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
 
-/** The numbers of records, by their arrival, for what follows them: see `horizon.ts`. */
+/** Numbers records in the order of their arrival, so that readers can follow them (see `horizon.ts`). */
 const RECORD_NUMBERS = 'CREATE SEQUENCE records_seq;';
 
-/** Additions to the tables of records, whose partitions are dropped (see `partitions.sql`): each table begins as one. */
+/** Indexes of the record tables, and one partition for each table that covers all IDs (see `partitions.sql`). */
 const RECORDS = `CREATE INDEX records_arrival ON records (seq);
 CREATE INDEX record_labels_id ON record_labels (id);
 ${['records', 'record_index', 'record_labels']
   .map((table) => `CREATE TABLE ${table}_last PARTITION OF ${table} FOR VALUES FROM (MINVALUE) TO (MAXVALUE);`)
   .join('\n')}`;
 
-/** Additions to the tables of traffic. Some series of a long time are read by the index. */
+/** An index for queries of few series over a long time. */
 const TRAFFIC = `CREATE INDEX traffic_series_times ON traffic (width, kind, series, bucket);
 ${COUNTING_BEGINS};`;
 
@@ -33,7 +33,7 @@ const LEDGER_NEWS = [
   raisedBy('funds', 'funds', 'UPDATE OF is_opened', true, 'WHEN (NEW.is_opened AND NOT OLD.is_opened)'),
 ];
 
-/** Limits that instances share: their buckets, and the streams of each instance. */
+/** Rate limits that instances share: their buckets, and the open streams of each instance. */
 const RATES = `CREATE TABLE rates (
   name TEXT NOT NULL,
   subject TEXT NOT NULL,
@@ -57,16 +57,16 @@ CREATE TABLE rate_streams (
   PRIMARY KEY (name, subject, slot, epoch)
 );`;
 
-/** What decides. It takes no texts whose order matters. */
+/** The database functions. They do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + FIRST_DECIDE + TAKE + PARTITION;
 
-/** Texts are compared by their bytes, as in SQLite, whatever the language of the database. */
+/** Compares texts by their bytes, as SQLite does, whatever the locale of the database is. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
 
-/** What both databases have alike comes from SQLite's versions. They are loaded for a migration alone. */
+/** Translates the schema of SQLite. It is imported only for a migration, because it loads SQLite. */
 const alike = () => import('./alike.ts');
 
-/** The tables, in versions that are never edited once a server may use them. */
+/** The versions of the schema. Never edit a version that a server may have applied, not even a comment: databases would differ. */
 export const SCHEMA: readonly SchemaVersion[] = [
   {
     async sql() {
@@ -78,6 +78,6 @@ export const SCHEMA: readonly SchemaVersion[] = [
   { sql: async () => byBytes((await alike()).versionAlike('access', 9)), serves: 1 },
   { sql: byBytes(LINE_OWNERS), serves: 1 },
   { sql: async () => (await alike()).versionAlike('traffic', 3), serves: 1 },
-  // Earlier programs go on with the function of the first version.
+  // Programs of earlier versions continue to call the decide function of version 1.
   { sql: DECIDE + OTHERS, serves: 1 },
 ];

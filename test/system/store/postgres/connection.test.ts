@@ -232,7 +232,7 @@ describe('The address of a database', () => {
     ] as const)
       expect(openAt(of(host, parameters))).rejects.toThrow(/^Cannot reach the database postgres:/);
     expect(() => addressOf(of('127.0.0.1', 'sslmode=require'))).toThrow(
-      'The URL of the database cannot be used: sslmode=require does not check who answers; use verify-full, with sslrootcert for an own authority.',
+      'The URL of the database cannot be used: sslmode=require does not verify the database server; use verify-full, and sslrootcert if you run your own certificate authority.',
     );
   });
 
@@ -252,7 +252,7 @@ describe('The address of a database', () => {
     await (await Connection.open(address)).close();
     expect(addressOf(`postgres://a@db.example/b?password_file=${file}`).authorities).toBe('');
     expect(() => addressOf(`postgres://a:b@db.example/b?password_file=${file}`)).toThrow(
-      'it has a password, and names a file with one',
+      'it contains a password and also names a password file',
     );
     rmSync(file);
     expect(address.password).toThrow('the file of the password cannot be read: there is no such file or folder');
@@ -261,10 +261,13 @@ describe('The address of a database', () => {
   test.each([
     ['mysql://a@b/c', 'it must be postgres://USER@HOST:PORT/DATABASE'],
     ['postgres://b/c', 'it must name a user, a host and a database'],
-    ['postgres://a@b/c?sslcert=x', 'it has the parameter sslcert; known are host, password_file, sslmode, sslrootcert'],
+    [
+      'postgres://a@b/c?sslcert=x',
+      'it has the unknown parameter sslcert; the known parameters are host, password_file, sslmode, sslrootcert',
+    ],
     [
       'postgres://a@localhost/c?sslrootcert=/x',
-      'the file of sslrootcert cannot be read|sslrootcert has no use with sslmode=disable',
+      'the file of sslrootcert cannot be read|sslrootcert has no effect with sslmode=disable',
     ],
   ])('%s is refused with a sentence', (url, words) => {
     expect(() => addressOf(url)).toThrow(new RegExp(words.replaceAll('?', '\\?')));

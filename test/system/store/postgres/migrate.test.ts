@@ -57,7 +57,7 @@ describe('Migrations', () => {
     await using box = await opened();
     const broken = { sql: 'DELETE FROM one; SELECT 1 / 0', serves: 1 };
     expect(await refusalOf(migrate(box.connection, [FIRST, broken], '1.0.0'))).toContain(
-      'version 2 of the tables cannot be made: division by zero',
+      'the tables cannot be migrated to version 2: division by zero',
     );
     expect((await schemaOf(box.connection)).version).toBe(1);
     expect(await box.rows()).toEqual([{ n: '1' }]);
@@ -74,12 +74,10 @@ describe('Migrations', () => {
     for (const known of [1, 2]) requireSchema(added, known);
     // A program of before is served, and migrates nothing.
     expect(await migrate(box.connection, [FIRST], '1.0.0')).toEqual([]);
-    expect(() => requireSchema(added, 3)).toThrow(
-      'its tables are of version 2, not 3; run `signalbox db migrate` first',
-    );
+    expect(() => requireSchema(added, 3)).toThrow('its tables have version 2, not 3; run `signalbox db migrate` first');
     const removed = await stateAfter([FIRST, SECOND, THIRD]);
     expect(() => requireSchema(removed, 2)).toThrow(
-      'Signalbox 2.0.0 has brought its tables to version 3, which serves programs of version 3 and later; this one is of version 2: use that program or a later one',
+      'Signalbox 2.0.0 has migrated its tables to version 3, which needs a program for version 3 or later; this program is for version 2: use that program or a later one',
     );
     expect(await refusalOf(migrate(box.connection, [FIRST, SECOND], '1.0.0'))).toContain(
       'use that program or a later one',
@@ -154,7 +152,7 @@ describe('A server', () => {
       return requireSession(await open(), openLater).then(() => null, String);
     };
     const words =
-      'StoreError: a pooler on the way gives each transaction another session; set pool_mode = session there';
+      'StoreError: a connection pooler gives each transaction another session; set pool_mode = session in the pooler';
     for (const elsewhere of [0, 1, 2]) {
       expect(await judge('session', elsewhere)).toBe(null);
       expect(await judge('transaction', elsewhere)).toBe(words);
@@ -166,7 +164,7 @@ describe('A server', () => {
     await database.server.run(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
     const connection = await Connection.open(addressOf(database.url));
     expect(await refusalOf(requireSafety(connection))).toContain(
-      'transaction_read_only is on: it is a standby, or takes no writes; name the primary',
+      'transaction_read_only is on: it is a standby, or does not accept writes; name the primary in the URL',
     );
     await connection.close();
   });
