@@ -124,7 +124,7 @@ const Finding = parts.shape('A contradiction that correct books cannot have.', {
   kind: parts.text('Its kind.', 'wrong_spend'),
   seq: parts.wholeOrNull('The row of the journal; null where it is about none.', 48_213),
   decision: parts.textOrNull('ID of the decision; null where it is about none.', 'dec_0a4x1wm3zk0'),
-  message: parts.text('The contradiction, in microcredits.', 'charges 120, of 100 that were left'),
+  message: parts.text('The contradiction, in microcredits.', 'charges 120, but only 100 were left'),
 });
 
 export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the books by this server.', {

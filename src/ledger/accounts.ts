@@ -5,39 +5,42 @@ import type { KeyLines } from '../core/holder.ts';
 import { checkedHolder } from '../core/holder-address.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 
-/** A spender: a key with its labels, or another holder of funds, by one selector. */
+/** A spender: a key with its labels, or a wallet, with the model name that it requests. */
 export interface Account {
-  /** As entries name it. */
+  /** The account in the form that journal entries store. */
   readonly dimensions: Dimensions;
   readonly keyId: string;
-  /** The holder of the balance that pays: the caller itself, who pays in its place, or a key that it descends from. */
+  /** The holder whose balance pays: the caller itself, a wallet that pays for it, or a parent key. */
   readonly holder: string;
-  /** The facts that conditions of budgets read; behind the key's own, those of the keys that it descends from. */
+  /** The facts that conditions of budgets read. The key's own facts come first, then the facts of its parent keys. */
   readonly scopes: BudgetScopes;
-  /** Cached: the funds that it draws on from `from` until before `until`, ms since 1970, while `epoch` is the present one. */
+  /**
+   * A cache: the funds that the account draws on for times in [`from`, `until`), ms since 1970. It is valid while `epoch` equals the epoch
+   * of `Funds`.
+   */
   funds: readonly DrawnFund[];
   epoch: number;
   from: number;
   until: number;
 }
 
-/** Accounts of sessions and their agents that one caller has in memory. A forgotten one is made anew, which is harmless. */
+/** How many accounts of sessions and agents each caller keeps in memory. A dropped account is created again when it is needed. */
 const SESSIONS_MAX = 1_000;
 
-/** The accounts of callers, each made once; those of sessions as long as there is room. State: accounts. */
+/** The accounts of callers. Each account is created once; accounts of sessions may be dropped when there are too many. State: accounts. */
 export class Accounts {
   readonly #hasBalance: (holder: string) => boolean;
   readonly #lineOf: KeyLines['lineOf'];
   readonly #byCaller = new WeakMap<Caller, CallerAccounts>();
 
-  /** @param hasBalance whether something was ever granted to a holder or paid in by it */
+  /** @param hasBalance whether a holder was ever granted or paid in anything */
   constructor(hasBalance: (holder: string) => boolean, lineOf: KeyLines['lineOf']) {
     this.#hasBalance = hasBalance;
     this.#lineOf = lineOf;
   }
 
   /**
-   * @param holder the holder whose balance pays in place of the caller's own, which budgets do not see; null for none
+   * @param holder the wallet whose balance pays instead of the caller's own; null for none. Budgets do not see it.
    * @param session '' for none
    * @param agent '' for none
    * @throws RangeError for a holder that is no address
@@ -55,28 +58,28 @@ export class Accounts {
       : accountIn({ session, agent }, selector, accounts);
   }
 
-  /** The nearest key of a line that has a balance, where the key itself has none: one balance pays for a request. */
+  /** If the key has no balance, finds its nearest parent key with a balance. Exactly one balance pays for a request. */
   #payerAbove(keyId: string, line: readonly string[]): string | null {
     return this.#hasBalance(keyId) ? null : (line.find(this.#hasBalance) ?? null);
   }
 }
 
-/** Who spends, and whose balance pays: null for the caller's own. */
+/** The spender, and the holder whose balance pays; null for the spender's own balance. */
 interface Payer {
   readonly caller: Caller;
   readonly holder: string | null;
   readonly lineOf: KeyLines['lineOf'];
 }
 
-/** Facts for conditions of budgets, first those of the key itself. */
+/** Facts for conditions of budgets: first of the key itself, then of its parent keys. */
 export type BudgetScopes = readonly [own: BudgetScope, ...above: BudgetScope[]];
 
 interface CallerAccounts {
   readonly payer: Payer;
   readonly bySelector: Map<string, Account>;
-  /** By session, agent and selector, the oldest first. */
+  /** The accounts of sessions, by session, agent and selector, the oldest first. */
   readonly bySession: Map<string, Account>;
-  /** By the key above the caller whose balance pays. */
+  /** The accounts for requests that a parent key pays for, by the ID of that key. */
   readonly byPayer: Map<string, CallerAccounts>;
 }
 
@@ -120,21 +123,21 @@ function newAccount({ caller, holder, lineOf }: Payer, selector: string, { sessi
   return accountOf(dimensions, lineOf);
 }
 
-/** The account of entries. */
+/** @returns the account that journal entries name */
 export function accountOf(dimensions: Dimensions, lineOf: KeyLines['lineOf']): Account {
   const { key = '', holder } = dimensions;
   const scopes = scopesOfEntries(dimensions, lineOf);
   return { dimensions, keyId: key, holder: holder ?? key, scopes, funds: [], epoch: -1, from: 0, until: 0 };
 }
 
-/** Whose requests a budget judges. */
+/** A key as conditions of budgets see it. */
 export interface BudgetedKey extends Pick<Caller, 'keyId' | 'labels'> {
-  /** IDs. */
+  /** The IDs of the key's team and user. */
   readonly team?: string | null | undefined;
   readonly user?: string | null | undefined;
 }
 
-/** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
+/** @returns the facts for conditions of budgets, for a key that requests a model by this name */
 export function scopeOf({ keyId, labels, team, user }: BudgetedKey, selector: string, session = ''): BudgetScope {
   return {
     request: { model: selector, session },
@@ -144,15 +147,15 @@ export function scopeOf({ keyId, labels, team, user }: BudgetedKey, selector: st
   };
 }
 
-/** Returns the facts of entries, for conditions of budgets. */
+/** @returns the facts for conditions of budgets, from what journal entries store about their account */
 export function scopesOfEntries(dimensions: Dimensions, lineOf: KeyLines['lineOf']): BudgetScopes {
   const { key: keyId = '', selector = '', session, team, user } = dimensions;
   return scopesOf(scopeOf({ keyId, labels: labelsOf(dimensions), team, user }, selector, session), lineOf);
 }
 
 /**
- * Adds the facts of the same request as if the keys above had sent it, so that more keys of a line have no more than one: without the
- * labels that keys give their children.
+ * Adds the facts of the same request as if each parent key had sent it. A parent's budgets therefore limit all of its child keys together.
+ * The labels that keys give to their child keys are left out.
  */
 function scopesOf(own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes {
   const line = lineOf(own.key.id);

@@ -7,30 +7,30 @@ import type { DrawnFund } from './drawn-fund.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
 import { levelOf } from './holder-budgets.ts';
 
-/** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
+/** Why a request cannot be paid: the fund that lacks money, with its figures in microcredits. */
 export interface FundShortage
   extends Pick<FundBlock, 'why'>,
     Pick<FundTitle, 'kind' | 'name' | 'subject' | 'window'>,
     Pick<FundStanding, 'limit' | 'spent' | 'held'> {
-  /** The level whose budget it is; null for a balance, and for a budget of the policy. */
+  /** The level that owns the budget; null for a balance and for a budget of the policy. */
   readonly level: HolderKind | null;
-  /** The greatest cost of the request. */
+  /** The highest cost that the request may have, microcredits. */
   readonly needed: Microcredits;
-  /** When the fund's next window begins, ms since 1970; null for never. */
+  /** When the fund's next window starts, ms since 1970; null if it has none. */
   readonly renewsAt: number | null;
 }
 
-/** The money that a caller's funds have available at a moment, in microcredits. */
+/** The money that a caller has available at one moment, microcredits. */
 export class AvailableFunds {
-  /** The terms to decide on, one after the other while no model fits. */
+  /** The terms for the decision. If no model fits the first terms, the next ones apply. */
   readonly terms: readonly [FundFacts, ...FundFacts[]];
-  /** The free money of all funds. A request of at most this amount does not wait. */
+  /** The smallest amount that is free in any of the funds. A request that costs no more does not wait. */
   readonly room: Microcredits;
   readonly #funds: readonly DrawnFund[];
   readonly #standings: readonly FundStanding[];
 
   /**
-   * @param standings the figures of `funds`, in their order
+   * @param standings the figures of `funds`, in the same order
    * @param mayCap whether outputs may be capped at all
    */
   constructor(funds: readonly DrawnFund[], standings: readonly FundStanding[], mayCap: boolean) {
@@ -40,16 +40,16 @@ export class AvailableFunds {
     this.#standings = standings;
   }
 
-  /** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
+  /** @returns the hold that a request would get at once, or null if it would have to wait or could not be paid */
   firstHold(terms: HoldTerms): FirstHold | null {
     return firstHoldOf(terms, this.#funds, this.#standings);
   }
 
-  /** Returns the shortage of the fund that can never pay the amount; null when all can. */
+  /** @returns the shortage of a fund that can never pay the amount, or null if all funds can pay */
   shortFor(amount: Microcredits): FundShortage | null {
     let spent: FundStanding | null = null;
     for (const fund of this.#standings) {
-      // A renewal helps with a spent fund, and never with a limit that is too low.
+      // Report this fund first: waiting for its next window does not help, because the limit itself is too low.
       if (fund.title.kind === 'budget' && amount > fund.limit) return shortage({ fund, why: 'exhausted' }, amount);
       if (amount > fund.unspent) spent ??= fund;
     }
@@ -60,7 +60,10 @@ export class AvailableFunds {
 const CAPPING: readonly ExhaustedAction[] = ['cap'];
 const YIELDING: readonly ExhaustedAction[] = ['cap', 'downgrade'];
 
-/** Funds that downgrade choose among what fits now, then among what will fit; where nothing does, they cap as the others do. */
+/**
+ * If a fund has the action `downgrade`, there are up to three terms: first models that its free money can pay, then models that it can pay
+ * once open holds have ended, then any model, with the output capped by this fund as well.
+ */
 function termsOf(
   funds: readonly DrawnFund[],
   standings: readonly FundStanding[],
@@ -83,7 +86,7 @@ function termsOf(
 
 const within = (free: Microcredits | null, cap: FundCap | null): FundFacts => (cap === null ? { free } : { free, cap });
 
-/** The cap by the fund that has the least left, of those that end by one of these actions; null for none. */
+/** @returns the cap by the fund that has the least money left, among the funds with one of these actions; null if there is none */
 function capOf(
   funds: readonly DrawnFund[],
   standings: readonly FundStanding[],
@@ -115,5 +118,5 @@ export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundSh
   };
 }
 
-/** Whether there is a shortage in place of a hold. */
+/** True if the result is a shortage instead of a hold. */
 export const isShortage = <T extends object>(reserved: T | FundShortage): reserved is FundShortage => 'why' in reserved;

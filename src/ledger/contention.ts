@@ -3,24 +3,28 @@ import { Spread } from '../core/spread.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Waits } from './sample.ts';
 
-/** Requests that may wait for one fund; further ones are refused at once. */
+/** How many requests may wait for one fund. Further requests are refused at once. */
 const WAITERS_MAX = 1_000;
 /** Upper bounds of the histogram of waits, in seconds. */
 export const WAIT_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** Tries to reserve money. Returns null on success, else the fund that lacks it now. `isLast`: the wait is over. */
+/**
+ * Tries to reserve money.
+ * @param isLast true for the last attempt, when the time to wait is over
+ * @returns null on success, otherwise the fund that lacks money now
+ */
 type MoneyAttempt = (isLast: boolean) => FundBlock | null;
 
-/** A wait for money of a fund. */
+/** How a request waits for the money of a fund. */
 interface MoneyWait {
-  /** Milliseconds. */
+  /** The longest time to wait, ms. */
   readonly waitMs: number;
   readonly attempt: MoneyAttempt;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
-  /** Whether it comes before others, because an answer is being written. Such waits are not counted. */
+  /** True for an answer that is already being written: it goes before other requests and is not counted in the metrics. */
   readonly isUrgent?: boolean;
 }
 
@@ -31,13 +35,13 @@ interface Waiter {
 }
 
 /**
- * Lines of requests that wait for money which open holds have: first in, first out for each fund, behind the answers
- * that are being written. A waiter that is woken tries again. It then gets the money, moves to the line of another fund that
- * lacks it, or stays at the head of its line. State: waiters.
+ * Queues of requests that wait until open holds release money, first in, first out for each fund. Answers that are being written go before
+ * new requests. A request that is woken tries again: it gets the money, moves to the queue of another fund that lacks it, or stays first in
+ * its queue. State: waiters.
  */
 export class Contention {
   readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };
-  /** In seconds. */
+  /** How long requests waited, in seconds. */
   readonly waited = new Spread(WAIT_BOUNDS);
   readonly #lines = new Map<string, Waiter[]>();
   readonly #timers: Timers;
@@ -46,14 +50,17 @@ export class Contention {
     this.#timers = timers;
   }
 
-  /** Returns the index of the first of these funds that has a line, which a new request must join; -1 for none. */
+  /** @returns the index of the first fund that has a queue, which a new request must join; -1 if none has one */
   lineBefore(funds: readonly FundRef[]): number {
     if (this.#lines.size === 0) return -1;
     for (let i = 0; i < funds.length; i++) if (this.#lines.has(fundName(funds[i]!.title))) return i;
     return -1;
   }
 
-  /** Resolves with null after a successful attempt, or with the fund that lacks money once `waitMs` are over or `signal` aborts. */
+  /**
+   * Waits in the queue of a fund.
+   * @returns null after a successful attempt; the fund that lacks money, if `waitMs` are over or `signal` aborts
+   */
   wait(blocked: FundBlock, { waitMs, attempt, signal, isUrgent = false }: MoneyWait): Promise<FundBlock | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
     const line = fundName(blocked.fund.title);
@@ -75,27 +82,27 @@ export class Contention {
           resolve(obstacle);
         },
       };
-      // One last attempt: the free money may suffice for this request, though not for those before it in the line.
+      // Make one last attempt: the free money may be enough for this request, although it is not enough for the requests before it.
       const timer = this.#timers.after(waitMs, () => this.#dismiss(waiter, () => attempt(true)));
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(line, waiter);
     });
   }
 
-  /** Requests that wait now. */
+  /** The number of requests that wait now. */
   get waiting(): number {
     let waiting = 0;
     for (const line of this.#lines.values()) waiting += line.length;
     return waiting;
   }
 
-  /** Lets the requests that wait for these funds try again. Call it whenever money comes free. Never throws. */
+  /** Lets requests that wait for these funds try again. Call it whenever money becomes free. Never throws. */
   wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;
     for (const { title } of funds) this.#serve(fundName(title));
   }
 
-  /** Lets all waiting requests try again, after the budgets have changed. */
+  /** Lets all waiting requests try again. Call it after a change of budgets. */
   wakeAll(): void {
     for (const line of [...this.#lines.keys()]) this.#serve(line);
   }
@@ -121,7 +128,7 @@ export class Contention {
     }
   }
 
-  /** Takes a waiter out of its line and resolves it; those behind move up. Does nothing if it was resolved already. */
+  /** Removes a request from its queue, resolves it, and serves the queue. Does nothing if the request was resolved before. */
   #dismiss(waiter: Waiter, answer: () => FundBlock | null): void {
     const [line] = [...this.#lines].find(([, waiters]) => waiters.includes(waiter)) ?? [];
     if (line === undefined) return;

@@ -7,22 +7,22 @@ import { scopesOfEntries } from './accounts.ts';
 import { BudgetFund, type CountedBudget } from './drawn-fund.ts';
 import { BudgetWindows, subjectsOf } from './funds.ts';
 
-/** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
+/** How many accounts are matched in one turn of the event loop. Operators write the conditions of budgets, and a condition may be slow. */
 const SLICE = 500;
 
-/** What budgets are counted from. */
+/** What the spending of budgets is counted from. */
 export interface CountedEntries {
   readonly books: Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
-  /** The lines of their keys. */
+  /** Returns the parent keys of keys. */
   readonly lines: Pick<KeyLines, 'lineOf' | 'linesOf'>;
 }
 
 /**
- * Prepares the windows of budgets. A budget that was in force before under the same generation keeps its windows; the others are
- * counted from what their windows hold already, whatever limited it then.
+ * Prepares the windows of budgets for a new policy. A budget whose generation was active before keeps its windows. For other budgets, it
+ * counts all charges in the current window, whatever budget limited them at the time.
  *
  * @param now ms since 1970
- * @returns a function that counts the charges since, to be called in one step with the swap
+ * @returns a function that counts the charges since then. Call it in the same turn in which the policy is swapped.
  */
 export async function prepareWindows(
   budgets: readonly CountedBudget[],
@@ -45,7 +45,7 @@ export async function prepareWindows(
       const windows = new BudgetWindows(counted, windowAt(window, timeZone, now));
       await countIn(windows, entries);
       return (swappedAt) => {
-        // The window may have ended meanwhile.
+        // The window may have ended during the preparation.
         windows.windowAt(swappedAt);
         countNow(windows, entries);
         forgetReached(windows, entries);
@@ -57,12 +57,12 @@ export async function prepareWindows(
 }
 
 /**
- * Counts the charges that a budget has not counted: all of its window, or those of holds that did not draw on it.
+ * Counts the charges that a budget has not counted yet: all charges of its window, or only charges of holds that did not draw on it.
  *
- * @returns the funds that were counted into; null where there was nothing to count
+ * @returns the funds that the charges count in, or null if there was nothing to count
  */
 export async function countIn(windows: BudgetWindows, entries: CountedEntries): Promise<readonly BudgetFund[] | null> {
-  // Each refusal means that another caller has counted as far.
+  // A refusal means that another caller has counted the same charges at the same time. Then read again.
   for (;;) {
     const found = entries.books.uncounted(windows.generation, windows.window);
     const uncounted = found instanceof Promise ? await found : found;
@@ -77,11 +77,11 @@ export async function countIn(windows: BudgetWindows, entries: CountedEntries): 
   }
 }
 
-/** The same in this turn, as far as it can be read at once. */
+/** Counts like `countIn`, but in this turn. If the books cannot be read without waiting, it counts nothing. */
 function countNow(windows: BudgetWindows, entries: CountedEntries): void {
   const uncounted = entries.books.uncounted(windows.generation, windows.window);
   if (uncounted instanceof Promise) {
-    // Counted behind the swap. A failed query is repeated there.
+    // The regular count, which runs every second, counts these charges after the swap. It also repeats a failed query.
     uncounted.catch(() => {});
   } else if (!isCounted(uncounted)) {
     const sums = new SumsBySubject(windows, entries.lines.lineOf);
@@ -90,7 +90,7 @@ function countNow(windows: BudgetWindows, entries: CountedEntries): void {
   }
 }
 
-/** Fractions that were reached before are not reported. */
+/** Marks fractions that were reached earlier as reported, so that they cause no alert. */
 function forgetReached(windows: BudgetWindows, entries: CountedEntries): void {
   const funds = [...windows.funds];
   for (const [at, { spent }] of entries.books.standing(funds).entries()) funds[at]?.reached(spent);
@@ -98,23 +98,23 @@ function forgetReached(windows: BudgetWindows, entries: CountedEntries): void {
 
 const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
 
-/** Owners whose entries are asked for by themselves; of more, all entries of the window are read once. */
+/** For up to this many owners, entries are read for each owner. For more, all entries of the window are read once. */
 const ASKED_ALONE = 8;
 
-/** Counts what holders have spent that come to have a budget which others have already. New ones have spent nothing. */
+/** Counts what holders have already spent when they get a budget that other holders have already. A new holder has spent nothing. */
 async function join(windows: BudgetWindows, counted: CountedBudget, entries: CountedEntries): Promise<void> {
   const { budget, window } = windows;
   const { limits, entriesOf } = counted.budget;
   const joining = [...(limits?.keys() ?? [])].filter((subject) => !budget.limits?.has(subject));
   if (joining.length === 0) return;
-  // Under the limits of before, so that charges which no hold drew for are not counted again behind the sums below.
+  // Count under the old limits first. Otherwise charges that drew on no fund would be counted again after the sums below.
   await countIn(windows, entries);
   const isMany = joining.length > ASKED_ALONE;
   const ofEach = isMany ? [] : joining.map(async (one) => (await entriesOf?.(one, ASKED_ALONE)) ?? [{}]);
   const owners: readonly EntryOwner[] = isMany ? [{}] : (await Promise.all(ofEach)).flat();
   const spent = new Map(joining.map((subject) => [subject, 0]));
   const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
-  // Owners of one budget share no entry, except where all are asked for.
+  // The owners of one budget share no entry, so each entry is counted once.
   for (const { keyId = null, ...owner } of owners.length > ASKED_ALONE ? [{}] : owners) {
     const charges = await entries.books.usage({ keyId, ...owner, ...period });
     const lineOf = await entries.lines.linesOf(keysOf(charges));
@@ -125,7 +125,8 @@ async function join(windows: BudgetWindows, counted: CountedBudget, entries: Cou
     }
   }
   const funds = [...spent.keys()].map((subject) => new BudgetFund(counted, window, subject));
-  // One that had the budget before may have spent some of it then. Read with the sums, as charges that come later count in both.
+  // A holder that had this budget before may have spent some of it then: subtract that. Read it together with the sums, because a later
+  // charge counts in both.
   const sums = entries.books.standing(funds).flatMap(({ title, spent: known }, at) => {
     const amount = spent.get(title.subject)! - known;
     return amount > 0 ? [{ fund: funds[at]!, amount }] : [];
@@ -133,11 +134,11 @@ async function join(windows: BudgetWindows, counted: CountedBudget, entries: Cou
   await entries.books.apply([{ kind: 'join', sums }]);
 }
 
-/** The keys of charges, each once. */
+/** @returns the keys of charges, each once */
 const keysOf = (charges: readonly Pick<UncountedCharges['charges'][number], 'dimensions'>[]): ReadonlySet<string> =>
   new Set(charges.map(({ dimensions }) => dimensions.key ?? ''));
 
-/** Adds up charges by the funds of a budget in which they count. */
+/** Adds up charges by the funds of a budget that they count in. */
 class SumsBySubject {
   readonly #windows: BudgetWindows;
   readonly #lineOf: KeyLines['lineOf'];

@@ -3,25 +3,25 @@ import type { Window } from '../core/accounting/window.ts';
 import type { Budget, ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 
-/** A fund with its terms by the policy. */
+/** A fund with the terms that the policy gives it. */
 export interface DrawnFund extends FundRef {
   readonly onExhausted: ExhaustedAction;
-  /** The greatest fraction of the limit that `spent` has reached since the last call; null when none was. */
+  /** @returns the highest fraction of the limit that `spent` has reached since the last call, or null if it reached none */
   reached(spent: Microcredits): number | null;
 }
 
-/** Whether a hold may be less than the worst case where these funds have no more. */
+/** True if every fund allows that an output is capped, so that a hold may be less than the worst case. */
 export function mayCap(funds: readonly DrawnFund[]): boolean {
   for (const { onExhausted } of funds) if (onExhausted === 'reject') return false;
   return true;
 }
 
-/** A budget of a policy, as the books count it. */
+/** A budget of a policy, with the generation that the books count it under. */
 export interface CountedBudget {
   readonly budget: Budget;
-  /** Of its count; made by the books. */
+  /** The generation of the budget. The books assign it. */
   readonly generation: number;
-  /** Of the policy. */
+  /** The rank of the policy. */
   readonly rank: number;
 }
 
@@ -32,7 +32,7 @@ export class BudgetFund implements DrawnFund {
   readonly budget: number;
   readonly limit: Microcredits;
   readonly #budget: Budget;
-  /** The greatest fraction that was reported; 0 for none. */
+  /** The highest fraction that was reported; 0 for none. */
   #reported = 0;
 
   constructor({ budget, generation }: CountedBudget, { starts, ends }: Window, subject: string) {
@@ -57,8 +57,8 @@ export class BudgetFund implements DrawnFund {
   }
 
   /**
-   * Returns the same fund under other terms. Reported fractions are not reported again; a fraction reached by a lower limit
-   * is reported with the next charge.
+   * Returns the same fund under new terms. Fractions that were reported are not reported again. If a lower limit makes the fund reach a
+   * fraction, the next charge reports it.
    */
   under(counted: CountedBudget): BudgetFund {
     const fund = new BudgetFund(counted, this.title, this.title.subject);

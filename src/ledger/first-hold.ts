@@ -3,20 +3,20 @@ import type { Microcredits } from '../core/credits.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { HoldRequest } from './hold-request.ts';
 
-/** The amounts of a request for money. */
+/** The amounts of a request for money, microcredits. */
 export type HoldTerms = Pick<HoldRequest, 'amounts' | 'whole' | 'least' | 'ample' | 'growth'>;
 
-/** The money that a request would set aside first. */
+/** The money that a request would set aside at first. */
 export interface FirstHold {
   readonly amount: Microcredits;
-  /** Whether it grows with the answer. */
+  /** True if the hold grows with the answer. */
   readonly grows: boolean;
 }
 
-/** Reads the figures of funds, where they are needed. */
+/** Reads the figures of funds. It is called only if the figures are needed. */
 export type FundLook = (funds: readonly DrawnFund[]) => readonly FundStanding[];
 
-/** Returns the terms of the first tranche where the hold on these funds is to grow; null where it is not. */
+/** @returns the terms of the first tranche, or null if the hold on these funds does not grow */
 export function trancheTermsOf(terms: HoldTerms, funds: readonly DrawnFund[], look: FundLook): HoldTerms | null {
   const { growth, amounts } = terms;
   if (!growth || funds.length === 0 || !mayCap(funds)) return null;
@@ -25,13 +25,16 @@ export function trancheTermsOf(terms: HoldTerms, funds: readonly DrawnFund[], lo
   return first && { amounts: [first.wanted], least: first.least, ample: first.wanted };
 }
 
-/** The amounts to ask of these funds. A capped request asks for its whole where they cap, and so gets its part of what is free. */
+/**
+ * The amounts to request from these funds. If they may cap the output, a capped request asks for the uncapped amount, so that it gets its
+ * share of the free money.
+ */
 export const amountsFor = ({ amounts, whole }: HoldTerms, funds: readonly DrawnFund[]): HoldTerms['amounts'] =>
   whole !== undefined && whole > amounts[0] && mayCap(funds) ? [whole, ...amounts.slice(1)] : amounts;
 
 /**
- * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does not
- * begin on less than an ample hold, or all that is left, while open holds will still release it.
+ * The least amount that a hold on these funds must have. If one of the funds must not cap, it is the whole first amount. A request that can
+ * wait does not start with less than `ample`, or than all the money that is left, because open holds may still release more.
  */
 export function leastFor(
   { amounts, least, ample }: HoldTerms,
@@ -44,14 +47,14 @@ export function leastFor(
   return Math.max(least, Math.min(amounts[0], ample, leastIn(look(funds), 'unspent')));
 }
 
-/** The least figure of these funds; Infinity for none. */
+/** @returns the lowest figure of these funds; Infinity for no fund */
 export function leastIn(standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits {
   let least = Number.POSITIVE_INFINITY;
   for (const standing of standings) least = Math.min(least, standing[figure]);
   return least;
 }
 
-/** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
+/** @returns the hold that a request would get at once, or null if it would have to wait or could not be paid */
 export function firstHoldOf(
   asked: HoldTerms,
   funds: readonly DrawnFund[],

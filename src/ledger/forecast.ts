@@ -2,19 +2,19 @@ import type { Window } from '../core/accounting/window.ts';
 import type { Forecast } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 
-/** A forecast is made from this share of the window on: of a month three days, of a day 2.4 hours. */
+/** A forecast needs this share of the window to be over: three days of a month, 2.4 hours of a day. */
 const KNOWN_FROM_SHARE = 0.1;
 
 /**
- * Forecasts the sum that will be spent at the end of a window: the rate so far, for all of the window,
+ * Forecasts how much will be spent by the end of a window, if spending continues at the average rate so far:
  *
- *   expected = spent × length of the window / time elapsed,
+ *   expected = spent × length of the window / time elapsed
  *
- * the run rate of cloud billing, "month to date ÷ days elapsed × days in the month". It knows no weekend and no trend, so it is too
- * early to say before a tenth of the window has passed.
+ * This is the run rate of cloud billing, "month to date ÷ days elapsed × days in the month". It ignores weekends and trends. It gives no
+ * forecast before a tenth of the window is over.
  *
- * @param spent microcredits so far, less refunds; without what is held, most of which is released
- * @param now ms since 1970. After the window's end nothing more is expected
+ * @param spent microcredits spent so far minus refunds, without held money, because most of it is released
+ * @param now ms since 1970. After the end of the window, nothing more is expected.
  */
 export function forecastOf(spent: Microcredits, { starts, ends }: Window, now: number): Forecast {
   if (!Number.isFinite(ends)) return NEVER;
@@ -26,8 +26,9 @@ export function forecastOf(spent: Microcredits, { starts, ends }: Window, now: n
 }
 
 /**
- * When a budget is spent at the rate so far, ms since 1970: now or before where it is; null where that is not before the window ends, or
- * before it can be said.
+ * Computes when a budget is used up if spending continues at the average rate so far, ms since 1970. The result is `now` or earlier if the
+ * budget is already used up.
+ * @returns null if the window ends first, or if it is too early for a forecast
  */
 export function runsOutAt(spent: Microcredits, limit: Microcredits, window: Window, now: number): number | null {
   const { starts, ends } = window;

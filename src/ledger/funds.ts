@@ -9,19 +9,19 @@ import type { Account, BudgetScopes } from './accounts.ts';
 import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';
 import { levelOf } from './holder-budgets.ts';
 
-/** The funds of subjects in one window. */
+/** The funds of all subjects in one window. */
 interface Counts {
   readonly window: Window;
   readonly funds: Map<string, BudgetFund>;
 }
 
-/** The windows of one budget that are open now: one for each subject that has spent. */
+/** The current windows of one budget: one for each subject that has spent. */
 export class BudgetWindows {
   readonly #counted: CountedBudget;
   #present: Counts;
   /**
-   * The window before, for requests that were admitted in it; null while there was none. One is enough, because a deadline is a
-   * day at most: hardly a request outlives the next window.
+   * The previous window, for requests that were admitted in it; null if there was none. One previous window is enough: a deadline is at
+   * most a day, so hardly any request outlives the window after its own.
    */
   #before: Counts | null = null;
 
@@ -38,14 +38,14 @@ export class BudgetWindows {
     return this.#counted.generation;
   }
 
-  /** The terms that hold for all of its windows. */
+  /** The terms that apply to all of its windows. */
   get enforced(): EnforcedBudget {
     const { budget, generation, rank } = this.#counted;
     const { limit, limits } = budget;
     return { budget: generation, rank, limit, ...(limits && { limits }) };
   }
 
-  /** The window in force when one was last asked for. */
+  /** The current window, as of the last call of `windowAt`. */
   get window(): Window {
     return this.#present.window;
   }
@@ -54,7 +54,7 @@ export class BudgetWindows {
     return this.#present.funds.values();
   }
 
-  /** Returns the window in force. A time past its end begins a new window for all subjects. */
+  /** Returns the current window. If `timeMs` is after its end, a new window starts for all subjects. */
   windowAt(timeMs: number): Window {
     if (timeMs >= this.#present.window.ends) {
       this.#before = this.#present;
@@ -63,26 +63,26 @@ export class BudgetWindows {
     return this.#present.window;
   }
 
-  /** Returns the fund of a subject in the window of a time; null where the kept windows do not reach back to it. */
+  /** @returns the fund of a subject in the window of a time, or null if that window is no longer kept */
   fundAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? this.#open(counts, subject));
   }
 
-  /** As `fundAt`, but keeps nothing for a subject that has not spent yet. */
+  /** Returns the same as `fundAt`, but stores nothing for a subject that has not spent yet. */
   lookAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
     return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#counted, counts.window, subject));
   }
 
-  /** Returns the fund in which a charge of `timeMs` counts, kept or not. */
+  /** @returns the fund that a charge of `timeMs` counts in, even if its window is no longer kept */
   countingAt(subject: string, timeMs: number): BudgetFund {
     const kept = this.#countsAt(timeMs);
     if (kept && timeMs < kept.window.ends) return kept.funds.get(subject) ?? this.#open(kept, subject);
     return new BudgetFund(this.#counted, windowAt(this.budget.window, this.budget.timeZone, timeMs), subject);
   }
 
-  /** Returns the same windows under other terms, from the window of `timeMs` on. Earlier windows are dropped. */
+  /** @returns the same windows under new terms, from the window of `timeMs` on, without earlier windows */
   under(counted: CountedBudget, timeMs: number): BudgetWindows {
     const next = new BudgetWindows(counted, this.windowAt(timeMs));
     for (const [subject, before] of this.#present.funds) next.#present.funds.set(subject, before.under(counted));
@@ -98,19 +98,19 @@ export class BudgetWindows {
   #countsAt(timeMs: number): Counts | null {
     if (timeMs >= this.#present.window.starts) return this.#present;
     const before = this.#before;
-    // Windows in between may have begun and ended without a look.
+    // Check both bounds: windows may have started and ended in between without a call.
     return before !== null && timeMs >= before.window.starts && timeMs < before.window.ends ? before : null;
   }
 }
 
-/** Returns the subject whose share of a budget a request draws on; null when the budget does not apply. */
+/** @returns the subject whose share of a budget a request draws on, or null if the budget does not apply */
 export function subjectOf({ match, each }: Budget, scope: BudgetScope): string | null {
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
 /**
- * Returns the subjects whose shares of a budget a request draws on: that of its key, and where it differs that of each key above, as
- * if that had sent it. Budgets of holders look for the line themselves.
+ * Returns the subjects whose shares of a budget a request draws on: the subject of its key, and the subject of each parent key, if
+ * different, as if the parent had sent the request. Budgets of holders find their parent keys themselves.
  */
 export function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
   const own = subjectOf(budget, scopes[0]);
@@ -121,14 +121,14 @@ export function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly strin
 
 const NO_SUBJECTS: readonly string[] = [];
 
-/** Finds the funds that an account draws on: the windows of the budgets in force, and its balance. State: budget windows. */
+/** Finds the funds that an account draws on: windows of the active budgets, and its balance. State: budget windows. */
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
   #budgetWindows: readonly BudgetWindows[] = [];
-  /** Changes whenever another set of funds may apply to an account. */
+  /** Increased whenever the funds of an account may have changed, which invalidates the cached funds. */
   #epoch = 0;
 
-  /** @param hasBalance whether something was ever granted to a holder or paid in by it */
+  /** @param hasBalance whether a holder was ever granted or paid in anything */
   constructor(hasBalance: (holder: string) => boolean) {
     this.#hasBalance = hasBalance;
   }
@@ -142,12 +142,12 @@ export class Funds {
     this.#epoch++;
   }
 
-  /** A holder has a balance from now on. */
+  /** Called when a holder gets its first balance. */
   opened(): void {
     this.#epoch++;
   }
 
-  /** Returns the windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
+  /** @returns the windows that an account would draw on at a time. Stores nothing, because the caller may be unknown. */
   windowsOf({ scopes }: Account, timeMs: number): DrawnFund[] {
     return this.#budgetWindows.flatMap((windows) => {
       windows.windowAt(timeMs);
@@ -155,7 +155,10 @@ export class Funds {
     });
   }
 
-  /** Returns the funds that an account draws on at a time, ms since 1970. */
+  /**
+   * @param timeMs ms since 1970
+   * @returns the funds that an account draws on at that time
+   */
   of(account: Account, timeMs: number): readonly DrawnFund[] {
     if (account.epoch === this.#epoch && timeMs >= account.from && timeMs < account.until) return account.funds;
     const funds: DrawnFund[] = [];
@@ -172,9 +175,9 @@ export class Funds {
     }
     const { holder } = account;
     const hasBalance = this.#hasBalance(holder);
-    // A holder that pays in itself always has a balance, so that it cannot be billed afterwards.
+    // A wallet always draws on its balance, even before its first payment, because it pays in advance and is never billed later.
     if (hasBalance || isAddress(holder)) funds.push(balanceFund(holder));
-    // Not cached: the funds of a window that has ended, which are seldom asked for, and a balance that the books may forget.
+    // Two cases are not cached: a window that is over, which is rarely needed, and a wallet without a balance.
     if (timeMs < from || (!hasBalance && isAddress(holder))) return funds;
     account.funds = funds;
     account.epoch = this.#epoch;
@@ -183,7 +186,7 @@ export class Funds {
     return funds;
   }
 
-  /** Returns the window of a holder's own budget at a time; null where it is not in force. Creates no state. */
+  /** @returns the window of a holder's own budget at a time, or null if the budget is not active. Stores nothing. */
   ofHolder({ kind, id }: BudgetHolder, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
     const found = this.#budgetWindows.find(({ budget }) => {
       const isAlike = budget.window === window && budget.timeZone === timeZone && budget.onExhausted === onExhausted;
@@ -193,7 +196,7 @@ export class Funds {
     return found?.lookAt(id, timeMs) ?? null;
   }
 
-  /** Returns the windows at a time that sessions of a key have begun to draw on. */
+  /** @returns the windows at a time for sessions of a key that have drawn on them */
   ofSessions(keyId: string, timeMs: number): DrawnFund[] {
     return this.#budgetWindows.flatMap((windows) => {
       if (!windows.budget.isOfSessions) return [];
@@ -203,14 +206,14 @@ export class Funds {
   }
 
   /**
-   * Returns every fund that requests of a key can draw on in the windows of `timeMs`, for any of these model names, but for those of
-   * keys above it, whose spending is their own.
+   * Returns every fund that requests of a key can draw on at `timeMs`, for any of these model names. It leaves out the budgets of parent
+   * keys, because their spending is not for the child key to see.
    */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
     for (const windows of this.#budgetWindows) {
       windows.windowAt(timeMs);
-      // Most budgets do not depend on the model: then one name stands for all.
+      // Most budgets do not depend on the requested model: then one name is enough.
       const asked = windows.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
       for (const scope of asked) {
         const subject = subjectOf(windows.budget, scope);

@@ -2,21 +2,22 @@ import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { CorrectOp, LedgerBooks } from '../store/books.ts';
 
-/** The charge to give back. */
+/** Which charge to refund. */
 interface GiveBack {
   /** The closed hold that was charged. */
   readonly hold: number;
-  /** Shown in the journal. */
+  /** The note of the journal entry. */
   readonly note: string;
-  /** Another closed hold, whose charge is the most that is given back; absent: all that is left. */
+  /** Another closed hold; its charge is the highest amount to refund. Absent: all that is left of the charge is refunded. */
   readonly instead?: number;
 }
 
 /**
- * Gives back the rest of a hold's charge. The correction's ID is made of what it gives back, and for what, so that it happens once,
- * however many ask for it.
+ * Refunds the remaining charge of a hold. The ID of the refund is built from the IDs of the holds, so it happens once, even if several
+ * processes request it.
  * @param at ms since 1970
- * @returns microcredits, once durable; 0 without such a hold, or with nothing left. Rejects with StoreError.
+ * @returns the refunded microcredits, once durable; 0 if there is no such hold or nothing is left
+ * @throws StoreError by rejecting
  */
 export async function giveBack(
   books: Pick<LedgerBooks, 'apply' | 'reservation'>,

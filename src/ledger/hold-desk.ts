@@ -26,11 +26,11 @@ interface HoldDeskOptions {
   readonly notifier: LedgerNotifier;
   readonly timers: Timers;
   readonly instance: GrantingInstance;
-  /** Milliseconds since 1970. */
+  /** Returns ms since 1970. */
   readonly now: () => number;
 }
 
-/** The place of a process that grants money. */
+/** The instance of this process, in whose name it grants money. */
 export type GrantingInstance = Pick<Instance, 'slot' | 'epoch' | 'isCurrent'>;
 
 /** A request for money, and the account that it draws on. */
@@ -38,18 +38,18 @@ interface MoneyRequest extends AccountedRequest {
   readonly request: HoldRequest;
   /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
-  /** Whether it may still wait for more. */
+  /** True if the request may still wait for more money. */
   readonly isPatient: boolean;
 }
 
-/** Money that is set aside, and the funds that it is drawn on. A reload may change them. */
+/** Money that is set aside, and the funds that it draws on. A reload of the policy may change the funds. */
 interface OpenEarmark {
   readonly id: number;
   readonly account: Account;
   funds: readonly DrawnFund[];
 }
 
-/** A hold as the books are asked for it. */
+/** A hold in the form in which the books get it. */
 interface DrawingOp extends HoldOp {
   readonly funds: readonly DrawnFund[];
   readonly least: Microcredits;
@@ -57,7 +57,7 @@ interface DrawingOp extends HoldOp {
 
 type BookedPromise<Booked> = Promise<Booked | FundShortage>;
 
-/** Asks the books for money. Resolves with the hold or earmark, or as `blocked` does with the fund that lacks it. */
+/** Requests money from the books. Resolves with the hold or earmark, or with the result of `blocked` for the fund that lacks money. */
 type BookingCall<Booked> = <Blocked>(
   money: MoneyRequest,
   op: DrawingOp,
@@ -101,19 +101,22 @@ export class HoldDesk {
     return this.#setAside({ request, account, expected, grows: false, isPatient: false }, this.#sendEarmark);
   }
 
-  /** As the books do; a batch whose answer was lost is repeated. */
+  /** Applies operations as the books do. If the answer is lost, it sends the batch again. */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]> {
     return applyOnce(this.#options, ops, also);
   }
 
-  /** Moves open holds and earmarks to the funds that apply to them now. Returns the operations that do so. */
+  /**
+   * Moves open holds and earmarks to the funds that apply to them now.
+   * @returns the operations that do this in the books
+   */
   attachAll(): AttachOp[] {
     const { funds, now } = this.#options;
     const ops: AttachOp[] = [];
     for (const made of [...this.#earmarks, ...this.#holds.all()]) {
       const present = funds.of(made.account, timeOfId(made.id));
       if (present === made.funds) continue;
-      // A hold draws on a balance from its start or never.
+      // A hold never gets or loses a balance: whether it draws on one is decided when it is made.
       const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
       made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
       ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
@@ -125,7 +128,7 @@ export class HoldDesk {
     return new OpenHolds([...this.#earmarks, ...this.#holds.all()]);
   }
 
-  /** Closes holds that should have ended: their upstreams may still be working, and be paid. */
+  /** Charges holds that should have ended in full: their upstream may still be working and will bill the work. */
   expire(): void {
     const { notifier, now } = this.#options;
     const time = now();
@@ -142,8 +145,8 @@ export class HoldDesk {
   }
 
   /**
-   * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
-   * decide whether to wait; the books decide whether there is money, and may know of holds that are not known here.
+   * Sets money aside in all funds of an account, and waits for it if that helps. The figures read here only decide whether to wait. The
+   * books decide whether there is money, because they may know of holds that this process does not.
    */
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const op = this.#opOf(money);
@@ -155,7 +158,7 @@ export class HoldDesk {
     return block ? blocked(block) : send(money, op, blocked);
   }
 
-  /** The fund that a request waits for before the books are asked; null where it need not. */
+  /** @returns the fund that the request must wait for before it is sent to the books, or null if it is sent at once */
   #blockBefore({ request, expected }: MoneyRequest, op: DrawingOp): FundBlock | null {
     const { books, contention } = this.#options;
     if (op.funds.length === 0) return null;
@@ -163,9 +166,10 @@ export class HoldDesk {
     if (line < 0 && request.waitMs <= 0) return null;
     const standings = books.standing(op.funds);
     const fitting = fit(standings, op.amounts, expected, op.least);
-    // Where others draw on the fund, too, the books are asked: they then look for its money while the request waits.
+    // If other instances also draw on the fund (its figures have an age), send it to the books: they then poll the fund while the request
+    // waits.
     if (isBlocked(fitting)) return fitting.why === 'contended' && fitting.fund.ageMs === 0 ? fitting : null;
-    // Requests that wait for one of the funds come first.
+    // Other requests already wait for one of the funds, so this request must wait after them.
     return line >= 0 ? { fund: standings[line]!, why: 'contended' } : null;
   }
 
@@ -178,7 +182,7 @@ export class HoldDesk {
       let sent: Promise<Booked | FundBlock> | null = null;
       const attempt = (isLast: boolean) => {
         const tried = { ...money, isPatient: money.isPatient && !isLast };
-        // The budgets may have changed since.
+        // Build the operation again, because the budgets may have changed.
         const op = this.#opOf(tried);
         const fitting = fit(books.standing(op.funds), op.amounts, money.expected, op.least);
         if (isBlocked(fitting)) return fitting;
@@ -214,13 +218,13 @@ export class HoldDesk {
 
   readonly #look: FundLook = (funds) => this.#options.books.standing(funds);
 
-  /** Draws on the funds that apply now. */
+  /** Builds the operation, with the funds that apply now. */
   #opOf({ request, account, isPatient }: MoneyRequest): DrawingOp {
     const { id, ample, agentWallet: note, expiresAt } = request;
     const { dimensions } = account;
     const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
-    // Where no fund caps the output, the whole of the first amount is asked for.
+    // If no fund has capped the output, only the whole first amount will do.
     const isUncapped = request.least === null && request.whole === undefined;
     const amounts = isUncapped ? request.amounts : amountsFor(request, funds);
     const least = isUncapped ? amounts[0] : leastFor(request, funds, isPatient, this.#look);
@@ -228,8 +232,8 @@ export class HoldDesk {
   }
 
   /**
-   * Resolves with the hold once the books have granted it. A process that has slept past its lease meanwhile grants nothing: others
-   * may have taken over what it began, so that hold ends without a charge.
+   * Resolves with the hold once the books have granted it. A process whose lease ended while it waited, for example because the machine
+   * slept, grants nothing: another instance may have taken over its work. The hold then ends without a charge.
    */
   #held<Refused>(
     money: MoneyRequest,
@@ -240,7 +244,7 @@ export class HoldDesk {
     const hold = new LedgerHold(this.#tools, money, op.funds);
     const { instance } = this.#options;
     const { slot, epoch } = instance;
-    // Added before the books answer, so that a reload moves it too.
+    // Add it before the books answer, so that a reload of the policy moves this hold, too.
     this.#holds.add(hold);
     return booking.then(
       (results) => {
@@ -259,7 +263,10 @@ export class HoldDesk {
     );
   }
 
-  /** Ends an earmark that the books may have, though what was asked of them has failed. Returns the cause. */
+  /**
+   * Releases an earmark that the books may have, after a request to them has failed.
+   * @returns the cause
+   */
   #letGo(id: number, cause: unknown): unknown {
     void this.#options.books.append([{ kind: 'release', id }]);
     return cause;
@@ -272,7 +279,7 @@ export class HoldDesk {
       amount,
       capture: async (deposit, also) => {
         checkDeposit(deposit);
-        if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
+        if (!this.#earmarks.delete(earmark)) throw new Error('the earmark was already captured or released');
         const booking = this.apply([{ kind: 'capture', id, at: now(), deposit }], also).catch((cause: unknown) => {
           throw this.#letGo(id, cause);
         });
@@ -289,8 +296,8 @@ const isBlock = <Booked>(answer: Booked | FundBlock): answer is FundBlock =>
   typeof answer === 'object' && answer !== null && 'fund' in answer;
 
 /**
- * The fund that lacks the money of a hold or an earmark that the books refused.
- * @throws StoreError `fenced` for one that they granted to a process that has slept
+ * Returns the fund that lacks the money for a hold or an earmark that the books refused.
+ * @throws StoreError `fenced` if the books granted it to a process whose lease had ended
  */
 function blockOf(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'granted')
@@ -300,5 +307,5 @@ function blockOf(result: OpResult | undefined): FundBlock {
 }
 
 function nothingSent(): never {
-  throw new Error('an attempt that succeeded sent nothing');
+  throw new Error('an attempt succeeded without sending an operation');
 }

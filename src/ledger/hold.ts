@@ -15,41 +15,41 @@ import type { HoldRequest } from './hold-request.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { applyOnce } from './repeat.ts';
 
-/** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
+/** Money set aside for one request. It ends with exactly one settlement on every path. Amounts are microcredits. */
 export type Hold = Pick<
   LedgerHold,
   'id' | 'grows' | 'reserved' | 'left' | 'overrun' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
 >;
 
 /**
- * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
- * holder's balance holds the part that the payment does not cover. It ends once: captured or released.
+ * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case. The balance of the
+ * holder holds the part that the payment does not cover. An earmark ends once: it is captured or released.
  */
 export interface Earmark {
-  /** Microcredits that the hold will have reserved. */
+  /** The amount that the hold will have, microcredits. */
   readonly amount: Microcredits;
   /**
-   * Books the deposit, the hold and `also` in one commit, once the payment has arrived.
+   * Books the deposit, the hold and `also` in one commit, after the payment has arrived.
    *
-   * @returns null if the balance was lowered meanwhile and no longer suffices, or this process has slept past its lease: the deposit
-   * and `also` are booked nevertheless, and nothing is held
-   * @throws StoreError, by rejecting, when it could not be written: then nothing is booked and nothing held
+   * @returns null if nothing is held although the deposit and `also` are booked: the balance was lowered and is too small, or the lease of
+   * this process has ended
+   * @throws StoreError, by rejecting, if the commit failed. Then nothing is booked and nothing is held.
    */
   capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;
-  /** Frees the money: no payment has arrived. Does nothing after the end. */
+  /** Releases the money because no payment has arrived. Does nothing after the end. */
   release(): void;
 }
 
-/** The operations of the settlement in progress, to which its writers may add; null while there is none. */
+/** The operations of the settlement that is being written. Its writers may add operations. Null if no settlement is being written. */
 export interface OpenSettlement {
   ops: LedgerOp[] | null;
 }
 
-/** More money for an answer that is being written, in microcredits. */
+/** More money for an answer that is being written, microcredits. */
 export interface HoldExtension {
-  /** The first amount, or the second where the funds have that twice. */
+  /** The first amount, or the second if the funds have twice the second free. */
   readonly amounts: ExtendOp['amounts'];
-  /** Where the first is not free, what is free of it from this on. */
+  /** If the first amount is not free, whatever is free is granted, if it is at least this. */
   readonly least: Microcredits;
 }
 
@@ -60,15 +60,15 @@ interface ExtensionWait {
   readonly onBlocked: (blocked: FundBlock) => void;
 }
 
-/** The parts of its ledger that a hold needs. */
+/** What a hold needs from its ledger. */
 export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append' | 'standing'>;
-  /** Milliseconds since 1970. */
+  /** Returns ms since 1970. */
   readonly now: () => number;
   readonly notifier: LedgerNotifier;
   readonly timers: Timers;
   readonly contention: Pick<Contention, 'wait'>;
-  /** Collects operations to be written with a settlement. */
+  /** Collects operations that are written together with a settlement. */
   readonly openSettlement: OpenSettlement;
   readonly closed: (hold: LedgerHold) => void;
 }
@@ -77,7 +77,7 @@ export interface HoldTools {
 export interface AccountedRequest {
   readonly request: Pick<HoldRequest, 'id' | 'expiresAt' | 'limit'>;
   readonly account: Account;
-  /** Whether only the first tranche is set aside. */
+  /** True if only the first tranche is set aside. */
   readonly grows: boolean;
 }
 
@@ -85,23 +85,23 @@ const NOT_BOOKED = openHeldSum(0, null);
 
 const NOTHING_MORE: Sequel = { ops: [], writes: [] };
 
-/** The books answer a charge with its figures. */
+/** Reads the result of a charge. */
 function settlementOf(result: OpResult | undefined): Settlement {
-  if (result?.kind !== 'charged') throw new Error('the books have not answered a charge');
+  if (result?.kind !== 'charged') throw new Error('the books answered a charge without its figures');
   return { charged: result.charged, overrun: result.overrun };
 }
 
-/** A hold on the books, which alone know what is charged: what it has left is its own reckoning. */
+/** A hold in the books. Only the books know exactly what was charged; the hold computes what it has left on its own. */
 export class LedgerHold implements Links<LedgerHold> {
   readonly id: number;
   readonly account: Account;
-  /** The wall-clock time, ms since 1970, from which an unsettled hold counts as forgotten. */
+  /** From this time on, ms since 1970, a hold that is not settled counts as forgotten. */
   readonly expiresAt: number;
-  /** Whether it has only the first tranche of its answer, and grows with it. */
+  /** True if it has only the first tranche for its answer and grows with the answer. */
   readonly grows: boolean;
   /** The funds that it draws on. */
   funds: readonly DrawnFund[];
-  /** Whether the books have granted it. Until then they may refuse it. */
+  /** True once the books have granted it. Until then they may refuse it. */
   isBooked = false;
   before: LedgerHold | null = null;
   after: LedgerHold | null = null;
@@ -123,7 +123,10 @@ export class LedgerHold implements Links<LedgerHold> {
     this.#limit = request.limit;
   }
 
-  /** Marks it as granted by the books. Returns itself. */
+  /**
+   * Marks the hold as granted by the books.
+   * @returns this hold
+   */
   granted(amount: Microcredits): this {
     this.#sum = openHeldSum(amount, this.#limit);
     this.isBooked = true;
@@ -134,30 +137,30 @@ export class LedgerHold implements Links<LedgerHold> {
     return this.#sum.amount;
   }
 
-  /** The sum that may still be charged; 0 once settled. */
+  /** The amount that may still be charged, microcredits; 0 after the settlement. */
   get left(): Microcredits {
     return this.#isExpired ? 0 : leftOf(this.#sum);
   }
 
-  /** The sum that upstreams have billed beyond the hold. */
+  /** The amount that upstreams have billed beyond the hold, microcredits. */
   get overrun(): Microcredits {
     return this.#overrun;
   }
 
-  /** The fund that has the least free money; null for none. */
+  /** The fund with the least free money; null if the hold draws on no fund. */
   get scarcest(): FundTitle | null {
     const standings = this.#tools.books.standing(this.funds);
     return standings.toSorted((a, b) => a.free - b.free)[0]?.title ?? null;
   }
 
   /**
-   * Reserves more for another attempt; durable before it resolves. A raise waits for no money. One at a time.
+   * Reserves more for another attempt. It is durable when this resolves. A raise never waits for money. Call it for one raise at a time.
    *
-   * @param amounts microcredits: the first, or the last where the funds have that twice; where one of the funds must not cap
-   * outputs, the last or nothing
-   * @param least where the first is not free, what is free of it from this on
-   * @returns false when the limit or a fund forbids it or the hold was settled
-   * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
+   * @param amounts microcredits: the first amount, or the last if the funds have twice the last free. If one of the funds must not cap
+   * outputs, the last or nothing.
+   * @param least if the first amount is not free, whatever is free is granted, if it is at least this
+   * @returns false if the limit or a fund forbids it, or if the hold was settled
+   * @throws StoreError, by rejecting, if it could not be written. Then nothing more is reserved.
    */
   async raise(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<boolean> {
     const whole = amounts.at(-1)!;
@@ -167,14 +170,14 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more for an answer that is being written; durable before it resolves. Waits for money before all requests that wait
-   * for their first. One at a time.
+   * Reserves more for an answer that is being written. It is durable when this resolves. It waits for money before all requests that have
+   * not started. Call it for one extension at a time.
    *
-   * @param waitMs the most that it waits
+   * @param waitMs the longest time to wait, ms
    * @param signal ends the wait
-   * @param onBlocked called where a fund lacks the money
-   * @returns false where it was not granted, or the request has ended
-   * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
+   * @param onBlocked called when a fund lacks the money
+   * @returns false if it was not granted, or if the request has ended
+   * @throws StoreError, by rejecting, if it could not be written. Then nothing more is reserved.
    */
   async extend({ amounts, least }: HoldExtension, { waitMs, signal, onBlocked }: ExtensionWait): Promise<boolean> {
     if (this.#isExpired || !amounts.every((by) => raise(this.#sum, by))) return false;
@@ -191,7 +194,7 @@ export class LedgerHold implements Links<LedgerHold> {
         sent = this.#reserve(amounts, least);
         return null;
       };
-      // The books may refuse what seemed to fit: others draw on the funds, too.
+      // The books may refuse an amount that seemed to fit, because other instances draw on the funds, too.
       const left = Math.min(waitMs, until - performance.now());
       const obstacle = await this.#tools.contention.wait(refused, { waitMs: left, attempt, signal, isUrgent: true });
       if (obstacle !== null) return false;
@@ -203,7 +206,7 @@ export class LedgerHold implements Links<LedgerHold> {
     const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
     const [result] = await applyOnce(this.#tools, [op]);
     if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-    // The request may have ended meanwhile. A closed hold stays closed.
+    // The request may have ended while it waited. A closed hold stays closed.
     const raised = result?.kind === 'granted' ? raise(this.#sum, result.amount) : null;
     if (!raised) return 'closed';
     this.#sum = raised;
@@ -211,8 +214,8 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Posts a failed attempt's known cost, which leaves less for the next. Resolves with the part of it that the books charge; durable
-   * within milliseconds.
+   * Charges the known cost of a failed attempt, which leaves less for the next attempt. It is durable within milliseconds.
+   * @returns the part of the cost that the books charge, microcredits
    */
   async post(line: EntryLine): Promise<Microcredits> {
     const { id } = this;
@@ -227,13 +230,13 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. Resolves with what
-   * the books have charged, which may differ from what this hold knows; durable within milliseconds. The first call wins: later ones
-   * write nothing and return the same settlement. A hold that has expired is settled all the same, by a correction.
+   * Charges the last attempt, releases the rest, and writes in the same commit the writes that `also` returns. The result is what the books
+   * have charged, which may differ from what this hold knows. It is durable within milliseconds. The first call counts: later calls write
+   * nothing and return the same settlement. A hold that has expired is corrected to its settlement.
    *
-   * @param line the last attempt; null if none is to be charged
-   * @param also called once, before this returns where the books are in this process. Its errors alone are thrown, at once or by
-   * rejecting, with the money booked nevertheless.
+   * @param line the last attempt; null if nothing is to be charged
+   * @param also called once; before this returns, if the books are in this process. An error of `also` is thrown, at once or by rejecting.
+   * No other error is, and the money is booked in any case.
    */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Promise<Settlement> {
     if (this.#settlement) return this.#settlement;
@@ -257,7 +260,10 @@ export class LedgerHold implements Links<LedgerHold> {
     }
   }
 
-  /** Takes the answer of the books. Returns what is written with it. */
+  /**
+   * Handles the answer of the books.
+   * @returns what is written together with the settlement
+   */
   #settled(settlement: Settlement, line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Sequel {
     const excess = settlement.overrun - this.#overrun;
     this.#overrun = settlement.overrun;
@@ -267,14 +273,17 @@ export class LedgerHold implements Links<LedgerHold> {
     try {
       return { ops, writes: also(settlement) };
     } finally {
-      // A request whose record cannot be made must not hold its money for good.
+      // In `finally`, so that a request whose record cannot be made does not hold its money forever.
       openSettlement.ops = null;
       if (this.funds.length > 0) this.#tools.notifier.look(this.funds);
       if (line) this.#judge(settlement.charged, excess, line);
     }
   }
 
-  /** Closes an unsettled hold and charges it in full. Resolves with that charge. */
+  /**
+   * Closes a hold that was not settled and charges it in full.
+   * @returns that charge, microcredits
+   */
   async expire(): Promise<Microcredits> {
     if (this.#settlement || this.#isExpired) return 0;
     this.#isExpired = true;
@@ -286,13 +295,13 @@ export class LedgerHold implements Links<LedgerHold> {
     return settlementOf(result).charged - before;
   }
 
-  /** Reports the funds once the books have answered. */
+  /** Checks the funds for alerts after the books have answered. */
   readonly #looking = (): Sequel => {
     this.#tools.notifier.look(this.funds);
     return NOTHING_MORE;
   };
 
-  /** Alarms if the upstream billed more than was reserved, or an impossible usage. */
+  /** Raises an alarm if the upstream billed more than was reserved, or reported an impossible usage. */
   #judge(charged: Microcredits, excess: Microcredits, line: EntryLine): void {
     if (excess > 0) this.#alarm('an upstream billed more than was reserved', line, charged, excess);
     if (line.impossible || !isCost(line.cost) || !isPlausible(line.usage)) {
@@ -315,7 +324,7 @@ export class LedgerHold implements Links<LedgerHold> {
       upstream,
       charged_credits: toCredits(charged),
       excess_credits: toCredits(excess),
-      // Text, because an impossible cost cannot be converted to Credits.
+      // Written as text, because an impossible cost cannot be converted to Credits.
       cost_microcredits: String(cost),
       usage: JSON.stringify(impossible ?? usage),
     });

@@ -6,7 +6,7 @@ import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '
 import type { LedgerBooks } from '../store/books.ts';
 import { forecastOf } from './forecast.ts';
 
-/** The word that begins the definitions of the budgets of a level. Those of the policy begin with a condition. */
+/** The word with which the definition of a level's budgets begins. The definition of a policy's budget begins with a condition. */
 const WORDS: Readonly<Record<HolderKind, string>> = {
   organization: 'organization',
   team: 'teams',
@@ -15,14 +15,14 @@ const WORDS: Readonly<Record<HolderKind, string>> = {
 };
 const BEGINNINGS = HOLDER_KINDS.map((kind) => [kind, `["${WORDS[kind]}",`] as const);
 
-/** The level whose budget a definition is; null for one of the policy. */
+/** @returns the level that owns the budget with this definition, or null for a budget of the policy */
 export const levelOf = (definition: string): HolderKind | null =>
   BEGINNINGS.find(([, beginning]) => definition.startsWith(beginning))?.[0] ?? null;
 
-/** Holders state no place in a file. */
+/** Budgets of holders are not written in a file, so they have no location. */
 const NO_PLACE = { file: '', line: 0, column: 0 };
 
-/** The budgets of holders of one kind with the same kind of window; of keys, of those with as many ancestors. */
+/** Budgets of the same level and the same kind of window. Budgets of keys must also have the same number of parent keys. */
 interface Alike {
   readonly kind: HolderKind;
   readonly depth: number;
@@ -31,12 +31,12 @@ interface Alike {
 }
 
 /**
- * Turns the budgets of holders into budgets of the ledger. Holders of a level with the same kind of window share one budget, with a
- * limit for each, so that thousands of users cost a request no more than one. If a holder states the same window twice, the lower
- * limit counts.
+ * Turns the budgets of holders into budgets of the ledger. All holders of a level with the same kind of window share one budget, with a
+ * limit for each holder. Thousands of users therefore cost a request no more than one user. If a holder states the same window twice, the
+ * lower limit counts.
  *
- * A request draws on one fund of each budget. So the keys of a line have budgets apart, by the number of their ancestors: a key
- * draws on its own, and on that of each key above it.
+ * A request draws on one fund of each budget, but on the funds of all keys of its line. Keys with a different number of parent keys
+ * therefore get different budgets.
  */
 export function holderBudgets(holders: Iterable<HolderBudgets>, lines: KeyLines = NO_LINES): Budget[] {
   const alike = new Map<string, Alike>();
@@ -53,14 +53,14 @@ export function holderBudgets(holders: Iterable<HolderBudgets>, lines: KeyLines 
   return [...alike.values()].map((one) => budgetOf(one, lines));
 }
 
-/** Keys as holders of budgets. */
+/** Lists keys as holders of budgets. */
 export const holdersOf = (keys: readonly KeyBudgets[]): HolderBudgets[] =>
   keys.map(({ keyId: id, budgets }) => ({ kind: 'key', id, budgets }));
 
 function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget {
   const { window, timeZone, onExhausted } = from;
   const holderIn = holderFinder(kind, depth, lines);
-  // Without the holders: servers that know of different ones have the same budget.
+  // The definition leaves out the holders, so that servers with different holders use the same budget.
   const definition = [WORDS[kind], window, timeZone, ...(depth === 0 ? [] : [depth])];
   return {
     name: nameOf(kind, from),
@@ -78,10 +78,10 @@ function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget
   };
 }
 
-/** The ID of no holder. */
+/** An ID that no holder has. */
 const NOBODY = ' ';
 
-/** Finds the holder of a level that a request belongs to; null for none. */
+/** Returns a function that finds the holder of a level for a request. The function returns null if the request has none. */
 function holderFinder(kind: HolderKind, depth: number, { lineOf }: KeyLines): (scope: BudgetScope) => string | null {
   if (kind === 'organization') return () => '';
   if (kind === 'team') return ({ team }) => team.id || null;
@@ -89,7 +89,7 @@ function holderFinder(kind: HolderKind, depth: number, { lineOf }: KeyLines): (s
   return ({ key: { id, line = lineOf(id) } }) => (depth === line.length ? id : line[line.length - 1 - depth]) ?? null;
 }
 
-/** Finds where the entries are that a holder's budget counts. */
+/** Returns a function that finds the owners of the entries that a holder's budget counts. */
 function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): NonNullable<Budget['entriesOf']> {
   if (kind === 'organization') return async () => [{}];
   if (kind === 'team') return async (team) => [{ team }];
@@ -97,17 +97,17 @@ function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): NonNullab
   return async (key, limit) => [key, ...(await descendantsOf(key, limit))].map((keyId) => ({ keyId }));
 }
 
-/** The name of a shared budget, such as `team-month`. It states the zone unless UTC, and the action unless `reject`. */
+/** The name of a shared budget, such as `team-month`. It contains the time zone unless it is UTC, and the action unless it is `reject`. */
 function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget): string {
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
   return `${kind}-${window}${zone}${onExhausted === 'reject' ? '' : `:${onExhausted}`}`;
 }
 
 /**
- * Returns how much of each budget of a holder is spent in the windows of `now`, and how much is expected by their ends.
+ * Computes how much of each budget of a holder is spent in its current window, and how much will be spent by the end of the window.
  *
- * @param spentIn microcredits that were charged in a window
- * @param now milliseconds since 1970
+ * @param spentIn returns the microcredits that were charged in a window
+ * @param now ms since 1970
  */
 export function holderBudgetUses(
   spentIn: (window: Window, budget: KeyBudget) => Promise<Microcredits>,
@@ -123,7 +123,10 @@ export function holderBudgetUses(
   );
 }
 
-/** The charges of a budget that is not in force, as that of a revoked key, which counts the key alone, or one that is new. */
+/**
+ * Reads the charges of a budget that is not active, such as the budget of a revoked key or a new budget. For a key, it counts only the key
+ * itself.
+ */
 export async function chargedTo(
   books: Pick<LedgerBooks, 'spentIn' | 'usage'>,
   { kind, id }: BudgetHolder,

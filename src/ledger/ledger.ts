@@ -33,36 +33,37 @@ import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
-/** The interval at which charges are counted that no hold drew on the budgets in force for, ms. */
+/** The interval at which charges are counted whose holds did not draw on the active budgets, ms. */
 const COUNT_MS = 1_000;
-/** A process whose books nobody else has. */
+/** The instance of a process that shares its books with no other process. */
 const ALWAYS: GrantingInstance = { slot: 0, epoch: 0, isCurrent: true };
-/** Windows of sessions that a caller is shown. */
+/** How many windows of sessions a caller is shown. */
 const SESSIONS_SHOWN = 100;
 
-/** The part of a policy that concerns money. */
+/** The parts of a policy that concern money. */
 export type LedgerTerms = CountedTerms & Pick<PolicySnapshot, 'ledger'>;
 
 interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
-  /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
+  /** Returns ms since 1970. It never goes back, and no request ID is older than an earlier result. */
   readonly now: () => number;
-  /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
+  /** The highest ID of earlier runs: windows never start before its time. Absent if there was no earlier run. */
   readonly idsAbove?: number;
-  /** The place of this process, without which nothing is granted. Absent: it has one for good. */
+  /** The instance of this process. It grants nothing while the instance is not current. Absent: it always is. */
   readonly instance?: GrantingInstance;
-  /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
+  /** Reports grants and refunds by an operator's command. Absent: only `refresh` applies them. */
   readonly news?: Pick<News, 'on'>;
-  /** Sets its regular work; the process's own unless stated. */
+  /** Timers for regular work; by default the timers of the process. */
   readonly timers?: Timers;
-  /** The lines of keys; absent where none descends from another. */
+  /** Returns the parent keys of keys. Absent if no key has a parent key. */
   readonly lines?: Pick<KeyLines, 'lineOf' | 'linesOf'>;
 }
 
 /**
- * Opens the ledger of an instance. Where the store proves that all before it are dead, it closes their holds at once; elsewhere `sweep`
- * does. Throws an Error of one clear sentence if the policy's Credits have another worth than those of the entries.
+ * Opens the ledger of an instance. If the store proves that all earlier instances have ended, this closes their holds at once. Otherwise
+ * `sweep` closes them.
+ * @throws Error of one sentence, by rejecting, if the policy gives a Credit a different value than the entries of the ledger
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const ledger = new Ledger(options);
@@ -70,9 +71,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return ledger;
 }
 
-/** The ledger of one process. It may share its books with other processes. State: ledger. */
+/** The ledger of one process. Several processes may share its books. State: ledger. */
 export class Ledger {
-  /** The holds of a crash that this start closed. */
+  /** The holds of a crashed run that this start has closed. */
   recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #entries: CountedEntries;
@@ -86,15 +87,15 @@ export class Ledger {
   readonly #timers: Timers;
   readonly #regular: Timer[] = [];
   #deafen = (): void => {};
-  /** The latest moment of the clock or an ID, ms since 1970. */
+  /** The latest time of the clock or of a request ID, ms since 1970. */
   #latest: number;
-  /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
+  /** Resolves when the policy that is being prepared is active or has failed. One policy is prepared at a time. */
   #preparing: Promise<void> = Promise.resolve();
-  /** The rule of the policy in force for holds whose owner is gone. */
+  /** The rule of the active policy for holds whose process has crashed. */
   #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
   readonly #terms: PolicyTerms;
-  /** The rank of the budgets in force here. */
+  /** The rank of the budgets that are active in this process. */
   readonly rank = (): number => this.#terms.rank;
 
   constructor(options: LedgerOptions) {
@@ -130,49 +131,53 @@ export class Ledger {
       prepare: async ({ key = '' }) => void (await lines.linesOf([key])),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed count is repeated at the next tick.
+    // A failed count is repeated the next time.
     this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
     this.#every(COUNT_MS, () => this.#notifier.lookAtAll(this.#funds.budgetWindows, this.#time));
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
-  /** Windows never go back, even if the clock does. */
+  /** The current time for windows. It never goes back, even if the clock does. */
   get #time(): number {
     this.#latest = Math.max(this.#latest, this.#options.now());
     return this.#latest;
   }
 
-  /** Holds that are open. */
+  /** The number of open holds. */
   get open(): number {
     return this.#books.open().count;
   }
 
-  /** How long instances are given to come back before a sweep, ms. */
+  /** How long a sweep must wait for other instances to come back, ms. */
   get graceMs(): number {
     return this.#books.graceMs;
   }
 
   /**
-   * Closes the holds of dead instances by the policy's rule: charged in full, because the upstreams' work is unknown, or released. To
-   * be called `graceMs` after this instance began, at the earliest. Rejects with StoreError.
+   * Closes the holds of crashed instances by the rule of the policy: it charges them in full, because the work of the upstream is unknown,
+   * or releases them. Call it at the earliest `graceMs` after this instance started.
+   * @throws StoreError by rejecting
    */
   sweep(): Promise<OrphansClosed> {
     return closeOrphans(this.#books, this.#onCrash, this.#options.now());
   }
 
-  /** Closes orphans where none can come back, applies grants and corrections of operators, and counts the budgets. */
+  /** Closes orphans if no other instance can come back, applies requested grants and refunds, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    // Before the budgets are counted, so that they count what it charges.
+    // Sweep before the budgets are counted, so that they include what the sweep charges.
     if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
-    // Charges since the last checkpoint are told by account only once they are summed up.
+    // Charges can be read by account only after a checkpoint has added them to the sums.
     await this.#books.checkpoint();
     (await this.prepare(terms))();
   }
 
   /**
-   * Returns the money that a caller can still spend in the windows of `timeMs` (ms since 1970, by default now); null if no fund
-   * applies. `windowsOnly` leaves out the balance, which a payment will cover: of the worst case, so that no output is capped.
+   * Computes the money that a caller can still spend in the windows of `timeMs`.
+   * @param timeMs ms since 1970; now by default
+   * @param windowsOnly true to leave out the balance, for a request that a payment will cover. The payment covers the worst case, so no
+   * output is capped.
+   * @returns null if no fund applies
    */
   availableFunds(
     caller: Caller,
@@ -187,9 +192,9 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
-   * at least the first. The hold is durable before this resolves. Rejects with StoreError when it could
-   * not be written, and then nothing is held.
+   * Sets money aside in all funds that apply, in one step: the highest of the amounts that all funds have free, at least the first. The
+   * hold is durable when this resolves.
+   * @throws StoreError, by rejecting, if it could not be written. Then nothing is held.
    */
   reserve(request: HoldRequest): Promise<Hold | FundShortage> {
     try {
@@ -200,31 +205,35 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside for a holder's request that a payment in progress will pay in part. `expected` is the amount that the
-   * payment will add to the holder's balance. Nothing is written before `capture`.
+   * Sets money aside for a request of a wallet that a payment in progress will pay in part. Nothing is written before `capture`.
+   * @param expected the amount that the payment will add to the balance of the wallet, microcredits
    */
   async earmark(request: HoldRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
-    if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
-    if (!isAddress(request.holder ?? request.caller.keyId)) throw new Error('money is earmarked for wallets alone');
+    if (!(expected >= 0)) throw new RangeError(`the expected amount must be 0 or more, not ${expected}`);
+    if (!isAddress(request.holder ?? request.caller.keyId)) throw new Error('only a wallet can earmark money');
     return this.#desk.earmark(request, this.#accountFor(request), expected);
   }
 
-  /** Counts a request that was refused for this shortage. */
+  /** Counts a request that was refused because of this shortage. */
   refused(shortage: FundShortage): void {
     this.#refusals.count(shortage);
   }
 
-  /** Adds to a holder's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
+  /**
+   * Adds a deposit to the balance of a holder, and writes `also` in the same commit. It is durable when this resolves.
+   * @throws StoreError by rejecting
+   */
   async deposit(holder: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
     checkDeposit(deposit);
-    // Each payment is booked once, and its fee given back once.
+    // The ID makes sure that each payment is booked once, and that its fee is refunded once.
     const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
     await this.#desk.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
   }
 
   /**
-   * Gives a fee back to a holder's balance at once. Within a settlement it rides in the settlement's commit. A commit that may
-   * be refused must use `deposit` with a negative fee instead. Throws RangeError for a negative fee or a name that is no address.
+   * Refunds a fee to the balance of a holder at once. During a settlement, it becomes part of the settlement's commit. A commit that may be
+   * refused must use `deposit` with a negative fee instead.
+   * @throws RangeError for a negative fee or a holder that is no address
    */
   waiveFee(holder: string, fee: Microcredits, note: string): void {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
@@ -240,14 +249,14 @@ export class Ledger {
     else this.#books.append([op]);
   }
 
-  /** Returns a holder's balance; null if it was never granted anything and never paid anything in. */
+  /** @returns the balance of a holder, or null if the holder was never granted and never paid in anything */
   balanceOf(holder: string): FundStanding | null {
     return this.#books.balanceOf(holder);
   }
 
   /**
-   * Prepares another policy. Resolves with a function that puts it in force at once, and returns a promise of its limits at all servers.
-   * Call that function in any case: the next preparation waits for it.
+   * Prepares another policy. Always call the function that this resolves with, because the next preparation waits for it.
+   * @returns a function that activates the policy in this process at once. Its promise resolves when the limits apply on all servers.
    */
   async prepare(terms: LedgerTerms): Promise<() => unknown> {
     const { promise, resolve: end } = Promise.withResolvers<void>();
@@ -257,7 +266,7 @@ export class Ledger {
     using preparation = new DisposableStack();
     preparation.defer(end);
     const counted = await this.#terms.accept(terms);
-    // In any case, so that the books give up what is counted for budgets that are not in force.
+    // Run this even if the preparation fails, so that the books forget counts of budgets that are not active.
     let enforced: unknown;
     preparation.defer(() => (enforced = this.#enforce()));
     const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#entries, this.#time);
@@ -272,14 +281,14 @@ export class Ledger {
   }
 
   /**
-   * Resolves with true once all settlements so far outlive this process, in the database or in the spool; with false when
-   * both have refused one for now. Never rejects.
+   * Resolves with true once all settlements so far are safe in the database or in the spool. Resolves with false if both refuse one at the
+   * moment. Never rejects.
    */
   written(): Promise<boolean> {
     return this.#books.written();
   }
 
-  /** Returns the worth of a Credit and the budgets that a new policy must fit. */
+  /** @returns the value of a Credit, and the budgets, that a new policy must fit */
   state(): LedgerState {
     const { usdPerCredit } = this.#books.state();
     const budgets = this.#funds.budgetWindows.map(({ budget }) => budget);
@@ -290,12 +299,12 @@ export class Ledger {
     return statusOf(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
-  /** The windows in force that requests have drawn on, from memory. */
+  /** The active windows that requests have drawn on, read from memory. */
   drawnWindows(): readonly FundStanding[] {
     return drawnWindows(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
-  /** The open requests of this process, by the funds that they hold. */
+  /** The open requests of this process, by the funds that they hold money of. */
   openHolds(): OpenHolds {
     return this.#desk.openHolds();
   }
@@ -306,14 +315,14 @@ export class Ledger {
     return sampleLedger(parts, this.#funds.budgetWindows, this.#time, this.openHolds());
   }
 
-  /** Reads the charges of a period; groups may repeat. */
+  /** Reads the charges of a period. Two elements may belong to the same group: add them up. */
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
     return this.#books.usage(filter);
   }
 
   /**
-   * Returns every fund that requests of a caller draw on now, for any of these model names, but for those of keys above its own; of
-   * the windows of its sessions, those that have spent most.
+   * Returns every fund that requests of a caller draw on now, for any of these model names. It leaves out the budgets of parent keys. Of
+   * the windows of sessions, it returns those that have spent most.
    */
   fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
     const { keyId } = caller;
@@ -326,7 +335,7 @@ export class Ledger {
     ];
   }
 
-  /** Returns how much of each of a holder's own budgets is spent now, by all below it. */
+  /** @returns how much of each of a holder's own budgets is spent now, by all keys that belong to the holder */
   budgetUses(holder: BudgetHolder, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
     return holderBudgetUses(
       async (window, budget) => {
@@ -338,13 +347,16 @@ export class Ledger {
     );
   }
 
-  /** Applies grants and corrections that any process has stored, and counts charges of holds that did not draw on the budgets in force. */
+  /** Applies grants and refunds that any process has stored, and counts charges of holds that did not draw on the active budgets. */
   async refresh(): Promise<void> {
     await this.#books.refresh();
     await this.#countIn();
   }
 
-  /** Whether a hold is open: its charge is not known yet. Rejects with StoreError. */
+  /**
+   * True while the hold is open, so its charge is not known yet.
+   * @throws StoreError by rejecting
+   */
   async isOpen(hold: number): Promise<boolean> {
     return (await this.#books.reservation(hold))?.isOpen ?? false;
   }
@@ -355,7 +367,7 @@ export class Ledger {
     return giveBack({ apply, reservation }, { hold, note, instead }, this.#options.now());
   }
 
-  /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
+  /** Writes a checkpoint, so that the next start is fast. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
     this.#deafen();
     for (const timer of this.#regular) timer.close();
@@ -368,20 +380,22 @@ export class Ledger {
     this.#regular.push(timer);
   }
 
-  /** A mistake in the program must throw before money is held. */
+  /** Checks the amounts first, so that a mistake in the program throws before money is held. */
   #accountFor({ id, caller, selector, session, agent, holder, amounts, limit }: HoldRequest): Account {
     for (const amount of amounts) checkHeldSum(amount, limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
     return this.#accounts.of(caller, selector, holder, session, agent);
   }
 
-  /** Tells the books the budgets in force, and moves open holds and earmarks to the funds that apply to them now. */
+  /** Sends the active budgets to the books, and moves open holds and earmarks to the funds that apply to them now. */
   #enforce(): Promise<unknown> {
     const budgets = this.#funds.budgetWindows.map(({ enforced }) => enforced);
     return this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);
   }
 
-  /** Counts charges of holds that did not draw on the budgets in force: of servers with another policy, or that are gone. */
+  /**
+   * Counts charges of holds that did not draw on the active budgets: holds of servers with another policy, or of servers that have ended.
+   */
   async #countIn(): Promise<void> {
     for (const windows of this.#funds.budgetWindows) {
       const funds = await countIn(windows, this.#entries);

@@ -5,10 +5,10 @@ import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
 import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
 
-/** The figures of a budget are those of its fullest window, whose subject is refused first. */
+/** The figures of a budget are the figures of its fullest window, because its subject is refused first. */
 const TIGHTEST = ', of the subject with the least left';
 
-/** Metrics on holds, the rest of budgets and balances, and waits for money. */
+/** Metrics of holds, of what is left of budgets and balances, and of waits for money. */
 export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
   const sample = oncePerTurn(() => ledger.sample());
   return [
@@ -19,7 +19,7 @@ export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[
   ];
 }
 
-/** Whether a family is on funds, of which every server at a database tells the same. */
+/** True for a metric about funds. Every server that shares the database reports the same value for it. */
 export const isOfFunds = (family: string): boolean =>
   /^signalbox_(?:balances(?:_|$)|budget_(?!refusals_total$))/.test(family);
 
@@ -33,7 +33,7 @@ function moneyFamilies(sample: SampleReader): Family[] {
   ];
 }
 
-/** The figures are of all balances together, but for the tightest: metrics name no caller. */
+/** The figures are sums over all balances, except for the tightest balance, because metrics name no caller. */
 function balanceFamilies(sample: SampleReader): Family[] {
   const figure = (name: string, help: string, of: (balances: BalancesSample) => number) =>
     gauge(`signalbox_${name}`, help, () => of(sample().balances));

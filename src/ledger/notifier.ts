@@ -5,20 +5,20 @@ import type { BudgetWindows } from './funds.ts';
 
 const always = () => true;
 
-/** Reports something about money to an operator. */
+/** Reports a problem with money to an operator. */
 type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
 
 export interface LedgerNotifierOptions {
   readonly books: Pick<LedgerBooks, 'standing' | 'windowsOf'>;
-  /** Something about money that an operator must see. */
+  /** Called with a problem that an operator must see. */
   readonly onAlarm: Alarm;
-  /** A budget has reached a fraction of its limit. */
+  /** Called when a budget has reached a fraction of its limit. */
   readonly onAlert?: (fund: FundStanding, fraction: number) => void;
-  /** Whether this server reports budgets for all that share the books; absent where it alone has them. */
+  /** True if this server reports budgets for all servers that share the books. Absent if it is the only one. */
   readonly leads?: () => boolean;
 }
 
-/** Reports to operators about money. A settlement runs where nothing may throw: a failed report must not cost the entry. */
+/** Reports problems with money to operators. It never throws, because a failed report must not prevent a settlement. */
 export class LedgerNotifier {
   readonly #options: LedgerNotifierOptions;
 
@@ -32,7 +32,7 @@ export class LedgerNotifier {
     } catch {}
   }
 
-  /** Looks at the windows of a time that others draw on, where this server reports for all. */
+  /** Checks the windows that any server has drawn on, if this server reports for all. */
   lookAtAll(budgets: readonly BudgetWindows[], timeMs: number): void {
     const { books, leads } = this.#options;
     if (!leads?.()) return;
@@ -44,7 +44,7 @@ export class LedgerNotifier {
     }
   }
 
-  /** Reports budgets that have reached a fraction of their limits. */
+  /** Reports budgets that have reached a fraction of their limit. */
   look(funds: readonly DrawnFund[]): void {
     const { books, onAlert, leads = always } = this.#options;
     if (!onAlert || !leads()) return;

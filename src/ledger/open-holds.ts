@@ -4,15 +4,17 @@ import { timeOfId } from '../core/id.ts';
 /** The open requests that hold money of one fund. */
 export interface FundHolds {
   readonly open: number;
-  /** When the oldest of them was decided, ms since 1970. */
+  /** When the oldest of these requests was decided, ms since 1970. */
   readonly oldestAt: number;
 }
 
-/** The open requests by the funds that they hold, at one moment. Counted when somebody looks, not as requests run. */
+/**
+ * The open requests at one moment, by the funds that they hold money of. They are counted on demand, so that requests pay nothing for it.
+ */
 export class OpenHolds {
   readonly #byFund = new Map<string, FundHolds>();
 
-  /** @param made the open holds, and the payments in progress */
+  /** @param made the open holds, and the earmarks of payments in progress */
   constructor(made: Iterable<{ readonly id: number; readonly funds: readonly Pick<FundRef, 'title'>[] }>) {
     for (const { id, funds } of made) {
       for (const { title } of funds) {
@@ -30,6 +32,6 @@ export class OpenHolds {
 
 const NO_HOLDS: FundHolds = { open: 0, oldestAt: Number.POSITIVE_INFINITY };
 
-/** Returns for how long money has been held without a break, ms; 0 for no hold. */
+/** @returns the age of the oldest open hold, ms; 0 if there is none */
 export const holdAge = ({ open, oldestAt }: FundHolds, now: number): number =>
   open === 0 ? 0 : Math.max(0, now - oldestAt);

@@ -2,19 +2,20 @@ import type { Microcredits } from '../core/credits.ts';
 import { isAddress } from '../core/holder-address.ts';
 import type { LedgerBooks } from '../store/books.ts';
 
-/** The holds of dead instances that a sweep closed. Amounts are microcredits. */
+/** The holds of ended instances that a sweep closed. Amounts are microcredits. */
 export interface OrphansClosed {
   readonly ids: readonly number[];
   readonly charged: Microcredits;
-  /** The sum that could still have been charged. */
+  /** The amount that these holds could still have charged. */
   readonly held: Microcredits;
 }
 
 export const NO_ORPHANS: OrphansClosed = { ids: [], charged: 0, held: 0 };
 
 /**
- * Closes the holds that dead instances left open: charged in full, because the upstreams' work is unknown, or released. Another sweep
- * may close them too: each ends once. Rejects with StoreError.
+ * Closes the holds that ended instances left open: it charges them in full, because the work of the upstream is unknown, or releases them.
+ * Another sweep may run at the same time: each hold ends once.
+ * @throws StoreError by rejecting
  */
 export async function closeOrphans(
   books: Pick<LedgerBooks, 'orphans' | 'apply'>,
@@ -25,7 +26,7 @@ export async function closeOrphans(
   if (orphans.length === 0) return NO_ORPHANS;
   const results = await books.apply(
     orphans.map(({ id, holder }) => {
-      // A holder by address has paid in advance, and must not pay for a crash.
+      // A wallet has paid in advance and must not pay for a crash, so its hold is released.
       return { kind: 'expire', id, at, rule: isAddress(holder ?? '') ? 'release' : onCrash } as const;
     }),
   );

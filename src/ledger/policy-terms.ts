@@ -4,16 +4,16 @@ import type { LedgerBooks, OfferedTerms } from '../store/books.ts';
 import { isUnmet } from '../store/store.ts';
 import type { CountedBudget } from './drawn-fund.ts';
 
-/** Figures that hold at all servers: those of the newest policy. */
+/** The figures of a policy that apply on all servers, from the newest policy. */
 export type CountedTerms = Pick<PolicySnapshot, 'budgets' | 'usdPerCredit'> & Pick<OfferedTerms, 'rateLimits'>;
 
 /** The terms of policies, as the books have accepted them for one ledger. */
 export class PolicyTerms {
   readonly #books: Pick<LedgerBooks, 'accept' | 'state'>;
-  /** The budgets and rate limits of the policy that was accepted last, as JSON, and their rank; null before the first. */
+  /** The budgets and rate limits of the policy that was accepted last, as JSON, with their rank; null before the first. */
   #last: { readonly text: string; readonly rank: number } | null = null;
 
-  /** The rank of what was accepted last; 0 before the first. */
+  /** The rank of the terms that were accepted last; 0 before the first. */
   get rank(): number {
     return this.#last?.rank ?? 0;
   }
@@ -23,8 +23,9 @@ export class PolicyTerms {
   }
 
   /**
-   * Has the books accept a policy. One with the budgets and rate limits of the last keeps its rank, so that a change of keys makes no older
-   * policy the newest. Rejects with StoreError, or with an Error of one clear sentence if Credits have another worth.
+   * Makes the books accept the terms of a policy. A policy with the same budgets and rate limits as the last one keeps its rank. A change
+   * of keys therefore does not make an older policy the newest.
+   * @throws StoreError by rejecting, or an Error of one sentence if the policy gives a Credit a different value
    */
   async accept({ budgets: all, usdPerCredit, rateLimits = [] }: CountedTerms) {
     this.#checkUnit(usdPerCredit);
@@ -38,7 +39,7 @@ export class PolicyTerms {
       return all.map((budget, at): CountedBudget => ({ budget, generation: generations[at]!, rank }));
     } catch (cause) {
       if (!isUnmet(cause)) throw cause;
-      const why = `Another server has begun this ledger in Credits of another worth, so usd_per_credit cannot be ${usdPerCredit}.`;
+      const why = `Another server has started this ledger with a different value of a Credit, so usd_per_credit cannot be ${usdPerCredit}.`;
       throw new Error(why, { cause });
     }
   }
@@ -47,12 +48,12 @@ export class PolicyTerms {
     const { usdPerCredit: unit } = this.#books.state();
     if (unit === null || unit === usdPerCredit) return;
     throw new Error(
-      `The ledger has entries in Credits of ${unit} USD, so usd_per_credit cannot change to ${usdPerCredit}.`,
+      `The ledger has entries with a Credit worth ${unit} USD, so usd_per_credit cannot change to ${usdPerCredit}.`,
     );
   }
 }
 
-/** Whether a budget is the policy's own, and not one of keys. */
+/** True for a budget that the policy itself states; false for a budget of keys, users, teams or the organization. */
 export const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
 
 const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({

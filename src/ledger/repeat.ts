@@ -2,23 +2,23 @@ import { pause, type Timers } from '../core/timers.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../store/books.ts';
 import { StoreError, type Write } from '../store/store.ts';
 
-/** A batch whose answer was lost is repeated for so long, ms, with a pause between two times. */
+/** If the answer to a batch is lost, the batch is sent again for this long, ms, with `PAUSE_MS` between attempts. */
 const REPEAT_MS = 2_000;
 const PAUSE_MS = 50;
 
 interface RepeatTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
   readonly timers: Timers;
-  /** Milliseconds since 1970. */
+  /** Returns ms since 1970. */
   readonly now: () => number;
 }
 
 const isUnknown = (cause: unknown): boolean => cause instanceof StoreError && cause.reason === 'unknown';
 
 /**
- * Applies a batch. Where the answer of the store is lost it is repeated by its IDs, so that it happens once. If none comes within
- * 2 s, holds and captures are voided, which the store is told before anything else, and the promise rejects with the last error:
- * then nothing is held, or will be. Other operations may have happened, and can be repeated later.
+ * Applies a batch. If the answer of the store is lost, the same batch is sent again; its IDs make sure that it happens once. If there is no
+ * answer within 2 s, its holds and captures are voided before any other operation. Then the promise rejects with the last error, and
+ * nothing is held, now or later. Other operations may have happened, and can be sent again later.
  */
 export const applyOnce = (
   tools: RepeatTools,
@@ -41,7 +41,7 @@ async function repeated(
     try {
       return await books.apply(ops, also);
     } catch (error) {
-      // Whatever is wrong now, the first time may have happened.
+      // Whatever fails now, the first attempt may have happened, so continue.
       if (!(error instanceof StoreError)) throw error;
       cause = error;
     }

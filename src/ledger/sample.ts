@@ -7,74 +7,76 @@ import type { LedgerBooks } from '../store/books.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
 
-/** Requests that waited for money held by others, by the end of their wait. */
+/** How many requests waited for money that others held, by how their wait ended. */
 export interface Waits {
-  /** They got it. */
+  /** Requests that got the money. */
   served: number;
-  /** Timed out, or the caller disconnected, or the money was spent. */
+  /** Requests that timed out, whose client disconnected, or whose money was spent by others. */
   gave_up: number;
-  /** Refused at once, because too many requests waited. */
+  /** Requests that were refused at once because too many requests waited. */
   crowded: number;
 }
 
 type FundFigures = Pick<FundStanding, 'limit' | 'spent' | 'held'>;
 
-/** Open holds, of all subjects or holders, and the age of the oldest, ms; 0 for none. */
+/** The number of open holds of all subjects or holders, and the age of the oldest, ms; 0 if there is none. */
 interface Holds {
   readonly open: number;
   readonly oldestMs: number;
 }
 
-/** The figures of a budget's fullest window, the one with the least of its limit left. Amounts are microcredits. */
+/** The figures of a budget's fullest window: the window with the smallest share of its limit left. Amounts are microcredits. */
 export interface BudgetSample extends FundFigures, Holds {
   readonly name: string;
-  /** Windows in force that were drawn on. */
+  /** The number of active windows that were drawn on. */
   readonly subjects: number;
-  /** Those of them with almost nothing left. */
+  /** The number of these windows that have almost nothing left. */
   readonly exhausted: number;
-  /** When the windows in force end, ms since 1970; Infinity for never. */
+  /** When the active windows end, ms since 1970; Infinity for never. */
   readonly ends: number;
 }
 
 /** The balances of all holders. Amounts are microcredits. */
 export interface BalancesSample extends Holds {
-  /** Holders of a balance, and those of them that have nothing left. */
+  /** The number of holders with a balance (`holders`), and the number of these with nothing left (`exhausted`). */
   readonly holders: number;
   readonly exhausted: number;
-  /** Of all balances together. */
+  /** The sums over all balances. */
   readonly total: FundFigures;
-  /** Of those with something left, the one with the smallest part left; null for none. */
+  /** Of the balances with something left, the one with the smallest share left; null if there is none. */
   readonly tightest: FundFigures | null;
 }
 
-/** The state of the ledger, from memory. */
+/** The state of the ledger, read from memory. */
 export interface LedgerSample {
-  /** Holds that are not settled, and what they may still charge. */
+  /** The number of holds that are not settled (`open`), and what they may still charge (`held`, microcredits). */
   readonly open: number;
   readonly held: Microcredits;
-  /** One for each name of a budget in force. */
+  /** One sample for each name of an active budget. */
   readonly budgets: readonly BudgetSample[];
-  /** The number of requests that each budget refused. */
+  /** How many requests each budget refused. */
   readonly refusals: ReadonlyMap<string, number>;
   readonly balances: BalancesSample;
   readonly waits: Readonly<Waits>;
-  /** Durations of waits, of requests that were served or gave up, in seconds. */
+  /** How long requests waited that were served or gave up, in seconds. */
   readonly waited: Spread;
-  /** Requests that wait now. */
+  /** The number of requests that wait now. */
   readonly waiting: number;
 }
 
-/** A fund with less than this share of its limit unspent counts as exhausted: funds are hardly ever spent to the last. */
+/**
+ * A fund with less than this share of its limit unspent counts as exhausted, because funds are hardly ever spent to the last microcredit.
+ */
 const SPENT_BELOW = 0.01;
 
-/** The most budgets with figures of their own; the others share the name `other`. */
+/** How many budgets have figures of their own. All others share the name `other`. */
 export const BUDGETS_MAX = 500;
 
-/** Returns the rest of a limit as a share of it, less holds. Negative if the limit was lowered. */
+/** @returns the share of the limit that is neither spent nor held; negative if the limit was lowered */
 export const ratioLeft = ({ limit, spent, held }: FundFigures): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
-/** The figures of the windows of a budget, by its generation and their beginning. */
+/** Reads the figures of the windows of a budget, by its generation and the start of the windows. */
 type WindowsReader = (budget: number, starts: number) => readonly FundStanding[];
 
 /** The parts of a ledger that have figures. */
@@ -84,7 +86,10 @@ interface SampledParts {
   readonly refusals: { of(budgets: readonly BudgetSample[]): LedgerSample['refusals'] };
 }
 
-/** Samples a ledger at a time, ms since 1970, which must not be earlier than the last time used. */
+/**
+ * Samples a ledger.
+ * @param timeMs ms since 1970; it must not be earlier than at the last call
+ */
 export function sampleLedger(
   { books, contention: { waits, waited, waiting }, refusals }: SampledParts,
   budgetWindows: readonly BudgetWindows[],
@@ -106,7 +111,10 @@ export function sampleLedger(
   };
 }
 
-/** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. */
+/**
+ * Samples the windows of a time.
+ * @param timeMs ms since 1970; it must not be earlier than at the last call
+ */
 export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
   timeMs: number,
@@ -117,7 +125,7 @@ export function sampleBudgets(
   for (const windows of budgetWindows) {
     const known = byName.size < BUDGETS_MAX || byName.has(windows.budget.name);
     const sample = { ...sampleBudget(windows, timeMs, look, holds), name: known ? windows.budget.name : OTHER };
-    // The ledger names the budgets of keys, and a policy may use the same name.
+    // Two budgets may have the same name: the ledger names the budgets of keys, and a policy may use the same name. Add them up.
     const other = byName.get(sample.name);
     byName.set(sample.name, other ? joined(other, sample) : sample);
   }
@@ -131,14 +139,14 @@ function sampleBudget(
   holds: OpenHolds,
 ): Omit<BudgetSample, 'name'> {
   const { starts, ends } = windows.windowAt(timeMs);
-  // Other funds exist only because they were read.
+  // Funds without spending or holds exist only because they were read: ignore them.
   const drawnOn = look(windows.generation, starts).filter((fund) => fund.spent !== 0 || fund.held !== 0);
   const exhausted = drawnOn.filter(({ unspent, limit }) => unspent <= limit * SPENT_BELOW).length;
   const { limit, spent, held } = tightestOf(drawnOn) ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
   return { limit, spent, held, subjects: drawnOn.length, exhausted, ...holdsOn(drawnOn, timeMs, holds), ends };
 }
 
-/** The fund with the smallest part of its limit left; null for none. */
+/** @returns the fund with the smallest share of its limit left, or null if there is none */
 function tightestOf(funds: readonly FundStanding[]): FundStanding | null {
   let tightest: FundStanding | null = null;
   let least = Number.POSITIVE_INFINITY;
@@ -160,7 +168,7 @@ function holdsOn(funds: readonly FundStanding[], timeMs: number, holds: OpenHold
   return { open, oldestMs };
 }
 
-/** The limit shown for a budget without spend. */
+/** The limit that is shown for a budget that nothing was spent of. */
 function leastLimit({ limit, limits }: Budget): Microcredits {
   if (limits === undefined) return limit;
   let least = Number.POSITIVE_INFINITY;
@@ -175,7 +183,7 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   return { ...tighter, subjects, exhausted, open, oldestMs };
 }
 
-/** Samples balances. There may be one for each holder that ever paid, so they are summed in one pass. */
+/** Samples balances in one pass, because there may be one for each holder that ever paid. */
 function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
   const total = { limit: 0, spent: 0, held: 0 };
   const left: FundStanding[] = [];

@@ -6,17 +6,20 @@ import { isOfPolicy } from './policy-terms.ts';
 import { unusedFunds, unusedOfHolders } from './unused.ts';
 
 export interface LedgerStatus {
-  /** The sum that callers paid, over all entries, less refunds. */
+  /** What callers paid, over all entries minus refunds. */
   readonly charged: Microcredits;
-  /** The sum that open holds may still charge. */
+  /** The amount that open holds may still charge. */
   readonly held: Microcredits;
-  /** Holds that are open. */
+  /** The number of open holds. */
   readonly open: number;
-  /** The budgets in force and balances, those that nothing has drawn on last. */
+  /** The active budgets and the balances. Funds that nothing has drawn on come last. */
   readonly funds: readonly FundStanding[];
 }
 
-/** The windows in force at a time, ms since 1970, that requests have drawn on. */
+/**
+ * @param timeMs ms since 1970
+ * @returns the active windows at that time that requests have drawn on
+ */
 export function drawnWindows(
   books: Pick<LedgerBooks, 'windowsOf'>,
   budgetWindows: readonly BudgetWindows[],
@@ -25,13 +28,13 @@ export function drawnWindows(
   const budgets = budgetWindows.flatMap((windows) => {
     const { limits } = windows.budget;
     const all = books.windowsOf(windows.generation, windows.windowAt(timeMs).starts);
-    // Those of holders that have the budget no more draw no holds.
+    // Leave out windows of holders that no longer have the budget: their requests do not draw on it.
     return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
   });
   return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
 }
 
-/** @param timeMs whose windows are shown, ms since 1970 */
+/** @param timeMs the time whose windows are shown, ms since 1970 */
 export async function statusOf(
   books: LedgerBooks,
   budgetWindows: readonly BudgetWindows[],

@@ -9,11 +9,11 @@ test('the worth of a Credit is set once: a server with another does not open the
   const shared = sharedBooks();
   const one = await ledgerOn(shared, NO_TERMS);
   await expect(ledgerOn(shared, { ...NO_TERMS, usdPerCredit: '0.01' })).rejects.toThrow(
-    'Another server has begun this ledger in Credits of another worth, so usd_per_credit cannot be 0.01.',
+    'Another server has started this ledger with a different value of a Credit, so usd_per_credit cannot be 0.01.',
   );
   expect(await spend(one, 10)).toBe(10);
   await expect(ledgerOn(shared, { ...NO_TERMS, usdPerCredit: '0.01' })).rejects.toThrow(
-    'The ledger has entries in Credits of 0.001 USD, so usd_per_credit cannot change to 0.01.',
+    'The ledger has entries with a Credit worth 0.001 USD, so usd_per_credit cannot change to 0.01.',
   );
 });
 

@@ -9,31 +9,34 @@ import { caller, held, line, NOON, order } from './support.ts';
 
 const MINUTE = 60_000;
 
-describe('a reservation is found by its ID', () => {
-  ledgerTest('wherever it stands, with what it was charged, and whether it is open', async (folder) => {
-    let now = NOON;
-    const { ledger, store } = await folder.open({ now: () => now });
-    const made: { id: number; charged: number; isOpen: boolean }[] = [];
-    for (let i = 0; i < 300; i++) {
-      const hold = await held(ledger, order(100, { id: idAt(now) + i, caller: caller(`key${i % 3}`) }));
-      if (i % 5 === 0) hold.post(line(10));
-      if (i % 7 !== 0) hold.settle(line(30), () => []);
-      made.push({ id: hold.id, charged: (i % 5 === 0 ? 10 : 0) + (i % 7 === 0 ? 0 : 30), isOpen: i % 7 === 0 });
-      // Now and then the clock is put back, once by more than the search allows for.
-      now += i === 150 ? -200 * MINUTE : i % 40 === 0 ? -MINUTE : 10 * MINUTE;
-    }
-    await store.flush();
-    for (const [i, { id, charged, isOpen }] of made.entries()) {
-      const found = await findReservation(store, id);
-      expect(found).toMatchObject({ reservation: id, keyId: `key${i % 3}`, charged, isOpen, givenBack: 0 });
-    }
-    for (const id of [made[0]!.id - 1, made[7]!.id + 4_000, made.at(-1)!.id + 1, 0, Number.MAX_SAFE_INTEGER]) {
-      expect(await findReservation(store, id)).toBeNull();
-    }
-  });
+describe('finding a reservation by its ID', () => {
+  ledgerTest(
+    'the search for a reservation finds the reservation anywhere in the journal, with its charge and whether it is open',
+    async (folder) => {
+      let now = NOON;
+      const { ledger, store } = await folder.open({ now: () => now });
+      const made: { id: number; charged: number; isOpen: boolean }[] = [];
+      for (let i = 0; i < 300; i++) {
+        const hold = await held(ledger, order(100, { id: idAt(now) + i, caller: caller(`key${i % 3}`) }));
+        if (i % 5 === 0) hold.post(line(10));
+        if (i % 7 !== 0) hold.settle(line(30), () => []);
+        made.push({ id: hold.id, charged: (i % 5 === 0 ? 10 : 0) + (i % 7 === 0 ? 0 : 30), isOpen: i % 7 === 0 });
+        // Sometimes the clock is set back, once by more than the search allows for.
+        now += i === 150 ? -200 * MINUTE : i % 40 === 0 ? -MINUTE : 10 * MINUTE;
+      }
+      await store.flush();
+      for (const [i, { id, charged, isOpen }] of made.entries()) {
+        const found = await findReservation(store, id);
+        expect(found).toMatchObject({ reservation: id, keyId: `key${i % 3}`, charged, isOpen, givenBack: 0 });
+      }
+      for (const id of [made[0]!.id - 1, made[7]!.id + 4_000, made.at(-1)!.id + 1, 0, Number.MAX_SAFE_INTEGER]) {
+        expect(await findReservation(store, id)).toBeNull();
+      }
+    },
+  );
 
   ledgerTest(
-    'though the clock was put back by a day right after it, and hundreds of rows have come since',
+    'the search for a reservation finds a reservation although the clock was set back by a day after it and hundreds of rows follow',
     async (folder) => {
       let now = NOON;
       const { ledger, store } = await folder.open({ now: () => now });
@@ -45,37 +48,40 @@ describe('a reservation is found by its ID', () => {
     },
   );
 
-  ledgerTest('with its end, however many rows stand between', async (folder) => {
-    const first = await folder.open();
-    const { id } = await held(first.ledger, order(100));
-    const [begun] = await first.store.query<{ seq: number }>({ sql: 'SELECT max(seq) AS seq FROM journal' });
-    await first.store.close();
-    // So that the end is the first row of the next stretch.
-    tamper(
-      folder.file,
-      `WITH RECURSIVE n(seq) AS (SELECT ${begun!.seq + 1} UNION ALL SELECT seq + 1 FROM n WHERE seq < ${begun!.seq + 9_999})
+  ledgerTest(
+    'the search for a reservation finds the end of a reservation, however many rows are between start and end',
+    async (folder) => {
+      const first = await folder.open();
+      const { id } = await held(first.ledger, order(100));
+      const [begun] = await first.store.query<{ seq: number }>({ sql: 'SELECT max(seq) AS seq FROM journal' });
+      await first.store.close();
+      // Makes the end the first row of the next range that the search reads.
+      tamper(
+        folder.file,
+        `WITH RECURSIVE n(seq) AS (SELECT ${begun!.seq + 1} UNION ALL SELECT seq + 1 FROM n WHERE seq < ${begun!.seq + 9_999})
         INSERT INTO journal (seq, kind, reservation, account, amount, time) SELECT seq, 'raise', 1, 1, 0, ${NOON} FROM n`,
-    );
-    const again = await folder.open();
-    expect(again.ledger.recovered.ids).toEqual([id]);
-    await again.store.flush();
-    expect(await findReservation(again.store, id)).toMatchObject({ charged: 100, isOpen: false });
-  });
+      );
+      const again = await folder.open();
+      expect(again.ledger.recovered.ids).toEqual([id]);
+      await again.store.flush();
+      expect(await findReservation(again.store, id)).toMatchObject({ charged: 100, isOpen: false });
+    },
+  );
 
-  ledgerTest('as the only row of the journal', async (folder) => {
+  ledgerTest('the search for a reservation finds a reservation that is the only row of the journal', async (folder) => {
     const { ledger, store } = await folder.open();
     const { id } = await held(ledger, order(100));
     expect(await findReservation(store, id)).toMatchObject({ reservation: id, charged: 0, isOpen: true });
   });
 
-  ledgerTest('in a journal without a row there is none', async (folder) => {
+  ledgerTest('the search for a reservation finds nothing in an empty journal', async (folder) => {
     const { store } = await folder.open();
     expect(await findReservation(store, idAt(NOON))).toBeNull();
   });
 });
 
 ledgerTest(
-  'what was given back counts, pending or in the journal, and of two refunds at once one is refused',
+  'a refund counts pending and booked refunds; of two refunds at the same time, one is refused',
   async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(100));
@@ -96,7 +102,7 @@ ledgerTest(
   },
 );
 
-ledgerTest('what was granted to a key is the same before and after the ledger took it over', async (folder) => {
+ledgerTest('the amount granted to a key is the same before and after the ledger books the grant', async (folder) => {
   const { store } = await folder.open();
   await store.commit([
     grantWrite('key', 70, '', NOON),
@@ -113,7 +119,7 @@ ledgerTest('what was granted to a key is the same before and after the ledger to
   await again.ledger.close();
 });
 
-test('Credits are read exactly, and nothing else is', () => {
+test('amounts in Credits are parsed exactly, and other texts are refused', () => {
   const read = ['25', '0.25', '-2.50', '0.000001', '999999999.999999', '0'].map(creditsIn);
   expect(read).toEqual([25_000_000, 250_000, -2_500_000, 1, 999_999_999_999_999, 0]);
   for (const text of ['', '1e3', '.5', '1.', '0.0000001', '1,5', '+1', ' 1', 'NaN', '10000000000'])

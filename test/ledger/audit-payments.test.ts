@@ -10,7 +10,7 @@ import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET, waiving } 
 let folder: ReturnType<typeof tempFolder>;
 const note = (id: number) => `pay_0000000000${id}`;
 
-/** A top-up, a payment that ran, one that got nothing, one that failed, and a request that runs on what is left. */
+/** Makes a top-up, a payment whose request ran, one whose request got no answer, a failed payment, and a request that runs on the rest. */
 beforeAll(async () => {
   folder = tempFolder();
   const terms = { ...NO_TERMS, budgets: [budget(9_000, { name: 'all' })] };
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.dispose]());
 
-test('payments whose deposits and fees are in the journal have nothing wrong, and are summed up', async () => {
+test('the audit finds nothing wrong with payments whose deposits and fees are in the journal, and adds them up', async () => {
   const result = await audit(folder.file);
   expect(result.findings).toEqual([]);
   expect(result.payments.totals).toEqual({ deposited: 860, fees: 10 });
@@ -46,14 +46,14 @@ test('payments whose deposits and fees are in the journal have nothing wrong, an
   });
 });
 
-test('what is open is shown with who asked for it', async () => {
+test('the audit text shows an open reservation with the wallet that requested it', async () => {
   expect(auditText(await audit(folder.file), NOON)).toMatch(/dec_\w+ {2}key key, 0\.00004 Credits reserved/);
   const file = copy();
   tamper(file, `UPDATE accounts SET key_id = '${OTHER}', payer = NULL WHERE payer = '${OTHER}'`);
   expect(auditText(await audit(file), NOON)).toContain(`wallet ${OTHER}, 0.00004 Credits reserved`);
 });
 
-test('a ledger without payments is proved without them', async () => {
+test('the audit of a ledger without payments passes', async () => {
   const file = copy();
   tamper(file, 'DROP TABLE payments');
   expect((await audit(file)).findings).toEqual([]);
@@ -65,16 +65,34 @@ const copyRow = (seq: number, amount: string) =>
   `INSERT INTO journal (seq, kind, account, amount, time, note) SELECT 99, kind, account, ${amount}, time, note
     FROM journal WHERE seq = ${seq}`;
 
-/** What is done to the journal, the kind that must be found, the row that must be named, and some of what is told. */
+/** For each change of the journal: the kind of finding, the number of the row, and a part of the message that the audit must report. */
 const MUTANTS: readonly (readonly [string, readonly string[], FindingKind, number | null, string])[] = [
-  ['a deposit is removed', ['DELETE FROM journal WHERE seq = 1'], 'wrong_payment', null, '500 paid and 0 kept, the'],
-  ['a deposit is one more', ['UPDATE journal SET amount = 501 WHERE seq = 1'], 'wrong_balance', null, WALLET],
-  ['a deposit is doubled', [copyRow(1, 'amount')], 'wrong_payment', null, 'the journal 1000 and 0'],
+  [
+    'a deposit is removed',
+    ['DELETE FROM journal WHERE seq = 1'],
+    'wrong_payment',
+    null,
+    '500 paid and 0 kept, but the',
+  ],
+  ['a deposit is 1 too high', ['UPDATE journal SET amount = 501 WHERE seq = 1'], 'wrong_balance', null, WALLET],
+  ['a deposit is doubled', [copyRow(1, 'amount')], 'wrong_payment', null, 'the journal has 1000 and 0'],
   ['a deposit is nothing', ['UPDATE journal SET amount = 0 WHERE seq = 2'], 'bad_amount', 2, 'deposits 0'],
   ['a deposit takes', ['UPDATE journal SET amount = -1 WHERE seq = 2'], 'bad_amount', 2, 'deposits -1'],
-  ['a deposit is of nobody', ['UPDATE journal SET note = NULL WHERE seq = 1'], 'wrong_payment', null, 'no payment'],
+  [
+    'a deposit names no payment',
+    ['UPDATE journal SET note = NULL WHERE seq = 1'],
+    'wrong_payment',
+    null,
+    'not a payment',
+  ],
   ['a payment is removed', ['DELETE FROM payments WHERE id = 1'], 'wrong_payment', null, `by ${WALLET} for "pay_`],
-  ['a payment was of another', ['UPDATE payments SET payer = nonce WHERE id = 1'], 'wrong_payment', null, 'booked to'],
+  [
+    'a payment belongs to another payer',
+    ['UPDATE payments SET payer = nonce WHERE id = 1'],
+    'wrong_payment',
+    null,
+    'booked to',
+  ],
   ['a payment was more', ['UPDATE payments SET paid = 501 WHERE id = 1'], 'wrong_payment', null, '501 paid'],
   ['a payment kept less', ['UPDATE payments SET fee = 9 WHERE id = 2'], 'wrong_payment', null, '9 kept'],
   ['a payment failed', [`UPDATE payments SET state = 'failed' WHERE id = 1`], 'wrong_payment', null, 'is failed'],
@@ -82,25 +100,37 @@ const MUTANTS: readonly (readonly [string, readonly string[], FindingKind, numbe
   ['a payment is unknown', [`UPDATE payments SET state = 'unknown' WHERE id = 2`], 'wrong_payment', null, 'unknown'],
   ['a payment has come', [`UPDATE payments SET state = 'settled' WHERE id = 4`], 'wrong_payment', null, '700 paid'],
   ['a payment runs', [`UPDATE payments SET state = 'captured' WHERE id = 6`], 'wrong_payment', null, '30 paid'],
-  ['a fee is removed', ['DELETE FROM journal WHERE seq = 3'], 'wrong_payment', null, '10 kept, the journal 260 and 0'],
-  ['a fee is more than was paid', ['UPDATE journal SET amount = -261 WHERE seq = 3'], 'wrong_fee', 3, 'keeps 261'],
-  ['a fee is given back twice', [copyRow(10, 'amount')], 'wrong_fee', 99, 'gives back 10 more'],
   [
-    'a fee is given back that was not kept',
+    'a fee is removed',
+    ['DELETE FROM journal WHERE seq = 3'],
+    'wrong_payment',
+    null,
+    '10 kept, but the journal has 260 and 0',
+  ],
+  [
+    'a fee is higher than the deposit',
+    ['UPDATE journal SET amount = -261 WHERE seq = 3'],
+    'wrong_fee',
+    3,
+    'keeps a fee of 261',
+  ],
+  ['a fee is refunded twice', [copyRow(10, 'amount')], 'wrong_fee', 99, 'refunds 10 more'],
+  [
+    'a fee is refunded that was never kept',
     [`${copyRow(1, '1')}`, `UPDATE journal SET kind = 'fee' WHERE seq = 99`],
     'wrong_fee',
     99,
-    'gives back 1 more',
+    'refunds 1 more',
   ],
   [
-    'a fee is booked to another',
+    'a fee is booked to another account',
     [`UPDATE journal SET account = (SELECT account FROM journal WHERE seq = 6) WHERE seq = 3`],
     'wrong_payment',
     3,
-    'not of',
+    'not to',
   ],
   [
-    'a deposit comes behind what it pays for',
+    'a deposit comes after the hold that it pays for',
     [...shift(9), 'UPDATE journal SET seq = 9 WHERE seq = 6'],
     'overdrawn',
     8,
@@ -108,14 +138,14 @@ const MUTANTS: readonly (readonly [string, readonly string[], FindingKind, numbe
   ],
 ];
 
-describe('the audit finds, and names the row, when', () => {
-  test('the rows of the journal are those that are changed below', async () => {
+describe('the audit names the row and the kind of the mistake if', () => {
+  test('the journal has the rows that the tests below change', async () => {
     const { store } = await open(copy());
     const kinds = await store.query<{ kind: string }>({ sql: 'SELECT kind FROM journal ORDER BY seq' });
     expect(kinds.map(({ kind }) => kind)).toEqual([
       ...['deposit', 'deposit', 'fee', 'reserve', 'settle'],
       ...['deposit', 'fee', 'reserve', 'settle', 'fee', 'reserve'],
-      // By the start of this test.
+      // The start of this test has expired it.
       'expire',
     ]);
     await store.close();

@@ -23,7 +23,7 @@ const usage = (inputTokens: number, outputTokens: number) => ({
   reasoningTokens: 0,
 });
 
-/** A ledger with charges of both tiers, one beyond its reservation, and one whose usage cannot be true. */
+/** A ledger with charges at both price tiers, a charge that exceeds its reservation, and a charge with an impossible usage. */
 async function books(file: string) {
   const { ledger, store } = await open(file, { terms: NO_TERMS });
   for (const used of [usage(100, 50), usage(1_000, 1), usage(1_001, 3), usage(5_000, 900)]) {
@@ -48,7 +48,7 @@ async function findingsAfter(sql: string): Promise<string[]> {
   return audit.findings.filter(({ kind }) => kind === 'wrong_cost').map(({ message }) => message);
 }
 
-test('what the ledger charged is what tokens and price make of it, overruns included', async () => {
+test('every charge, with its overrun, equals the cost computed from its tokens and price', async () => {
   expect(await findingsAfter('')).toEqual([]);
 });
 
@@ -57,6 +57,6 @@ test.each([
   [`UPDATE journal SET output_tokens = output_tokens + 1 WHERE seq = 2`, 1],
   [`UPDATE journal SET cached_input_tokens = cached_input_tokens - 1 WHERE seq = 4`, 1],
   [`UPDATE journal SET amount = amount - 1 WHERE kind = 'overrun'`, 1],
-])('the audit finds a charge that its tokens do not cost: %s', async (sql, found) => {
+])('the audit finds a charge that differs from the cost of its tokens: %s', async (sql, found) => {
   expect(await findingsAfter(sql)).toHaveLength(found);
 });

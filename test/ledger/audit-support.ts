@@ -14,7 +14,7 @@ export const EVERYONE = budget(8_000, { name: 'everyone' });
 export const ALICE = caller('alice', { team: 'red' });
 export const BOB = caller('bob', { team: '=blue' });
 
-/** Changes a database behind the ledger's back. */
+/** Changes a database without the knowledge of the ledger. */
 export function tamper(file: string, ...statements: string[]): void {
   const db = new Database(file, { readwrite: true });
   for (const sql of statements) db.run(sql);
@@ -38,8 +38,8 @@ export function granting(keyId: string, amount: number): Adjustment {
 }
 
 /**
- * A journal with a row of every kind, made by the ledger: a first run that ends well, one that dies with
- * reservations open, and a third that closes them and leaves rows behind its checkpoint.
+ * Makes a journal with a row of every kind. The first run ends in order, the second dies with open reservations, and the third closes them
+ * and leaves rows after its last checkpoint.
  */
 export async function makeJournal(file: string): Promise<void> {
   const first = await open(file, { terms: terms(EACH_KEY, EVERYONE) });
@@ -56,7 +56,7 @@ export async function makeJournal(file: string): Promise<void> {
     insertAdjustment(granting('alice', 4_000)),
     insertAdjustment({ ...correction, note: 'sorry', time: NOON }),
   ]);
-  // The store itself made the change: the ledger is told.
+  // This change came from the store itself, so the ledger must be refreshed.
   await first.ledger.close();
   await first.store.close();
 
@@ -65,7 +65,7 @@ export async function makeJournal(file: string): Promise<void> {
   await held(second.ledger, order(600, { caller: ALICE }));
   const dying = await held(second.ledger, order(400, { caller: BOB }));
   dying.post(line(150));
-  // A limit that changes names its fund anew, and a budget that is added finds what is open.
+  // A changed limit adds a row for its fund, and an added budget includes the reservations that are open.
   const added = budget(9_000, { name: 'added', window: 'total' });
   (await second.ledger.prepare(terms(EACH_KEY, { ...EVERYONE, limit: 7_000 }, added)))();
   (await held(second.ledger, order(80, { caller: BOB }))).settle(line(70), () => []);
@@ -87,7 +87,7 @@ async function accountOf(store: Awaited<ReturnType<typeof open>>['store'], reser
   return row!.account;
 }
 
-/** Copies of a database, which a test may change. */
+/** Returns a function that copies a database, so that a test may change the copy. */
 export function copies(folder: () => { readonly path: string; readonly file: string }): () => string {
   let made = 0;
   return () => {
@@ -97,7 +97,7 @@ export function copies(folder: () => { readonly path: string; readonly file: str
   };
 }
 
-/** Shifts the rows from `seq` on, so that another one fits in; sums and funds go along. */
+/** Moves the rows from `seq` on by one, to make room for another row, and adjusts the sums and funds that refer to them. */
 export const shift = (seq: number) => [
   `UPDATE journal SET seq = -seq - 1 WHERE seq >= ${seq}`,
   'UPDATE journal SET seq = -seq WHERE seq < 0',

@@ -5,7 +5,7 @@ import { BOB, EACH_KEY, EVERYONE, findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, journal, line, order, refused, terms } from './support.ts';
 
-ledgerTest('a raise after a limit was raised is within the limit that the journal names', async (folder) => {
+ledgerTest('the audit accepts a raise above the old limit after the limit was raised', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(90));
   (await ledger.prepare(terms(budget(200))))();
@@ -14,20 +14,20 @@ ledgerTest('a raise after a limit was raised is within the limit that the journa
   await folder.prove();
 });
 
-ledgerTest('numbers that no row got, for the disk failed, are not given again below the checkpoint', async (folder) => {
+ledgerTest('row numbers that were lost in a disk failure are not used again below the checkpoint', async (folder) => {
   let broken = false;
   const first = await folder.open({ wrap: (store) => flaky(store, () => broken) });
   await held(first.ledger, order(100));
   broken = true;
   await first.ledger.reserve(order(10)).catch(() => {});
   broken = false;
-  // The checkpoint goes through row 2, and there is only row 1.
+  // The checkpoint includes row 2, but the journal has only row 1.
   await first.ledger.close();
   await first.store.close();
 
   const second = await folder.open();
   expect(second.ledger.recovered).toMatchObject({ charged: 100 });
-  // It dies before its next checkpoint.
+  // The process ends before its next checkpoint.
   await second.store.close();
   expect(await findingsOf(folder.file)).toEqual([]);
 
@@ -38,13 +38,13 @@ ledgerTest('numbers that no row got, for the disk failed, are not given again be
 });
 
 ledgerTest(
-  'a request that got money from a waiting line while the budgets changed draws on the new ones',
+  'a request that gets money from the queue during a change of budgets draws on the new budgets',
   async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const first = await held(ledger, order(100));
     const waiting = ledger.reserve(order(60, { waitMs: 5_000 }));
     const swap = await ledger.prepare(terms(budget(100), budget(50, { name: 'new' })));
-    // Both in one turn: the waiter has its money, and its row is not written yet.
+    // Both happen in the same turn: the waiting request gets its money, and its row is not written yet.
     first.settle(null, () => []);
     swap();
     const second = await waiting;
@@ -57,7 +57,7 @@ ledgerTest(
   },
 );
 
-ledgerTest('a post after the end writes nothing', async (folder) => {
+ledgerTest('a post after the settlement writes no row', async (folder) => {
   const { ledger, store } = await folder.open({ terms: terms(EACH_KEY, EVERYONE) });
   const hold = await held(ledger, order(10, { caller: BOB }));
   hold.settle(null, () => []);

@@ -32,7 +32,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const copy = copies(() => folder);
 
-test('a journal with a row of every kind, two limits, a crash and an unfinished run has nothing wrong', async () => {
+test('the audit finds nothing wrong in a journal with every kind of row, two limits, a crash and an unfinished run', async () => {
   const result = await audit(folder.file);
   expect(result.findings).toEqual([]);
   expect(result.totals).toEqual({ entries: 28, charged: 2490, corrected: -50, overrun: 300, granted: 4000 });
@@ -40,7 +40,7 @@ test('a journal with a row of every kind, two limits, a crash and an unfinished 
   expect([...result.open.values()]).toMatchObject([{ keyId: 'bob', reserved: 200, charged: 20, seq: 27 }]);
 });
 
-test('what is open is a finding only where nothing is under way', async () => {
+test('an open reservation is a finding only if no request is running', async () => {
   expect((await audit(folder.file, true)).findings).toMatchObject([{ kind: 'left_open', seq: 27 }]);
 });
 
@@ -48,7 +48,7 @@ const copyRow = (from: number, to: number, kind = 'kind', amount = 'amount') =>
   `INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, tariff)
     SELECT ${to}, ${kind}, reservation, account, ${amount}, time, funds, tariff FROM journal WHERE seq = ${from}`;
 
-/** What is done to the journal, the kind that must be found, and the row that must be named. */
+/** For each change of the journal: the kind of finding and the number of the row that the audit must report. */
 const MUTANTS: readonly (readonly [name: string, sql: readonly string[], kind: FindingKind, seq: number | null])[] = [
   ['a reserve is removed', ['DELETE FROM journal WHERE seq = 12'], 'never_reserved', 13],
   ['a settle is removed', ['DELETE FROM journal WHERE seq = 13'], 'wrong_checkpoint', null],
@@ -58,64 +58,79 @@ const MUTANTS: readonly (readonly [name: string, sql: readonly string[], kind: F
   ['a grant is removed', ['DELETE FROM journal WHERE seq = 10'], 'overdrawn', 12],
   ['a reserve is doubled', [copyRow(12, 29)], 'reserved_twice', 29],
   ['a settle is doubled', [copyRow(26, 29)], 'after_the_end', 29],
-  ['a settle follows an expire', [copyRow(22, 29, "'settle'", '1')], 'after_the_end', 29],
-  ['a raise follows the end', [copyRow(9, 29, "'raise'", '1')], 'after_the_end', 29],
-  ['an attach follows the end', [copyRow(9, 29, "'attach'", '0')], 'after_the_end', 29],
-  ['an overrun of what was never reserved', ['UPDATE journal SET reservation = 7 WHERE seq = 5'], 'never_reserved', 5],
-  ['a charge is one more', ['UPDATE journal SET amount = amount + 1 WHERE seq = 7'], 'wrong_spend', null],
-  ['a charge is more than was reserved', ['UPDATE journal SET amount = 301 WHERE seq = 26'], 'overcharged', 26],
+  ['a settlement follows an expiry', [copyRow(22, 29, "'settle'", '1')], 'after_the_end', 29],
+  ['a raise follows the end of its reservation', [copyRow(9, 29, "'raise'", '1')], 'after_the_end', 29],
+  ['an attach follows the end of its reservation', [copyRow(9, 29, "'attach'", '0')], 'after_the_end', 29],
+  ['an overrun has no reservation', ['UPDATE journal SET reservation = 7 WHERE seq = 5'], 'never_reserved', 5],
+  ['a charge is 1 too high', ['UPDATE journal SET amount = amount + 1 WHERE seq = 7'], 'wrong_spend', null],
+  ['a charge exceeds its reservation', ['UPDATE journal SET amount = 301 WHERE seq = 26'], 'overcharged', 26],
   ['a charge is negative', ['UPDATE journal SET amount = -1 WHERE seq = 26'], 'bad_amount', 26],
   ['a correction takes', ['UPDATE journal SET amount = 50 WHERE seq = 11'], 'bad_amount', 11],
-  ['a correction gives back too much', ['UPDATE journal SET amount = -251 WHERE seq = 11'], 'over_corrected', 11],
-  ['two corrections give back too much', [copyRow(11, 29, 'kind', '-201')], 'over_corrected', 29],
-  ['a charge is booked to another', ['UPDATE journal SET account = 1 WHERE seq = 7'], 'other_account', 7],
-  ['an account is missing', ['DELETE FROM accounts WHERE id = 7'], 'missing_account', 27],
+  [
+    'a correction gives back more than was charged',
+    ['UPDATE journal SET amount = -251 WHERE seq = 11'],
+    'over_corrected',
+    11,
+  ],
+  ['two corrections together give back more than was charged', [copyRow(11, 29, 'kind', '-201')], 'over_corrected', 29],
+  ['a charge is booked to another account', ['UPDATE journal SET account = 1 WHERE seq = 7'], 'other_account', 7],
+  ['an account does not exist', ['DELETE FROM accounts WHERE id = 7'], 'missing_account', 27],
   ['a tariff is missing', ['DELETE FROM tariffs WHERE id = 3'], 'missing_tariff', 24],
   ['a fund is missing', ['DELETE FROM funds WHERE id = 13'], 'missing_fund', 27],
-  ['a fund is named before it begins', ['UPDATE funds SET after_seq = 27 WHERE id = 13'], 'missing_fund', 27],
-  ['a budget is overdrawn by one', ['UPDATE funds SET most = 869 WHERE id = 13'], 'overdrawn', 27],
-  ['a raise overdraws by one', ['UPDATE funds SET most = 699 WHERE id = 1'], 'overdrawn', 3],
-  ['a balance is overdrawn by one', ['UPDATE journal SET amount = 1389 WHERE seq = 10'], 'overdrawn', 25],
-  ['another key’s balance is drawn on', [`UPDATE journal SET funds = '13 11 12' WHERE seq = 27`], 'foreign_fund', 27],
   [
-    'a window of another day is drawn on',
+    'an entry names a fund before the row of the fund applies',
+    ['UPDATE funds SET after_seq = 27 WHERE id = 13'],
+    'missing_fund',
+    27,
+  ],
+  ['a budget is overdrawn by 1', ['UPDATE funds SET most = 869 WHERE id = 13'], 'overdrawn', 27],
+  ['a raise overdraws a budget by 1', ['UPDATE funds SET most = 699 WHERE id = 1'], 'overdrawn', 3],
+  ['a balance is overdrawn by 1', ['UPDATE journal SET amount = 1389 WHERE seq = 10'], 'overdrawn', 25],
+  [
+    'a reservation draws on the balance of another key',
+    [`UPDATE journal SET funds = '13 11 12' WHERE seq = 27`],
+    'foreign_fund',
+    27,
+  ],
+  [
+    'a reservation draws on the window of another day',
     [`UPDATE funds SET starts = starts + 86400000 WHERE id = 13`],
     'outside_window',
     27,
   ],
-  ['a budget opens with one too many', ['UPDATE funds SET opening = 2171 WHERE id = 11'], 'wrong_opening', 23],
-  ['a budget opens with one too few', ['UPDATE funds SET opening = 199 WHERE id = 7'], 'wrong_opening', 15],
-  ['a new window opens with something', ['UPDATE funds SET opening = 1 WHERE id = 3'], 'wrong_opening', 6],
-  ['a balance opens with one too few', ['UPDATE funds SET opening = 799 WHERE id = 12'], 'wrong_opening', 23],
+  ['a budget opens with 1 too many', ['UPDATE funds SET opening = 2171 WHERE id = 11'], 'wrong_opening', 23],
+  ['a budget opens with 1 too few', ['UPDATE funds SET opening = 199 WHERE id = 7'], 'wrong_opening', 15],
+  ['a new window opens with charges', ['UPDATE funds SET opening = 1 WHERE id = 3'], 'wrong_opening', 6],
+  ['a balance opens with 1 too few', ['UPDATE funds SET opening = 799 WHERE id = 12'], 'wrong_opening', 23],
   ['a limit’s change miscounts', ['UPDATE funds SET opening = 1249 WHERE id = 8'], 'wrong_opening', 17],
-  ['a sum is one more', ['UPDATE spend SET microcredits = microcredits + 1 WHERE account = 5'], 'wrong_spend', null],
+  ['a sum is 1 too high', ['UPDATE spend SET microcredits = microcredits + 1 WHERE account = 5'], 'wrong_spend', null],
   [
-    'a sum of tokens is one less',
+    'a sum of tokens is 1 too low',
     ['UPDATE spend SET output_tokens = output_tokens - 1 WHERE tariff = 1'],
     'wrong_spend',
     null,
   ],
   ['a sum is missing', ['DELETE FROM spend WHERE account = 5'], 'wrong_spend', null],
   ['a sum of nothing', ['INSERT INTO spend VALUES (1, 1, 1, 1, 1, 1, 1)'], 'wrong_spend', null],
-  ['a balance is one more', ['UPDATE balances SET spent = spent + 1'], 'wrong_balance', null],
-  ['a balance was granted more', ['UPDATE balances SET granted = granted + 1'], 'wrong_balance', null],
+  ['a balance is 1 too high', ['UPDATE balances SET spent = spent + 1'], 'wrong_balance', null],
+  ['a balance has a higher grant', ['UPDATE balances SET granted = granted + 1'], 'wrong_balance', null],
   ['a balance is missing', ['DELETE FROM balances'], 'wrong_balance', null],
-  ['the checkpoint goes too far', ['UPDATE checkpoint SET through = 26'], 'wrong_spend', null],
+  ['the checkpoint includes a row that does not exist', ['UPDATE checkpoint SET through = 26'], 'wrong_spend', null],
   [
-    'the checkpoint has too much open',
+    'the checkpoint lists a reservation that is not open',
     [`UPDATE checkpoint SET open = '[{"reservation":5,"account":1,"keyId":"a","amount":1,"charged":0,"funds":null}]'`],
     'wrong_checkpoint',
     null,
   ],
-  ['the checkpoint has another sum', ['UPDATE checkpoint SET charged = charged + 1'], 'wrong_checkpoint', null],
-  ['the checkpoint cannot be read', [`UPDATE checkpoint SET open = '[{}]'`], 'damaged', null],
+  ['the checkpoint has a wrong sum', ['UPDATE checkpoint SET charged = charged + 1'], 'wrong_checkpoint', null],
+  ['the checkpoint is unreadable', [`UPDATE checkpoint SET open = '[{}]'`], 'damaged', null],
   ['there is no checkpoint', ['DELETE FROM checkpoint'], 'damaged', null],
-  ['a kind that there is not', [`UPDATE journal SET kind = 'gift' WHERE seq = 26`], 'unknown_kind', 26],
+  ['an entry has an unknown kind', [`UPDATE journal SET kind = 'gift' WHERE seq = 26`], 'unknown_kind', 26],
   ['a reserve of nothing', ['UPDATE journal SET reservation = NULL WHERE seq = 25'], 'no_reservation', 25],
   ['rows change places', [...shift(12), copyRow(14, 12), 'DELETE FROM journal WHERE seq = 14'], 'never_reserved', 12],
 ];
 
-describe('the audit finds, and names the row, when', () => {
+describe('the audit names the row and the kind of the mistake if', () => {
   for (const [name, sql, kind, seq] of MUTANTS) {
     test(name, async () => {
       const file = copy();
@@ -126,7 +141,7 @@ describe('the audit finds, and names the row, when', () => {
   }
 });
 
-test('rows that do not ascend are found', () => {
+test('the audit finds journal rows whose numbers do not ascend', () => {
   const fold = new Audit(NO_CHECKPOINT);
   const row: AuditRow = {
     ...{ seq: 2, kind: 'grant', reservation: null, account: 1, amount: 5, time: NOON, funds: null },
@@ -137,7 +152,7 @@ test('rows that do not ascend are found', () => {
   expect(fold.findings).toMatchObject([{ kind: 'sequence', seq: 1 }]);
 });
 
-/** The audit of a charge of 70 and of a hold that draws on row 2 of a budget so much later, by servers of so much lag. */
+/** Audits a charge of 70 and, `ms` later, a hold that draws on row 2 of a budget. The servers may count charges `lagMs` late. */
 function openingAfter(ms: number, lagMs: number, drawn: string | null = null) {
   const fold = new Audit(NO_CHECKPOINT, lagMs);
   const fund = {
@@ -162,19 +177,19 @@ function openingAfter(ms: number, lagMs: number, drawn: string | null = null) {
   return fold.findings.map(({ kind }) => kind);
 }
 
-describe('an opening', () => {
-  test('may lack charges of servers without the budget for as long as those may be counted late, and no longer', () => {
+describe('openings', () => {
+  test('the opening of a budget may lack charges of servers without the budget, as long as these may be counted late', () => {
     expect(openingAfter(5_000, 5_000)).toEqual([]);
     expect(openingAfter(5_001, 5_000)).toEqual(['wrong_opening']);
     expect(openingAfter(1, 0)).toEqual(['wrong_opening']);
   });
 
-  test('lacks no charge that drew on the budget itself', () => {
+  test('the opening of a budget never lacks a charge that drew on the budget itself', () => {
     expect(openingAfter(5_000, 5_000, '1')).toEqual(['wrong_opening']);
   });
 
   ledgerTest(
-    'of a budget that was removed and added again counts what was charged meanwhile, and is right',
+    'the opening of a budget of a budget that was removed and added again includes the charges in between',
     async (folder) => {
       const { ledger, store } = await folder.open({ terms: terms(EVERYONE) });
       (await held(ledger, order(100, { caller: ALICE }))).settle(line(100), () => []);
@@ -189,7 +204,7 @@ describe('an opening', () => {
         { opening: 200 },
       ]);
       await folder.prove();
-      // Bob never drew on the budget: by the journal alone he may count or not, and Alice must.
+      // Bob never drew on the budget, so his charges may count or not. The charges of Alice must count.
       for (const [opening, wrong] of [
         [169, true],
         [170, false],
@@ -202,18 +217,21 @@ describe('an opening', () => {
     },
   );
 
-  ledgerTest('may exceed the limit where that was lowered, and nothing may be reserved then', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(EVERYONE) });
-    (await held(ledger, order(5_000))).settle(line(5_000), () => []);
-    const before = await held(ledger, order(2_000));
-    (await ledger.prepare(terms({ ...EVERYONE, limit: 4_000 })))();
-    expect(isShortage(await ledger.reserve(order(1)))).toBe(true);
-    before.settle(line(2_000), () => []);
-    await folder.prove();
-  });
+  ledgerTest(
+    'the opening of a budget may exceed a limit that was lowered; then nothing more can be reserved',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(EVERYONE) });
+      (await held(ledger, order(5_000))).settle(line(5_000), () => []);
+      const before = await held(ledger, order(2_000));
+      (await ledger.prepare(terms({ ...EVERYONE, limit: 4_000 })))();
+      expect(isShortage(await ledger.reserve(order(1)))).toBe(true);
+      before.settle(line(2_000), () => []);
+      await folder.prove();
+    },
+  );
 });
 
-describe('whatever runs at once, the audit finds nothing:', () => {
+describe('the audit of random histories', () => {
   const steps = fc.array(
     fc.tuple(
       fc.constantFrom('reserve', 'reserve', 'raise', 'post', 'settle', 'settle', 'limit', 'drop', 'grant', 'crash'),
@@ -222,7 +240,7 @@ describe('whatever runs at once, the audit finds nothing:', () => {
     { minLength: 5, maxLength: 40 },
   );
 
-  test('reserves, raises, charges, edits of budgets, grants and crashes', async () => {
+  test('the audit finds nothing wrong after any sequence of reservations, raises, charges, changes of budgets, grants and crashes', async () => {
     const law = fc.asyncProperty(steps, async (plan) => {
       using folder = tempFolder();
       let budgets = [EACH_KEY, EVERYONE];
@@ -239,7 +257,7 @@ describe('whatever runs at once, the audit finds nothing:', () => {
           if (hold && hold.left > 0) hold.post(line(n));
         } else if (action === 'settle') hold?.settle(line(n), () => []);
         else if (action === 'limit' || action === 'drop') {
-          // A limit is only lowered: see the test of raises after a limit was raised.
+          // Limits are only lowered here. Another test covers raises after a limit was raised.
           budgets = action === 'drop' ? [EACH_KEY] : [EACH_KEY, budget(7_999 - n, { name: 'everyone' })];
           (await run.ledger.prepare(terms(...budgets)))();
         } else {
@@ -265,7 +283,7 @@ function grantDirectly(file: string, keyId: string, amount: number): void {
   );
 }
 
-test('reservations are kept in order, whatever the order in which they come', () => {
+test('reservations are sorted by ID, in whatever order they are added', () => {
   const law = fc.property(fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 3_000 }), (ids) => {
     const seen = new SeenReservations();
     const model = new Map<number, number>();

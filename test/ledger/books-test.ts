@@ -3,18 +3,18 @@ import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { type Opened, type OpenOptions, open } from './support.ts';
 
-/** The folder of one test, and the ledgers that it opens there. */
+/** The folder of one test, and the ledgers that the test opens in it. */
 export interface TestFolder {
   readonly path: string;
   readonly file: string;
   open(options?: OpenOptions): Promise<Opened>;
-  /** Until all that was woken in the ledger that was opened last is written, and told. */
+  /** Resolves once everything that was woken in the latest ledger has been written and answered. */
   turn(): Promise<void>;
-  /** Closes the ledger that was opened last, and expects that the audit finds nothing. */
+  /** Closes the latest ledger, and expects that the audit finds nothing wrong. */
   prove(): Promise<void>;
 }
 
-/** A test on a folder of its own. What is still open at its end is closed. */
+/** Defines a test with a folder of its own. After the test, all open ledgers are closed. */
 export function ledgerTest(name: string, run: (folder: TestFolder) => Promise<void>): void {
   test(name, async () => {
     using folder = tempFolder();

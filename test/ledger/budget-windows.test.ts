@@ -28,7 +28,7 @@ describe('the alerts of a fund', () => {
   const termsOf = (limit: number, fractions: readonly number[]) =>
     budget(limit, { alertAt: [...new Set(fractions)].sort((a, b) => a - b) });
 
-  test('rise: none comes twice, whatever becomes of the limit and whichever fractions are added', () => {
+  test('alerts of a fund only rise: no fraction is reported twice, whatever happens to the limit and the fractions', () => {
     const law = fc.property(fc.array(fraction), fc.array(command, { maxLength: 20 }), (first, commands) => {
       let limit = 100;
       let fractions = first;
@@ -54,8 +54,8 @@ describe('the alerts of a fund', () => {
 });
 
 describe('the windows of a budget', () => {
-  // The incident: a window was moved on by its own length, from its last end, and drifted away from the calendar.
-  test('follow from the calendar and the present moment alone, however long nobody looked', () => {
+  // An incident: a window was moved by its own length from its last end, so it drifted away from the calendar.
+  test('the windows of a budget depend only on the calendar and the current time, even if no request came for a long time', () => {
     const law = (present: (windows: BudgetWindows, now: number, before: Window) => Window) =>
       fc.property(
         fc.constantFrom(...(['day', 'week', 'month', 'total'] as const)),
@@ -66,7 +66,7 @@ describe('the windows of a budget', () => {
           let before = windowAt(window, timeZone, now);
           const windows = new BudgetWindows(counted(budget(100, { window, timeZone })), before);
           for (const jump of jumps) {
-            // A clock that goes back reopens no window.
+            // A clock that goes back does not open an old window again.
             now = Math.max(now, now + jump);
             before = present(windows, now, before);
             expect(before).toEqual(windowAt(window, timeZone, now));
@@ -85,7 +85,7 @@ describe('the windows of a budget', () => {
     expect(() => fc.assert(drifting, { numRuns: 200 })).toThrow();
   });
 
-  test('are the present one and the one before; older ones take no draws', () => {
+  test('the windows of a budget are the current window and the previous window; no request draws on older windows', () => {
     const daily = budget(100, { window: 'day' });
     const windows = new BudgetWindows(counted(daily), windowAt('day', 'UTC', NOON));
     expect(windows.fundAt('', NOON - DAY_MS)).toBeNull();
@@ -99,23 +99,26 @@ describe('the windows of a budget', () => {
     }
   });
 
-  ledgerTest('do not go back with the clock: a window that a request has begun stays', async (folder) => {
-    const daily = budget(100, { window: 'day' });
-    const opened = await folder.open({ terms: terms(daily) });
-    await spent(opened, 30);
-    expect(await fundsOf(opened)).toEqual([['all', '', 100, 30, 0]]);
-    // IDs may be ahead of the clock, which says noon to the end.
-    const hold = await held(opened.ledger, order(20, { id: idAt(NOON + DAY_MS) }));
-    expect(opened.ledger.availableFunds(caller('key'), 'auto')?.room).toBe(80);
-    expect(opened.ledger.fundsOf({ keyId: 'key', labels: {} }, ['auto'])).toMatchObject([{ spent: 0, held: 20 }]);
-    await reload(opened, daily);
-    expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 20]]);
-    hold.settle(line(20), () => []);
-    await folder.prove();
-  });
+  ledgerTest(
+    'the windows of a budget do not go back with the clock: a window that a request has started stays current',
+    async (folder) => {
+      const daily = budget(100, { window: 'day' });
+      const opened = await folder.open({ terms: terms(daily) });
+      await spent(opened, 30);
+      expect(await fundsOf(opened)).toEqual([['all', '', 100, 30, 0]]);
+      // IDs may be ahead of the clock. Here the clock shows noon until the end of the test.
+      const hold = await held(opened.ledger, order(20, { id: idAt(NOON + DAY_MS) }));
+      expect(opened.ledger.availableFunds(caller('key'), 'auto')?.room).toBe(80);
+      expect(opened.ledger.fundsOf({ keyId: 'key', labels: {} }, ['auto'])).toMatchObject([{ spent: 0, held: 20 }]);
+      await reload(opened, daily);
+      expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 20]]);
+      hold.settle(line(20), () => []);
+      await folder.prove();
+    },
+  );
 
   ledgerTest(
-    'get a correction back after they have ended, for the requests that are still open in them',
+    'the windows of a budget get refunds after their end, so that requests that are still open in them can use the money',
     async (folder) => {
       let now = NOON;
       const opened = await folder.open({ terms: terms(budget(100, { window: 'day' })), now: () => now });
@@ -128,7 +131,7 @@ describe('the windows of a budget', () => {
       await adjust(folder.file, { kind: 'correct', amount: -30, reservation: first });
       await opened.ledger.refresh();
       expect(await hold.raise([40], 40)).toBe(true);
-      // A window before the last one gets nothing back: what is open in it may take less than it could, and never more.
+      // A window before the previous one gets no refund. A request that is open in it may then get less than possible, but never too much.
       now += DAY_MS;
       expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
       await adjust(folder.file, { kind: 'correct', amount: -40, reservation: second });
@@ -140,14 +143,14 @@ describe('the windows of a budget', () => {
   );
 });
 
-describe('a budget that is counted anew', () => {
+describe('counting again', () => {
   const dimensions = { key: 'key', selector: 'auto' };
 
   ledgerTest(
-    'holds what lies in the window of the swap and nothing else, whichever window it was prepared in',
+    'a budget that is counted again contains exactly the charges in the window at the time of the swap, whenever it was prepared',
     async (folder) => {
       const opened = await folder.open();
-      // Already in the store, in the last quarters of the day before: 7 a minute before midnight.
+      // These charges are already stored, in the last quarter of an hour of the day before: 7 at one minute before midnight.
       await spent(opened, 7, { id: idAt(MIDNIGHT - 60_000) });
       await opened.ledger.close();
       const stored = await openSqliteBooks({ store: opened.store, now: () => NOON });
@@ -190,12 +193,12 @@ describe('a budget that is counted anew', () => {
   );
 });
 
-describe('what the journal says', () => {
-  ledgerTest('of a correction names its funds as they stood before it', async (folder) => {
+describe('journal entries', () => {
+  ledgerTest('the journal has for a correction the funds as they were before the correction', async (folder) => {
     const opened = await folder.open({ terms: terms(budget(1_000)) });
     const reservation = await spent(opened, 80);
     await opened.store.flush();
-    // The limit is another, so the correction is what its new row begins with.
+    // The limit differs, so the fund gets a new row, which must open with the amount before the correction.
     await reload(opened, budget(900));
     await adjust(folder.file, { kind: 'correct', amount: -50, reservation });
     await opened.ledger.refresh();
@@ -210,13 +213,16 @@ describe('what the journal says', () => {
     expect(await findingsOf(folder.file)).toEqual([]);
   });
 
-  ledgerTest('of every attempt counts when a crash is closed: only what none was charged for is', async (folder) => {
-    const opened = await folder.open({ terms: terms(budget(1_000)) });
-    const hold = await held(opened.ledger, order(100));
-    for (const cost of [20, 30, 10]) hold.post(line(cost));
-    await opened.store.close();
-    const again = await folder.open({ terms: terms(budget(1_000)) });
-    expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: 40, held: 40 });
-    expect(await fundsOf(again)).toEqual([['all', '', 1_000, 100, 0]]);
-  });
+  ledgerTest(
+    'the journal has every charged attempt when a crash is closed: only the rest of the hold is charged then',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(1_000)) });
+      const hold = await held(opened.ledger, order(100));
+      for (const cost of [20, 30, 10]) hold.post(line(cost));
+      await opened.store.close();
+      const again = await folder.open({ terms: terms(budget(1_000)) });
+      expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: 40, held: 40 });
+      expect(await fundsOf(again)).toEqual([['all', '', 1_000, 100, 0]]);
+    },
+  );
 });

@@ -16,11 +16,11 @@ import { budget, caller, held, line, NO_TERMS, NOON, order, refused, terms } fro
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
 
-/** A budget for the requests of one selector. */
+/** A budget for the requests for one model name. */
 const of = (selector: string, limit: number): Budget =>
   budget(limit, { name: selector, match: ({ request }) => request.model.includes(selector) });
 
-/** Asks, and notes in which order answers come. */
+/** Sends requests, and records the order of the answers. */
 function asking(ledger: Ledger) {
   const told: string[] = [];
   const ask = (name: string, amount: number, over: Parameters<typeof order>[1] = {}): Promise<Hold | FundShortage> => {
@@ -37,28 +37,31 @@ async function got(asked: Promise<Hold | FundShortage>): Promise<Hold> {
   return answer;
 }
 
-describe('who waits for one fund', () => {
-  ledgerTest('is served in the order of coming, each as soon as there is enough', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    const [one, two] = [await held(ledger, order(60)), await held(ledger, order(40))];
-    const { told, ask } = asking(ledger);
-    const asked = [ask('a', 50), ask('b', 30), ask('c', 20)];
-    await folder.turn();
-    expect(told).toEqual([]);
-    two.settle(null, () => []);
-    await folder.turn();
-    // 40 are free: enough for b and c, but a was first.
-    expect(told).toEqual([]);
-    one.settle(line(10), () => []);
-    await folder.turn();
-    expect(told).toEqual(['a', 'b']);
-    (await got(asked[0]!)).settle(line(0), () => []);
-    await folder.turn();
-    expect(told).toEqual(['a', 'b', 'c']);
-    expect((await ledger.status()).funds).toMatchObject([{ spent: 10, held: 50 }]);
-  });
+describe('queues', () => {
+  ledgerTest(
+    'a request that waits for a fund is served in the order of arrival, as soon as there is enough money',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const [one, two] = [await held(ledger, order(60)), await held(ledger, order(40))];
+      const { told, ask } = asking(ledger);
+      const asked = [ask('a', 50), ask('b', 30), ask('c', 20)];
+      await folder.turn();
+      expect(told).toEqual([]);
+      two.settle(null, () => []);
+      await folder.turn();
+      // 40 are free. That is enough for b and c, but a came first.
+      expect(told).toEqual([]);
+      one.settle(line(10), () => []);
+      await folder.turn();
+      expect(told).toEqual(['a', 'b']);
+      (await got(asked[0]!)).settle(line(0), () => []);
+      await folder.turn();
+      expect(told).toEqual(['a', 'b', 'c']);
+      expect((await ledger.status()).funds).toMatchObject([{ spent: 10, held: 50 }]);
+    },
+  );
 
-  ledgerTest('is not overtaken by who comes later and would fit', async (folder) => {
+  ledgerTest('a request that waits for a fund is not overtaken by a later request that would fit', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const first = await held(ledger, order(80));
     const { told, ask } = asking(ledger);
@@ -72,96 +75,121 @@ describe('who waits for one fund', () => {
     expect(told).toEqual(['large', 'small']);
   });
 
-  ledgerTest('leaves the line when the caller is gone, and those behind move up', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    await held(ledger, order(80));
-    const gone = new AbortController();
-    const large = ledger.reserve(order(50, { waitMs: 10_000, signal: gone.signal }));
-    const { told, ask } = asking(ledger);
-    ask('small', 20);
-    await folder.turn();
-    expect(told).toEqual([]);
-    gone.abort();
-    expect(await large).toMatchObject({ why: 'contended', needed: 50 });
-    await folder.turn();
-    expect(told).toEqual(['small']);
-    expect(await refused(ledger, order(50, { waitMs: 10_000, signal: gone.signal }))).toMatchObject({ needed: 50 });
-  });
+  ledgerTest(
+    'a request that waits for a fund leaves the queue when its client disconnects, and later requests move up',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      await held(ledger, order(80));
+      const gone = new AbortController();
+      const large = ledger.reserve(order(50, { waitMs: 10_000, signal: gone.signal }));
+      const { told, ask } = asking(ledger);
+      ask('small', 20);
+      await folder.turn();
+      expect(told).toEqual([]);
+      gone.abort();
+      expect(await large).toMatchObject({ why: 'contended', needed: 50 });
+      await folder.turn();
+      expect(told).toEqual(['small']);
+      expect(await refused(ledger, order(50, { waitMs: 10_000, signal: gone.signal }))).toMatchObject({ needed: 50 });
+    },
+  );
 
-  ledgerTest('takes nothing when the caller is gone, though there would be enough', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    await held(ledger, order(80));
-    const { told, ask } = asking(ledger);
-    ask('large', 50);
-    const gone = new AbortController();
-    ask('small', 10, { signal: gone.signal });
-    await folder.turn();
-    expect(told).toEqual([]);
-    gone.abort();
-    await folder.turn();
-    expect(told).toEqual(['small contended']);
-    expect((await ledger.status()).funds).toMatchObject([{ held: 80 }]);
-  });
+  ledgerTest(
+    'a request that waits for a fund takes no money after its client has disconnected, even if there is enough',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      await held(ledger, order(80));
+      const { told, ask } = asking(ledger);
+      ask('large', 50);
+      const gone = new AbortController();
+      ask('small', 10, { signal: gone.signal });
+      await folder.turn();
+      expect(told).toEqual([]);
+      gone.abort();
+      await folder.turn();
+      expect(told).toEqual(['small contended']);
+      expect((await ledger.status()).funds).toMatchObject([{ held: 80 }]);
+    },
+  );
 
-  ledgerTest('is refused as contended when the time is over, with what is in the way', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    await held(ledger, order(80));
-    const began = performance.now();
-    const shortage = await refused(ledger, order(30, { waitMs: 40 }));
-    expect(shortage).toMatchObject({ why: 'contended', name: 'all', limit: 100, spent: 0, held: 80, needed: 30 });
-    expect(performance.now() - began).toBeGreaterThanOrEqual(39);
-    // Nobody stands in the line any more.
-    expect((await held(ledger, order(20))).reserved).toBe(20);
-  });
+  ledgerTest(
+    'a request that waits for a fund is refused as contended when its time is over, with the fund that lacks money',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      await held(ledger, order(80));
+      const began = performance.now();
+      const shortage = await refused(ledger, order(30, { waitMs: 40 }));
+      expect(shortage).toMatchObject({ why: 'contended', name: 'all', limit: 100, spent: 0, held: 80, needed: 30 });
+      expect(performance.now() - began).toBeGreaterThanOrEqual(39);
+      // The queue is empty again.
+      expect((await held(ledger, order(20))).reserved).toBe(20);
+    },
+  );
 
-  ledgerTest('is refused at once as exhausted when that becomes so', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    const hold = await held(ledger, order(80));
-    const { told, ask } = asking(ledger);
-    ask('a', 50);
-    hold.settle(line(80), () => []);
-    await folder.turn();
-    expect(told).toEqual(['a exhausted']);
-  });
+  ledgerTest(
+    'a request that waits for a fund is refused as exhausted as soon as the fund can never pay it',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const hold = await held(ledger, order(80));
+      const { told, ask } = asking(ledger);
+      ask('a', 50);
+      hold.settle(line(80), () => []);
+      await folder.turn();
+      expect(told).toEqual(['a exhausted']);
+    },
+  );
 
-  ledgerTest('does not wait for what no release could give', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    (await held(ledger, order(60))).settle(line(60), () => []);
-    await held(ledger, order(30));
-    const began = performance.now();
-    expect(await refused(ledger, order(41, { waitMs: LONG }))).toMatchObject({ why: 'exhausted', spent: 60, held: 30 });
-    expect(performance.now() - began).toBeLessThan(LONG / 4);
-  });
+  ledgerTest(
+    'a request that waits for a fund does not wait for an amount that no release could free',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      (await held(ledger, order(60))).settle(line(60), () => []);
+      await held(ledger, order(30));
+      const began = performance.now();
+      expect(await refused(ledger, order(41, { waitMs: LONG }))).toMatchObject({
+        why: 'exhausted',
+        spent: 60,
+        held: 30,
+      });
+      expect(performance.now() - began).toBeLessThan(LONG / 4);
+    },
+  );
 
-  ledgerTest('lets those behind have what it cannot wait for any longer', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    await held(ledger, order(60));
-    const { told, ask } = asking(ledger);
-    ask('large', 90, { waitMs: 40 });
-    ask('small', 30);
-    ask('tiny', 10);
-    await folder.turn();
-    expect(told).toEqual([]);
-    await waitFor(() => told.length >= 3);
-    expect(told).toEqual(['large contended', 'small', 'tiny']);
-  });
+  ledgerTest(
+    'a request that waits for a fund leaves its money to later requests when its time is over',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      await held(ledger, order(60));
+      const { told, ask } = asking(ledger);
+      ask('large', 90, { waitMs: 40 });
+      ask('small', 30);
+      ask('tiny', 10);
+      await folder.turn();
+      expect(told).toEqual([]);
+      await waitFor(() => told.length >= 3);
+      expect(told).toEqual(['large contended', 'small', 'tiny']);
+    },
+  );
 
-  ledgerTest('gives up in the middle of the line, and no other waiter is lost', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    const hold = await held(ledger, order(100));
-    const { told, ask } = asking(ledger);
-    ask('a', 50);
-    ask('b', 60, { waitMs: 30 });
-    ask('c', 50);
-    await waitFor(() => told.length > 0);
-    expect(told).toEqual(['b contended']);
-    hold.settle(null, () => []);
-    await folder.turn();
-    expect(told).toEqual(['b contended', 'a', 'c']);
-  });
+  ledgerTest(
+    'a request that waits for a fund gives up in the middle of the queue without losing another waiting request',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const hold = await held(ledger, order(100));
+      const { told, ask } = asking(ledger);
+      ask('a', 50);
+      ask('b', 60, { waitMs: 30 });
+      ask('c', 50);
+      await waitFor(() => told.length > 0);
+      expect(told).toEqual(['b contended']);
+      hold.settle(null, () => []);
+      await folder.turn();
+      expect(told).toEqual(['b contended', 'a', 'c']);
+    },
+  );
 });
 
-ledgerTest('at most 1,000 requests wait for one fund; the next is refused at once', async (folder) => {
+ledgerTest('at most 1,000 requests wait for one fund; the next request is refused at once', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
   const hold = await held(ledger, order(1_000));
   const { told, ask } = asking(ledger);
@@ -175,7 +203,7 @@ ledgerTest('at most 1,000 requests wait for one fund; the next is refused at onc
   expect(ledger.open).toBe(1_000);
 });
 
-ledgerTest('a raise never waits: it takes free money, or is refused at once', async (folder) => {
+ledgerTest('a raise never waits: it takes free money or is refused at once', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(70));
   const { told, ask } = asking(ledger);
@@ -185,7 +213,7 @@ ledgerTest('a raise never waits: it takes free money, or is refused at once', as
   expect(told).toEqual([]);
 });
 
-ledgerTest('a raise that fails wakes those who wait', async (folder) => {
+ledgerTest('a raise that cannot be written wakes waiting requests', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(40));
   const { told, ask } = asking(ledger);
@@ -197,7 +225,7 @@ ledgerTest('a raise that fails wakes those who wait', async (folder) => {
   expect(told).toEqual(['a']);
 });
 
-ledgerTest('who waits for one fund and is then held up by another moves to the end of its line', async (folder) => {
+ledgerTest('a request that is blocked by a second fund moves to the end of the queue of that fund', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(of('x', 100), of('y', 100)) });
   const x = await held(ledger, order(100, { selector: 'x' }));
   const y = await held(ledger, order(100, { selector: 'y' }));
@@ -206,7 +234,7 @@ ledgerTest('who waits for one fund and is then held up by another moves to the e
   ask('y first', 80, { selector: 'y' });
   x.settle(null, () => []);
   await folder.turn();
-  // Free of x, it now stands behind the one that waits for y, and x is everybody's.
+  // Fund x has money for it now, but it is the second in the queue for y. Fund x is free for all requests.
   expect(told).toEqual([]);
   expect((await held(ledger, order(60, { selector: 'x' }))).reserved).toBe(60);
   y.settle(null, () => []);
@@ -214,8 +242,8 @@ ledgerTest('who waits for one fund and is then held up by another moves to the e
   expect(told).toEqual(['y first']);
 });
 
-describe('those who wait are woken', () => {
-  ledgerTest('by a reload that raises the limit, or takes the budget away', async (folder) => {
+describe('waking', () => {
+  ledgerTest('waiting requests are woken by a reload that raises the limit or removes the budget', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     await held(ledger, order(100));
     const { told, ask } = asking(ledger);
@@ -230,7 +258,7 @@ describe('those who wait are woken', () => {
   });
 
   ledgerTest(
-    'by a reload that takes the budget away for them alone, though one before them still waits',
+    'waiting requests are woken by a reload that removes the budget for them, even if a request before them keeps waiting',
     async (folder) => {
       const all = budget(100);
       const { ledger } = await folder.open({ terms: terms(all) });
@@ -265,7 +293,7 @@ describe('those who wait are woken', () => {
     expect(told).toEqual(['a']);
   });
 
-  ledgerTest('by a reservation that could not be written', async (folder) => {
+  ledgerTest('waiting requests are woken by a reservation that could not be written', async (folder) => {
     let broken = false;
     const wrap = (store: SqlStore): SqlStore => ({
       ...flaky(store),
@@ -289,28 +317,31 @@ describe('those who wait are woken', () => {
   });
 });
 
-ledgerTest('who waits across the end of a window does not hold up those of the next', async (folder) => {
-  const midnight = Date.UTC(2026, 10, 21);
-  let now = midnight - 1_000;
-  let ids = idAt(now);
-  const { ledger } = await folder.open({ now: () => now, terms: terms(budget(100, { window: 'day' })) });
-  const yesterday = await held(ledger, order(100, { id: ids++ }));
-  const { told, ask } = asking(ledger);
-  const late = caller('late');
-  ask('late', 50, { id: ids++, caller: late });
-  now = midnight + 1_000;
-  ids = idAt(now);
-  ask('today', 10, { id: ids++, caller: caller('another') });
-  // Another request of the same key is decided on.
-  ledger.availableFunds(late, 'auto');
-  yesterday.settle(null, () => []);
-  await folder.turn();
-  ask('later', 10, { id: ids++, caller: caller('another') });
-  await folder.turn();
-  expect(told).toContain('later');
-});
+ledgerTest(
+  'a request that waits beyond the end of a window does not block requests of the next window',
+  async (folder) => {
+    const midnight = Date.UTC(2026, 10, 21);
+    let now = midnight - 1_000;
+    let ids = idAt(now);
+    const { ledger } = await folder.open({ now: () => now, terms: terms(budget(100, { window: 'day' })) });
+    const yesterday = await held(ledger, order(100, { id: ids++ }));
+    const { told, ask } = asking(ledger);
+    const late = caller('late');
+    ask('late', 50, { id: ids++, caller: late });
+    now = midnight + 1_000;
+    ids = idAt(now);
+    ask('today', 10, { id: ids++, caller: caller('another') });
+    // Another request of the same key asks for its funds.
+    ledger.availableFunds(late, 'auto');
+    yesterday.settle(null, () => []);
+    await folder.turn();
+    ask('later', 10, { id: ids++, caller: caller('another') });
+    await folder.turn();
+    expect(told).toContain('later');
+  },
+);
 
-/** As an operator's command does it. */
+/** Grants Credits like an operator's command does. */
 async function grant(file: string, amount: number): Promise<void> {
   const store = await openSqlite(file, []);
   const why = { reservation: null, account: null, note: '', time: NOON };

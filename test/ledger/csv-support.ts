@@ -1,4 +1,4 @@
-/** Reads CSV as RFC 4180 has it. Throws when a line has not as many cells as the first. */
+/** Parses CSV according to RFC 4180. Throws if a line has a different number of cells than the first line. */
 export function readCsv(text: string): Record<string, string>[] {
   const rows: string[][] = [];
   let cells: string[] = [];
@@ -22,7 +22,7 @@ export function readCsv(text: string): Record<string, string>[] {
   });
 }
 
-/** A fraction, for arithmetic by hand. */
+/** A fraction, for exact arithmetic. */
 export type Fraction = readonly [numerator: bigint, denominator: bigint];
 
 export function fraction(decimal: string): Fraction {
@@ -31,7 +31,7 @@ export function fraction(decimal: string): Fraction {
   return [BigInt(`${sign}${whole}${digits}`), 10n ** BigInt(digits.length)];
 }
 
-/** Microcredits of a decimal of Credits. */
+/** Converts a decimal number of Credits to microcredits. */
 export function micro(decimal: string): bigint {
   const [numerator, denominator] = fraction(decimal);
   const amount = numerator * 1_000_000n;
@@ -39,7 +39,7 @@ export function micro(decimal: string): bigint {
   return amount / denominator;
 }
 
-/** What a line of an export costs by its tokens and prices alone, in microcredits, rounded up once. */
+/** Computes the cost of an exported line from its tokens and prices only, in microcredits, rounded up once. */
 export function recomputed(line: Readonly<Record<string, string>>): bigint {
   const count = (name: string) => BigInt(line[name]!);
   const plain = count('input_tokens') - count('cached_input_tokens') - count('cache_write_tokens');
@@ -55,7 +55,7 @@ export function recomputed(line: Readonly<Record<string, string>>): bigint {
     const [numerator, denominator] = fraction(line[price]!);
     sum = [sum[0] * denominator + times * numerator * sum[1], sum[1] * denominator];
   }
-  // Millionths of USD, over USD per Credit, are microcredits.
+  // Millionths of a USD divided by USD per Credit are microcredits.
   const [worth, over] = fraction(line.usd_per_credit!);
   const numerator = sum[0] * over;
   const denominator = sum[1] * worth;

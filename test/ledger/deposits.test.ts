@@ -27,7 +27,7 @@ import {
 
 const agent = { caller: AGENT } as const;
 
-/** A ledger whose disk is in the test's hands, beside payments. */
+/** A ledger with a table of payments, whose disk the test can block. */
 async function gated(folder: TestFolder): Promise<Opened & { gate: GatedStore }> {
   let gate: GatedStore | null = null;
   const opened = await folder.open({
@@ -40,7 +40,7 @@ async function gated(folder: TestFolder): Promise<Opened & { gate: GatedStore }>
   return { ...opened, gate: gate! };
 }
 
-/** What a new start finds in the balance, and that the books are right. */
+/** Starts the ledger again, and returns the balance that the start finds. */
 async function afterStart(folder: TestFolder): Promise<[number, number, number] | null> {
   const { ledger, store } = await folder.open();
   const found = balance(ledger);
@@ -49,28 +49,31 @@ async function afterStart(folder: TestFolder): Promise<[number, number, number] 
   return found;
 }
 
-describe('a deposit', () => {
-  ledgerTest('is booked with what belongs to it, less the fee, and survives', async (folder) => {
-    const { ledger, store } = await gated(folder);
-    await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 20)]);
-    expect(balance(ledger)).toEqual([480, 0, 0]);
-    await ledger.deposit(WALLET, deposit(70, 0, 'pay_00000000002'), [payment(2, 'settled', 70, 0)]);
-    expect(balance(ledger)).toEqual([550, 0, 0]);
-    expect(await rows(store)).toEqual([
-      ['deposit', 500, 'pay_00000000001'],
-      ['fee', -20, 'pay_00000000001'],
-      ['deposit', 70, 'pay_00000000002'],
-    ]);
-    expect([await sqliteLedger(store).balance(WALLET), await sqliteLedger(store).granted(WALLET)]).toEqual([
-      { granted: 550, spent: 0 },
-      550,
-    ]);
-    await store.close();
-    expect(await afterStart(folder)).toEqual([550, 0, 0]);
-    expect(await findingsOf(folder.file)).toEqual([]);
-  });
+describe('deposits', () => {
+  ledgerTest(
+    'a deposit is booked without its fee, together with its other writes, and survives a restart',
+    async (folder) => {
+      const { ledger, store } = await gated(folder);
+      await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 20)]);
+      expect(balance(ledger)).toEqual([480, 0, 0]);
+      await ledger.deposit(WALLET, deposit(70, 0, 'pay_00000000002'), [payment(2, 'settled', 70, 0)]);
+      expect(balance(ledger)).toEqual([550, 0, 0]);
+      expect(await rows(store)).toEqual([
+        ['deposit', 500, 'pay_00000000001'],
+        ['fee', -20, 'pay_00000000001'],
+        ['deposit', 70, 'pay_00000000002'],
+      ]);
+      expect([await sqliteLedger(store).balance(WALLET), await sqliteLedger(store).granted(WALLET)]).toEqual([
+        { granted: 550, spent: 0 },
+        550,
+      ]);
+      await store.close();
+      expect(await afterStart(folder)).toEqual([550, 0, 0]);
+      expect(await findingsOf(folder.file)).toEqual([]);
+    },
+  );
 
-  ledgerTest('cannot be spent before it is on the disk', async (folder) => {
+  ledgerTest('a deposit cannot be spent before it is written to disk', async (folder) => {
     const { ledger, gate } = await gated(folder);
     gate.shut();
     const paid = ledger.deposit(WALLET, deposit(500, 0, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
@@ -82,7 +85,7 @@ describe('a deposit', () => {
     await folder.prove();
   });
 
-  ledgerTest('that cannot be written, or whose payment cannot, is not there', async (folder) => {
+  ledgerTest('a deposit is not booked if it or its payment cannot be written', async (folder) => {
     let broken = false;
     const { ledger, store } = await folder.open({ wrap: (inner) => flaky(inner, () => broken) });
     tamper(folder.file, PAYMENTS);
@@ -102,7 +105,7 @@ describe('a deposit', () => {
     expect(await findingsOf(folder.file)).toEqual([]);
   });
 
-  ledgerTest('lets in who waits for the balance', async (folder) => {
+  ledgerTest('a deposit wakes requests that wait for the balance', async (folder) => {
     const { ledger } = await gated(folder);
     await ledger.deposit(WALLET, deposit(100, 0, 'pay_00000000001'), [payment(1, 'settled', 100, 0)]);
     const first = await held(ledger, order(80, agent));
@@ -113,29 +116,32 @@ describe('a deposit', () => {
     expect(balance(ledger)).toEqual([130, 80, 50]);
   });
 
-  ledgerTest('of nothing books only what belongs to it; what cannot be a deposit is a mistake', async (folder) => {
-    const { ledger, store } = await gated(folder);
-    await ledger.deposit(WALLET, deposit(0, 0), [payment(1, 'failed', 0, 0)]);
-    expect(balance(ledger)).toBeNull();
-    expect(await store.query({ sql: 'SELECT id FROM payments' })).toEqual([{ id: 1 }]);
-    for (const [paid, fee] of [
-      [-1, 0],
-      [1.5, 0],
-      [Number.NaN, 0],
-      [10, 11],
-      [10, Number.NaN],
-    ] as const)
-      await expect(ledger.deposit(WALLET, deposit(paid, fee), [])).rejects.toBeInstanceOf(RangeError);
-    expect(() => ledger.waiveFee(WALLET, -1, '')).toThrow(RangeError);
-    expect(await rows(store)).toEqual([]);
-  });
+  ledgerTest(
+    'a deposit of 0 books only its other writes; an invalid deposit is refused as a mistake of the program',
+    async (folder) => {
+      const { ledger, store } = await gated(folder);
+      await ledger.deposit(WALLET, deposit(0, 0), [payment(1, 'failed', 0, 0)]);
+      expect(balance(ledger)).toBeNull();
+      expect(await store.query({ sql: 'SELECT id FROM payments' })).toEqual([{ id: 1 }]);
+      for (const [paid, fee] of [
+        [-1, 0],
+        [1.5, 0],
+        [Number.NaN, 0],
+        [10, 11],
+        [10, Number.NaN],
+      ] as const)
+        await expect(ledger.deposit(WALLET, deposit(paid, fee), [])).rejects.toBeInstanceOf(RangeError);
+      expect(() => ledger.waiveFee(WALLET, -1, '')).toThrow(RangeError);
+      expect(await rows(store)).toEqual([]);
+    },
+  );
 });
 
-describe('a checkpoint that is written while a deposit is', () => {
+describe('checkpoints during deposits', () => {
   for (const isNew of [true, false]) {
     for (const arrives of [true, false]) {
-      const what = `${isNew ? 'the first' : 'another'} of a wallet, which ${arrives ? 'arrives' : 'is refused'}`;
-      ledgerTest(`${what}, has exactly what is on the disk`, async (folder) => {
+      const what = `a deposit of a ${isNew ? 'new' : 'known'} wallet that ${arrives ? 'succeeds' : 'fails'}`;
+      ledgerTest(`a checkpoint during ${what} contains exactly what is on disk`, async (folder) => {
         const { ledger, store } = await folder.open();
         tamper(folder.file, PAYMENTS);
         await store.commit([payment(1, 'failed', 0, 0)]);
@@ -146,7 +152,7 @@ describe('a checkpoint that is written while a deposit is', () => {
         const also: SqlWrite[] = [payment(arrives ? 3 : 1, 'settled', 500, 20)];
         const coming = ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000003'), also);
         const other = ledger.deposit(OTHER, deposit(5, 0, 'pay_00000000004'), [payment(4, 'settled', 5, 0, OTHER)]);
-        // Two of one wallet at once.
+        // Two deposits of one wallet at the same time.
         const more = ledger.deposit(WALLET, deposit(9, 0, 'pay_00000000005'), [payment(5, 'settled', 9, 0)]);
         const closing = ledger.close();
         const outcome = await coming.then(
@@ -166,7 +172,7 @@ describe('a checkpoint that is written while a deposit is', () => {
   }
 });
 
-ledgerTest('a checkpoint behind it has what was taken back since, too', async (folder) => {
+ledgerTest('a checkpoint after a deposit includes a negative grant that was made since', async (folder) => {
   const { ledger, store } = await folder.open();
   await ledger.deposit(WALLET, deposit(100), []);
   await ledger.close();
@@ -177,7 +183,7 @@ ledgerTest('a checkpoint behind it has what was taken back since, too', async (f
   expect(await afterStart(folder)).toEqual([100, 0, 0]);
 });
 
-ledgerTest('what came, and what was refused, is not asked about by later checkpoints', async (folder) => {
+ledgerTest('later checkpoints do not look up deposits that have succeeded or failed', async (folder) => {
   const asked: number[] = [];
   let breaks = false;
   const { ledger } = await folder.open({
@@ -200,33 +206,36 @@ ledgerTest('what came, and what was refused, is not asked about by later checkpo
   expect(asked).toEqual([0]);
 });
 
-describe('a fee that is given back', () => {
-  ledgerTest('with a settlement counts at once, and is written with it', async (folder) => {
-    const { ledger, store, gate } = await gated(folder);
-    await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
-    const hold = await held(ledger, order(400, agent));
-    gate.shut();
-    hold.settle(null, waiving(ledger, WALLET, 20, 'pay_00000000001'));
-    expect(balance(ledger)).toEqual([500, 0, 0]);
-    const next = held(ledger, order(500, agent));
-    gate.open();
-    (await next).settle(line(1), waiving(ledger, WALLET, 0, 'pay_00000000001'));
-    expect(await rows(store)).toEqual([
-      ['deposit', 500, 'pay_00000000001'],
-      ['fee', -20, 'pay_00000000001'],
-      ['reserve', 400, null],
-      ['settle', 0, null],
-      ['fee', 20, 'pay_00000000001'],
-      ['reserve', 500, null],
-      ['settle', 1, null],
-    ]);
-    await ledger.close();
-    await store.close();
-    expect(await afterStart(folder)).toEqual([500, 1, 0]);
-    expect(await findingsOf(folder.file)).toEqual([]);
-  });
+describe('refunded fees', () => {
+  ledgerTest(
+    'a refunded fee counts at once if it belongs to a settlement, and is written with the settlement',
+    async (folder) => {
+      const { ledger, store, gate } = await gated(folder);
+      await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
+      const hold = await held(ledger, order(400, agent));
+      gate.shut();
+      hold.settle(null, waiving(ledger, WALLET, 20, 'pay_00000000001'));
+      expect(balance(ledger)).toEqual([500, 0, 0]);
+      const next = held(ledger, order(500, agent));
+      gate.open();
+      (await next).settle(line(1), waiving(ledger, WALLET, 0, 'pay_00000000001'));
+      expect(await rows(store)).toEqual([
+        ['deposit', 500, 'pay_00000000001'],
+        ['fee', -20, 'pay_00000000001'],
+        ['reserve', 400, null],
+        ['settle', 0, null],
+        ['fee', 20, 'pay_00000000001'],
+        ['reserve', 500, null],
+        ['settle', 1, null],
+      ]);
+      await ledger.close();
+      await store.close();
+      expect(await afterStart(folder)).toEqual([500, 1, 0]);
+      expect(await findingsOf(folder.file)).toEqual([]);
+    },
+  );
 
-  ledgerTest('by itself counts once it is on the disk', async (folder) => {
+  ledgerTest('a refunded fee counts once it is on disk if it belongs to no settlement', async (folder) => {
     const { ledger, gate } = await gated(folder);
     await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
     gate.shut();
@@ -238,7 +247,7 @@ describe('a fee that is given back', () => {
     await folder.prove();
   });
 
-  ledgerTest('lets in who waits for the balance', async (folder) => {
+  ledgerTest('a refunded fee wakes requests that wait for the balance', async (folder) => {
     const { ledger } = await gated(folder);
     await ledger.deposit(WALLET, deposit(100, 20, 'pay_00000000001'), [payment(1, 'settled', 100, 20)]);
     await held(ledger, order(60, agent));
@@ -248,7 +257,7 @@ describe('a fee that is given back', () => {
   });
 });
 
-ledgerTest('an export has a line for each deposit and each fee, and they are in no sum', async (folder) => {
+ledgerTest('an export has a line for each deposit and each fee, and its sums include neither', async (folder) => {
   const { ledger, store } = await folder.open();
   await ledger.deposit(WALLET, deposit(5_000_000, 1_000, 'pay_00000000001'), []);
   (await held(ledger, order(300, agent))).settle(line(200), waiving(ledger, WALLET, 1_000, 'pay_00000000001'));

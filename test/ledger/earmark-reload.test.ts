@@ -12,9 +12,9 @@ const agent = { caller: AGENT } as const;
 const DAY = budget(300, { name: 'day', window: 'day' });
 const MIDNIGHT = Date.UTC(2026, 10, 21);
 
-describe('while budgets change, it', () => {
+describe('earmarks during a change of budgets', () => {
   ledgerTest(
-    'is held in what is new, no longer in what is gone, and in a limit that was lowered below it',
+    'an earmark is held in new budgets after a reload, released from removed budgets, and kept in a budget that is too small now',
     async (folder) => {
       const box = await beside(folder, 50, DAY, budget(900, { name: 'old' }));
       const { ledger } = box;
@@ -46,7 +46,7 @@ describe('while budgets change, it', () => {
   );
 
   ledgerTest(
-    'is released from where it is held by then, and moved once more while it is being written',
+    'an earmark that a reload moved is released from its new budgets, and moves once more while its hold is being written',
     async (folder) => {
       const box = await beside(folder, 50, DAY);
       const { ledger, gate } = box;
@@ -78,7 +78,7 @@ describe('while budgets change, it', () => {
     },
   );
 
-  ledgerTest('counts in the window of its ID, however late it comes', async (folder) => {
+  ledgerTest('an earmark counts in the window of its ID, even if its payment arrives later', async (folder) => {
     let now = MIDNIGHT - 1_000;
     const made = await folder.open({ now: () => now, terms: terms(DAY) });
     const { ledger } = made;
@@ -90,23 +90,26 @@ describe('while budgets change, it', () => {
     await folder.prove();
   });
 
-  ledgerTest('of nothing, for a wallet that never paid, still draws on the one balance of it', async (folder) => {
-    const box = await beside(folder, 0, DAY);
-    const { ledger } = box;
-    const other = { caller: holderCaller(OTHER) };
-    const earmark = await earmarked(ledger, order(0, other), 0);
-    await reload(box, { ...DAY, limit: 250 });
-    await ledger.deposit(OTHER, deposit(30, 0, 'pay_00000000003'), [payment(3, 'settled', 30, 0, OTHER)]);
-    const hold = await earmark.capture(deposit(10, 0, 'pay_00000000004'), [payment(4, 'captured', 10, 0, OTHER)]);
-    expect(await hold!.raise([40])).toBe(true);
-    expect(balance(ledger, OTHER)).toEqual([40, 0, 40]);
-    expect(await refused(ledger, order(1, other))).toMatchObject({ why: 'contended', held: 40 });
-    await folder.prove();
-  });
+  ledgerTest(
+    'an earmark of 0 for a wallet that never paid draws on the same balance that later payments use',
+    async (folder) => {
+      const box = await beside(folder, 0, DAY);
+      const { ledger } = box;
+      const other = { caller: holderCaller(OTHER) };
+      const earmark = await earmarked(ledger, order(0, other), 0);
+      await reload(box, { ...DAY, limit: 250 });
+      await ledger.deposit(OTHER, deposit(30, 0, 'pay_00000000003'), [payment(3, 'settled', 30, 0, OTHER)]);
+      const hold = await earmark.capture(deposit(10, 0, 'pay_00000000004'), [payment(4, 'captured', 10, 0, OTHER)]);
+      expect(await hold!.raise([40])).toBe(true);
+      expect(balance(ledger, OTHER)).toEqual([40, 0, 40]);
+      expect(await refused(ledger, order(1, other))).toMatchObject({ why: 'contended', held: 40 });
+      await folder.prove();
+    },
+  );
 });
 
 ledgerTest(
-  'what was asked about in vain is forgotten every ten seconds, and nothing that is in use',
+  'unused balances of wallets are forgotten every ten seconds, but no balance that is in use',
   async (folder) => {
     const subject = await Subject.open(
       folder.file,
@@ -114,7 +117,7 @@ ledgerTest(
       () => NOON,
       (store) => store,
     );
-    // Ledgers of other tests forget, too.
+    // The ledgers of other tests call `forget`, too, so keep the calls apart.
     const used = new Map<FundStates, number[]>();
     const { forget } = FundStates.prototype;
     FundStates.prototype.forget = function (latest, funds) {

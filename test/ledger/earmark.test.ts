@@ -9,9 +9,9 @@ const agent = { caller: AGENT } as const;
 const DAY = budget(300, { name: 'day', window: 'day' });
 const LONG = 20_000;
 
-describe('money that a payment under way will pay for', () => {
+describe('earmarks', () => {
   ledgerTest(
-    'is held in every window whole, and in the balance as far as the payment does not bring it',
+    'an earmark for a payment in progress holds its whole amount in every window, and in the balance only the part that the payment does not bring',
     async (folder) => {
       const box = await beside(folder, 50, DAY);
       await earmarked(box.ledger, order(120, agent), 90);
@@ -19,7 +19,7 @@ describe('money that a payment under way will pay for', () => {
         ['day', '', 300, 0, 120],
         [WALLET, '', 50, 0, 30],
       ]);
-      // Nobody has anything of what is only expected, and nothing is written of it.
+      // No other request can use money that is only expected, and nothing of the earmark is written.
       expect(await refused(box.ledger, order(21, agent))).toMatchObject({ why: 'contended', name: WALLET, held: 30 });
       expect(await refused(box.ledger, order(51, agent))).toMatchObject({ why: 'exhausted', limit: 50 });
       expect(box.ledger.availableFunds(AGENT, 'auto')?.shortFor(51)).toMatchObject({ name: WALLET });
@@ -30,134 +30,154 @@ describe('money that a payment under way will pay for', () => {
     },
   );
 
-  ledgerTest('is expected once: two payments of a wallet that has nothing pay for themselves', async (folder) => {
-    const box = await beside(folder);
-    const { ledger } = box;
-    const one = await earmarked(ledger, order(100, agent), 100);
-    const two = await earmarked(ledger, order(60, agent), 80);
-    expect(await refused(ledger, order(1, agent))).toMatchObject({ why: 'exhausted', limit: 0, held: 0 });
-    expect(await unearmarked(ledger, order(10, agent), 9)).toMatchObject({ why: 'exhausted', needed: 10 });
-    const [first, second] = await Promise.all([one.capture(...paying(1, 100)), two.capture(...paying(2, 80))]);
-    expect(balance(ledger)).toEqual([180, 0, 160]);
-    // What the second did not need is free now.
-    (await held(ledger, order(20, agent))).settle(line(20), () => []);
-    first!.settle(line(100), () => []);
-    second!.settle(line(60), () => []);
-    expect(balance(ledger)).toEqual([180, 180, 0]);
-    await folder.prove();
-  });
-
-  ledgerTest('is a reservation once it has come, behind its deposit and with what belongs to it', async (folder) => {
-    const box = await beside(folder, 50, DAY);
-    const earmark = await earmarked(box.ledger, order(120, { ...agent, limit: 200 }), 90);
-    expect(earmark.amount).toBe(120);
-    const hold = await earmark.capture(...paying(2, 100, 10));
-    expect(hold).toMatchObject({ reserved: 120, left: 120 });
-    expect(balance(box.ledger)).toEqual([140, 0, 120]);
-    expect(await hold!.raise([21])).toBe(false);
-    expect(await hold!.raise([20])).toBe(true);
-    hold!.settle(line(130), () => []);
-    expect(balance(box.ledger)).toEqual([140, 130, 0]);
-    expect((await rows(box.store)).slice(1)).toEqual([
-      ['deposit', 100, 'pay_00000000002'],
-      ['fee', -10, 'pay_00000000002'],
-      ['reserve', 120, null],
-      ['raise', 20, null],
-      ['settle', 130, null],
-    ]);
-    expect(await box.store.query({ sql: 'SELECT state FROM payments WHERE id = 2' })).toEqual([{ state: 'captured' }]);
-    await folder.prove();
-  });
-
-  ledgerTest('may be of a key’s request: its windows, and the balance of the wallet', async (folder) => {
-    const each = budget(300, { name: 'each', each: ({ key }) => key.id });
-    const box = await beside(folder, 50, each);
-    const earmark = await earmarked(
-      box.ledger,
-      order(120, { holder: WALLET, caller: caller('key'), agentWallet: 'Me' }),
-      90,
-    );
-    expect(await fundsOf(box)).toEqual([
-      ['each', 'key', 300, 0, 120],
-      [WALLET, '', 50, 0, 30],
-    ]);
-    (await earmark.capture(...paying(2, 90)))!.settle(line(120), () => []);
-    expect(balance(box.ledger)).toEqual([140, 120, 0]);
-    const [named] = await box.store.query({
-      sql: `SELECT key_id, payer, agent_wallet FROM entries WHERE kind = 'reserve'`,
-    });
-    expect(named).toEqual({ key_id: 'key', payer: WALLET, agent_wallet: 'Me' });
-    await folder.prove();
-  });
-
-  ledgerTest('is given back when nothing comes, once, and to those who wait', async (folder) => {
-    const box = await beside(folder, 50, DAY);
-    const { ledger } = box;
-    const earmark = await earmarked(ledger, order(120, agent), 90);
-    const waiting = [
-      held(ledger, order(40, { ...agent, waitMs: LONG })),
-      held(ledger, order(200, { waitMs: LONG })),
-    ] as const;
-    earmark.release();
-    earmark.release();
-    expect((await Promise.all(waiting)).map(({ reserved }) => reserved)).toEqual([40, 200]);
-    expect(await fundsOf(box)).toEqual([
-      ['day', '', 300, 0, 240],
-      [WALLET, '', 50, 0, 40],
-    ]);
-    await expect(earmark.capture(...paying(2, 90))).rejects.toThrow('captured once');
-    expect(balance(ledger)).toEqual([50, 0, 40]);
-    await folder.prove();
-  });
-
-  ledgerTest('is captured once, and a release behind it changes nothing', async (folder) => {
-    const box = await beside(folder);
-    const earmark = await earmarked(box.ledger, order(120, agent), 120);
-    box.gate.shut();
-    const captured = earmark.capture(...paying(2, 120));
-    earmark.release();
-    await expect(earmark.capture(...paying(3, 120))).rejects.toThrow('captured once');
-    box.gate.open();
-    expect(await captured).toMatchObject({ left: 120 });
-    earmark.release();
-    expect(balance(box.ledger)).toEqual([120, 0, 120]);
-    await folder.prove();
-  });
-
-  ledgerTest('waits in the same line as reservations, and is not overtaken', async (folder) => {
-    const box = await beside(folder, 0, DAY);
-    const { ledger } = box;
-    const first = await held(ledger, order(250));
-    const told: string[] = [];
-    const one = earmarked(ledger, order(200, { ...agent, waitMs: LONG }), 200).then((made) => {
-      told.push('earmark');
-      return made;
-    });
-    const two = held(ledger, order(40, { waitMs: LONG })).then(() => told.push('reservation'));
-    expect(await unearmarked(ledger, order(10, agent), 10)).toMatchObject({ why: 'contended', name: 'day' });
-    expect(await unearmarked(ledger, order(301, agent), 301)).toMatchObject({ why: 'exhausted', name: 'day' });
-    first.settle(null, () => []);
-    await Promise.all([one, two]);
-    expect(told).toEqual(['earmark', 'reservation']);
-    await (await one).capture(...paying(2, 200));
-    await folder.prove();
-  });
+  ledgerTest(
+    'an earmark for a payment in progress expects its payment once: two payments of an empty wallet each pay for their own request',
+    async (folder) => {
+      const box = await beside(folder);
+      const { ledger } = box;
+      const one = await earmarked(ledger, order(100, agent), 100);
+      const two = await earmarked(ledger, order(60, agent), 80);
+      expect(await refused(ledger, order(1, agent))).toMatchObject({ why: 'exhausted', limit: 0, held: 0 });
+      expect(await unearmarked(ledger, order(10, agent), 9)).toMatchObject({ why: 'exhausted', needed: 10 });
+      const [first, second] = await Promise.all([one.capture(...paying(1, 100)), two.capture(...paying(2, 80))]);
+      expect(balance(ledger)).toEqual([180, 0, 160]);
+      // The rest of the second payment is free now.
+      (await held(ledger, order(20, agent))).settle(line(20), () => []);
+      first!.settle(line(100), () => []);
+      second!.settle(line(60), () => []);
+      expect(balance(ledger)).toEqual([180, 180, 0]);
+      await folder.prove();
+    },
+  );
 
   ledgerTest(
-    'holds what a fallback needs as far as it is paid for, and of the balance only where there is plenty',
+    'an earmark for a payment in progress becomes a reservation when the payment arrives, written after its deposit with its other writes',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      const earmark = await earmarked(box.ledger, order(120, { ...agent, limit: 200 }), 90);
+      expect(earmark.amount).toBe(120);
+      const hold = await earmark.capture(...paying(2, 100, 10));
+      expect(hold).toMatchObject({ reserved: 120, left: 120 });
+      expect(balance(box.ledger)).toEqual([140, 0, 120]);
+      expect(await hold!.raise([21])).toBe(false);
+      expect(await hold!.raise([20])).toBe(true);
+      hold!.settle(line(130), () => []);
+      expect(balance(box.ledger)).toEqual([140, 130, 0]);
+      expect((await rows(box.store)).slice(1)).toEqual([
+        ['deposit', 100, 'pay_00000000002'],
+        ['fee', -10, 'pay_00000000002'],
+        ['reserve', 120, null],
+        ['raise', 20, null],
+        ['settle', 130, null],
+      ]);
+      expect(await box.store.query({ sql: 'SELECT state FROM payments WHERE id = 2' })).toEqual([
+        { state: 'captured' },
+      ]);
+      await folder.prove();
+    },
+  );
+
+  ledgerTest(
+    'an earmark for a payment in progress may belong to a request of a key: it draws on the windows of the key and the balance of the wallet',
+    async (folder) => {
+      const each = budget(300, { name: 'each', each: ({ key }) => key.id });
+      const box = await beside(folder, 50, each);
+      const earmark = await earmarked(
+        box.ledger,
+        order(120, { holder: WALLET, caller: caller('key'), agentWallet: 'Me' }),
+        90,
+      );
+      expect(await fundsOf(box)).toEqual([
+        ['each', 'key', 300, 0, 120],
+        [WALLET, '', 50, 0, 30],
+      ]);
+      (await earmark.capture(...paying(2, 90)))!.settle(line(120), () => []);
+      expect(balance(box.ledger)).toEqual([140, 120, 0]);
+      const [named] = await box.store.query({
+        sql: `SELECT key_id, payer, agent_wallet FROM entries WHERE kind = 'reserve'`,
+      });
+      expect(named).toEqual({ key_id: 'key', payer: WALLET, agent_wallet: 'Me' });
+      await folder.prove();
+    },
+  );
+
+  ledgerTest(
+    'an earmark for a payment in progress is released once if no payment arrives, and wakes waiting requests',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      const { ledger } = box;
+      const earmark = await earmarked(ledger, order(120, agent), 90);
+      const waiting = [
+        held(ledger, order(40, { ...agent, waitMs: LONG })),
+        held(ledger, order(200, { waitMs: LONG })),
+      ] as const;
+      earmark.release();
+      earmark.release();
+      expect((await Promise.all(waiting)).map(({ reserved }) => reserved)).toEqual([40, 200]);
+      expect(await fundsOf(box)).toEqual([
+        ['day', '', 300, 0, 240],
+        [WALLET, '', 50, 0, 40],
+      ]);
+      await expect(earmark.capture(...paying(2, 90))).rejects.toThrow('already captured or released');
+      expect(balance(ledger)).toEqual([50, 0, 40]);
+      await folder.prove();
+    },
+  );
+
+  ledgerTest(
+    'an earmark for a payment in progress is captured once, and a release after that changes nothing',
+    async (folder) => {
+      const box = await beside(folder);
+      const earmark = await earmarked(box.ledger, order(120, agent), 120);
+      box.gate.shut();
+      const captured = earmark.capture(...paying(2, 120));
+      earmark.release();
+      await expect(earmark.capture(...paying(3, 120))).rejects.toThrow('already captured or released');
+      box.gate.open();
+      expect(await captured).toMatchObject({ left: 120 });
+      earmark.release();
+      expect(balance(box.ledger)).toEqual([120, 0, 120]);
+      await folder.prove();
+    },
+  );
+
+  ledgerTest(
+    'an earmark for a payment in progress waits in the same queue as reservations and is not overtaken',
+    async (folder) => {
+      const box = await beside(folder, 0, DAY);
+      const { ledger } = box;
+      const first = await held(ledger, order(250));
+      const told: string[] = [];
+      const one = earmarked(ledger, order(200, { ...agent, waitMs: LONG }), 200).then((made) => {
+        told.push('earmark');
+        return made;
+      });
+      const two = held(ledger, order(40, { waitMs: LONG })).then(() => told.push('reservation'));
+      expect(await unearmarked(ledger, order(10, agent), 10)).toMatchObject({ why: 'contended', name: 'day' });
+      expect(await unearmarked(ledger, order(301, agent), 301)).toMatchObject({ why: 'exhausted', name: 'day' });
+      first.settle(null, () => []);
+      await Promise.all([one, two]);
+      expect(told).toEqual(['earmark', 'reservation']);
+      await (await one).capture(...paying(2, 200));
+      await folder.prove();
+    },
+  );
+
+  ledgerTest(
+    'an earmark for a payment in progress holds the amount of a fallback if the payment covers it, and takes the rest only from a balance with plenty',
     async (folder) => {
       const box = await beside(folder, 50);
       const { ledger } = box;
       const amounts = [60, 100, 125, 126] as const;
       const earmark = await earmarked(ledger, order(60, { ...agent, amounts }), 100);
-      // Of 125 the balance must have 25, which it has twice.
+      // Of the 125, the balance must pay 25. It has twice as much, so 125 is held.
       expect([earmark.amount, balance(ledger)]).toEqual([125, [50, 0, 25]]);
     },
   );
 
-  ledgerTest('is not set aside for a key, nor for amounts that are none', async (folder) => {
+  ledgerTest('an earmark for a payment in progress is refused for a key and for invalid amounts', async (folder) => {
     const { ledger } = await beside(folder);
-    await expect(ledger.earmark(order(1), 1)).rejects.toThrow('wallets alone');
+    await expect(ledger.earmark(order(1), 1)).rejects.toThrow('only a wallet can earmark money');
     await expect(ledger.earmark(order(1, agent), Number.NaN)).rejects.toBeInstanceOf(RangeError);
     await expect(ledger.earmark(order(2, { ...agent, limit: 1 }), 2)).rejects.toBeInstanceOf(RangeError);
     const earmark = await earmarked(ledger, order(5, agent), 5);
@@ -167,44 +187,50 @@ describe('money that a payment under way will pay for', () => {
   });
 });
 
-describe('when it has come', () => {
-  ledgerTest('and the balance was lowered meanwhile, all of it is balance, and nothing is held', async (folder) => {
-    const box = await beside(folder, 50, DAY);
-    const { ledger } = box;
-    const [short, enough] = [
-      await earmarked(ledger, order(120, agent), 90),
-      await earmarked(ledger, order(80, agent), 70),
-    ];
-    // 40 of it are held.
-    await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -20 });
-    await ledger.refresh();
-    expect(await short.capture(...paying(2, 90))).toBeNull();
-    expect(await fundsOf(box)).toEqual([
-      ['day', '', 300, 0, 80],
-      [WALLET, '', 120, 0, 10],
-    ]);
-    expect(await enough.capture(...paying(3, 70))).toMatchObject({ left: 80 });
-    expect(balance(ledger)).toEqual([190, 0, 80]);
-    expect((await rows(box.store)).map(([kind]) => kind)).toEqual([
-      ...['deposit', 'grant', 'deposit', 'deposit', 'reserve'],
-    ]);
-    expect(await box.store.query({ sql: 'SELECT count(*) AS n FROM payments' })).toEqual([{ n: 3 }]);
-    await folder.prove();
-  });
-
-  ledgerTest('and less of it than was expected, it holds while the balance has the rest', async (folder) => {
-    const box = await beside(folder, 50);
-    const one = await earmarked(box.ledger, order(100, agent), 60);
-    expect(await one.capture(...paying(2, 50))).toMatchObject({ left: 100 });
-    expect(balance(box.ledger)).toEqual([100, 0, 100]);
-    const two = await earmarked(box.ledger, order(100, agent), 100);
-    expect(await two.capture(...paying(3, 99))).toBeNull();
-    expect(balance(box.ledger)).toEqual([199, 0, 100]);
-    await folder.prove();
-  });
+describe('captures of earmarks', () => {
+  ledgerTest(
+    'if the payment of an earmark arrives and the balance was lowered, the whole payment is added to the balance and nothing is held',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      const { ledger } = box;
+      const [short, enough] = [
+        await earmarked(ledger, order(120, agent), 90),
+        await earmarked(ledger, order(80, agent), 70),
+      ];
+      // 40 of the balance are held.
+      await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -20 });
+      await ledger.refresh();
+      expect(await short.capture(...paying(2, 90))).toBeNull();
+      expect(await fundsOf(box)).toEqual([
+        ['day', '', 300, 0, 80],
+        [WALLET, '', 120, 0, 10],
+      ]);
+      expect(await enough.capture(...paying(3, 70))).toMatchObject({ left: 80 });
+      expect(balance(ledger)).toEqual([190, 0, 80]);
+      expect((await rows(box.store)).map(([kind]) => kind)).toEqual([
+        ...['deposit', 'grant', 'deposit', 'deposit', 'reserve'],
+      ]);
+      expect(await box.store.query({ sql: 'SELECT count(*) AS n FROM payments' })).toEqual([{ n: 3 }]);
+      await folder.prove();
+    },
+  );
 
   ledgerTest(
-    'and brings less than expected, no other request takes the rest while it is being written',
+    'if the payment of an earmark arrives and is smaller than expected, the hold is granted if the balance has the difference',
+    async (folder) => {
+      const box = await beside(folder, 50);
+      const one = await earmarked(box.ledger, order(100, agent), 60);
+      expect(await one.capture(...paying(2, 50))).toMatchObject({ left: 100 });
+      expect(balance(box.ledger)).toEqual([100, 0, 100]);
+      const two = await earmarked(box.ledger, order(100, agent), 100);
+      expect(await two.capture(...paying(3, 99))).toBeNull();
+      expect(balance(box.ledger)).toEqual([199, 0, 100]);
+      await folder.prove();
+    },
+  );
+
+  ledgerTest(
+    'if the payment of an earmark arrives and is smaller than expected, no other request takes the difference while it is being written',
     async (folder) => {
       const box = await beside(folder, 50, DAY);
       const { ledger, gate } = box;
@@ -225,7 +251,7 @@ describe('when it has come', () => {
 
   for (const lowered of [false, true]) {
     ledgerTest(
-      `and cannot be written, nothing is booked and nothing held${lowered ? ', of a lowered balance neither' : ''}`,
+      `if the payment of an earmark arrives and cannot be written, nothing is booked and nothing is held${lowered ? ', also if the balance was lowered' : ''}`,
       async (folder) => {
         const box = await beside(folder, 50, DAY);
         const { ledger, gate } = box;
@@ -248,7 +274,7 @@ describe('when it has come', () => {
   }
 
   ledgerTest(
-    'and its payment is refused as booked before, a checkpoint of that moment leaves nothing to recover',
+    'if the payment of an earmark arrives and was already booked, a checkpoint at that moment leaves nothing to recover',
     async (folder) => {
       const box = await beside(folder, 50, DAY);
       const { ledger } = box;
@@ -265,15 +291,18 @@ describe('when it has come', () => {
     },
   );
 
-  ledgerTest('while a checkpoint is written, a crash loses none of it', async (folder) => {
-    const box = await beside(folder, 50, DAY);
-    const earmark = await earmarked(box.ledger, order(120, agent), 90);
-    const captured = earmark.capture(...paying(2, 90, 5));
-    await Promise.all([box.ledger.close(), captured]);
-    await box.store.close();
-    const again = await folder.open();
-    expect(again.ledger.recovered).toEqual({ ids: [(await captured)!.id], charged: 0, held: 120 });
-    expect(balance(again.ledger)).toEqual([135, 0, 0]);
-    await folder.prove();
-  });
+  ledgerTest(
+    'if the payment of an earmark arrives and a checkpoint is being written, a crash loses nothing',
+    async (folder) => {
+      const box = await beside(folder, 50, DAY);
+      const earmark = await earmarked(box.ledger, order(120, agent), 90);
+      const captured = earmark.capture(...paying(2, 90, 5));
+      await Promise.all([box.ledger.close(), captured]);
+      await box.store.close();
+      const again = await folder.open();
+      expect(again.ledger.recovered).toEqual({ ids: [(await captured)!.id], charged: 0, held: 120 });
+      expect(balance(again.ledger)).toEqual([135, 0, 0]);
+      await folder.prove();
+    },
+  );
 });

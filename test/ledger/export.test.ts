@@ -23,14 +23,14 @@ const UNIT = '0.0375';
 const EVA = caller('eva', { team: '+red', note: 'a "quoted", text' });
 
 const decimal = (text: string): Decimal => parseDecimal(text)!;
-/** The same figures in every run. */
+/** A fixed seed, so that every run has the same figures. */
 let state = 20_261_120;
 function random(n: number): number {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
   return Math.floor((state / 2_147_483_648) * n);
 }
 
-/** A price list with more digits than a double holds together, a second line and a fee. */
+/** A price list with more digits than a double can represent, with a second tier and a fee per request. */
 function randomPrice(): Price {
   const rate = (): Decimal => decimal(`${random(30)}.${String(random(10_000)).padStart(4, '0')}`);
   const line = (overInputTokens: number) => ({
@@ -50,7 +50,7 @@ function randomUsage(): Usage {
 }
 
 let folder: ReturnType<typeof tempFolder>;
-/** The sum of `spend`, with its count of charges and its tokens. */
+/** The sum of the table `spend`: charges, microcredits and tokens. */
 let spend: { charges: number; microcredits: number; input: number; output: number };
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ beforeAll(async () => {
     const usage = randomUsage();
     const cost = costOf(prices[at]!, usage);
     const entry = { tariff: tariffs[at]!, usage, estimated: i % 7 === 0, cost };
-    // Some are reserved too little: what goes beyond is an overrun.
+    // Some reservations are too small on purpose: the excess becomes an overrun.
     const amount = i % 9 === 0 ? Math.floor(cost / 2) : cost * 2;
     const who = [ALICE, BOB, EVA][i % 3]!;
     const hold = await held(
@@ -102,7 +102,7 @@ beforeAll(async () => {
     insertAdjustment({ ...correction, note: '=HYPERLINK("x")', time: now }),
     insertAdjustment(granting('carol', 12_345_678)),
   ]);
-  // One that a crash leaves behind is charged by the next start.
+  // A hold that a crash leaves open. The next start charges it.
   await held(ledger, order(777, { id: idAt(now) + 999, caller: ALICE }));
   await store.close();
   const again = await open(folder.file, { now: () => now, terms: { ...NO_TERMS, usdPerCredit: UNIT } });
@@ -131,19 +131,19 @@ const lines = async (...args: string[]) => readCsv(await exported(...args));
 const sum = (rows: readonly Record<string, string>[], column: string): bigint =>
   rows.reduce((total, row) => total + (row[column] === '' ? 0n : micro(row[column]!)), 0n);
 
-test('the journal that is exported is right', async () => {
+test('the audit finds nothing wrong with the journal that is exported', async () => {
   expect((await audit(folder.file)).findings).toEqual([]);
 });
 
 describe('each line', () => {
-  test('holds all that its cost follows from, to the last microcredit', async () => {
+  test('a line of an export contains everything that its cost is computed from, to the last microcredit', async () => {
     const all = await lines();
     const attempts = all.filter(({ kind }) => kind === 'post' || kind === 'settle');
     expect(attempts.length).toBeGreaterThan(350);
     for (const line of attempts) expect(micro(line.cost_credits!)).toBe(recomputed(line));
   });
 
-  test('charges its cost, but for what an overrun says was not reserved', async () => {
+  test('a line of an export charges its cost; only what was not reserved is an overrun', async () => {
     const all = await lines();
     let overruns = 0;
     for (const [at, { kind, cost_credits: cost, credits, decision }] of all.entries()) {
@@ -156,7 +156,7 @@ describe('each line', () => {
     expect(overruns).toBeGreaterThan(20);
   });
 
-  test('of a kind without an attempt has its amount in a column of its own', async () => {
+  test('a line of an export of a kind without an attempt has its amount in its own column', async () => {
     const all = await lines();
     const of = (kind: string) => all.filter((line) => line.kind === kind);
     expect(of('grant')).toMatchObject([
@@ -167,13 +167,13 @@ describe('each line', () => {
     expect(all.filter(({ kind, model }) => kind === 'settle' && model === '')).toEqual([]);
   });
 
-  test('is the same in JSON, where texts are as they were given', async () => {
+  test('a line of an export is the same in JSON, where texts are not escaped', async () => {
     const csv = await lines();
     const json = JSON.parse(await exported('--format', 'json')) as Record<string, unknown>[];
     expect(json.length).toBe(csv.length);
     const textOf = (value: unknown): string => {
       if (typeof value !== 'string') return value === null ? '' : String(value);
-      // A decimal is a text in JSON, and a number in CSV.
+      // A decimal is a string in JSON and a number in CSV.
       return /^(?:[=+@]|-(?!\d))/.test(value) ? `'${value}` : value;
     };
     const texts = json.map((line) =>
@@ -186,7 +186,7 @@ describe('each line', () => {
 
 describe('sums', () => {
   test.each(['day', 'month', 'key', 'model', 'provider', 'selector', 'label:team', 'day,key,label:team,model'])(
-    'by %s are those of the lines, and of `spend`',
+    'sums of an export by %s equal the sums of the lines and of the table `spend`',
     async (by) => {
       const sums = await lines('--by', by);
       const all = await lines();
@@ -203,7 +203,7 @@ describe('sums', () => {
     },
   );
 
-  test('are in the order of their groups, and each group is there once', async () => {
+  test('sums of an export are sorted by group, and each group appears once', async () => {
     const names = (await lines('--by', 'day,key')).map(({ day, key_id: key }) => `${day} ${key}`);
     expect(names).toEqual([...new Set(names)].sort());
     const months = await lines('--by', 'month');
@@ -211,7 +211,7 @@ describe('sums', () => {
   });
 });
 
-/** The sum of a column in USD, in units of its last possible digit. */
+/** The sum of a column in USD, in units of its last digit. */
 const usdSum = (rows: readonly Record<string, string>[], column: string): bigint =>
   rows.reduce((total, row) => {
     const [digits, over] = fraction(row[column] || '0');
@@ -219,20 +219,20 @@ const usdSum = (rows: readonly Record<string, string>[], column: string): bigint
   }, 0n);
 
 describe('USD', () => {
-  test('stand beside each amount in Credits, exactly, and add up', async () => {
+  test('amounts in USD appear next to each amount in Credits, are exact, and add up', async () => {
     const all = await lines();
     const sums = await lines('--by', 'label:team,month');
     const names = ['cost', 'overrun', 'granted'].map((name) => [`${name}_credits`, `${name}_usd`] as const);
     for (const rows of [all, sums]) {
       for (const [credits, usd] of [['credits', 'usd'] as const, ...names]) {
-        // 0.0375 USD a Credit.
+        // A Credit costs 0.0375 USD.
         for (const row of rows) expect(usdSum([row], usd)).toBe(row[credits] ? micro(row[credits]) * 375n : 0n);
       }
       expect(usdSum(rows, 'usd')).toBe(BigInt(spend.microcredits) * 375n);
     }
   });
 
-  test('of each team in the last month are one command', async () => {
+  test('amounts in USD of each team in the last month can be printed with one command', async () => {
     const december = Date.UTC(2026, 11, 5);
     const run = (...args: string[]) => runHere(['ledger', ...args, '--data', folder.path], {}, '', () => december);
     const { out, err } = await run('usage', '--by', 'label:team', '--month', 'last');
@@ -260,7 +260,7 @@ describe('a period', () => {
       .map((line) => line.reserved_at!)
       .sort();
 
-  test('of a month alone is that month in the zone, by the time of the hold', async () => {
+  test('an export of a month contains exactly the holds of that month in the time zone, by the time of the hold', async () => {
     const all = await times();
     const utc = await times('--from', '2026-11');
     expect(utc).toEqual(all.filter((time) => time.startsWith('2026-11')));
@@ -269,7 +269,7 @@ describe('a period', () => {
     expect(zone.length).not.toBe(utc.length);
   });
 
-  test('ends before --to, and parts that meet make the whole', async () => {
+  test('an export ends before --to, so adjacent periods add up to the whole', async () => {
     const whole = await times();
     const middle = '2026-10-30T04:48:00.000Z';
     const parts = [...(await times('--to', middle)), ...(await times('--from', middle))];
@@ -280,7 +280,7 @@ describe('a period', () => {
     expect(await times('--from', '2027-01')).toEqual([]);
   });
 
-  test('of a day in a sum is the day of the zone', async () => {
+  test('an export groups sums by the days of the time zone', async () => {
     const [first] = await lines('--by', 'day', '--time-zone', 'Asia/Kolkata');
     const [earliest = ''] = await times();
     const local = new Intl.DateTimeFormat('sv', { timeZone: 'Asia/Kolkata', dateStyle: 'short' }).format(
@@ -290,7 +290,7 @@ describe('a period', () => {
   });
 });
 
-test('filters by key, label and model leave what fits all of them', async () => {
+test('an export with filters for key, label and model contains the lines that match all of them', async () => {
   const all = await lines();
   const same = async (args: string[], fits: (line: Record<string, string>) => boolean) => {
     const found = await lines(...args);
@@ -307,7 +307,7 @@ test('filters by key, label and model leave what fits all of them', async () => 
   expect(await lines('--label', 'team=red', '--label', 'note=x')).toEqual([]);
 });
 
-test('an export of nothing has its names, or is an empty array', async () => {
+test('an empty export has the column names, or is an empty JSON array', async () => {
   expect(await exported('--key', 'nobody', '--by', 'key')).toBe(
     'key_id,charges,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,credits,usd,overrun_credits,overrun_usd\r\n',
   );
@@ -315,7 +315,7 @@ test('an export of nothing has its names, or is an empty array', async () => {
 });
 
 describe('CSV', () => {
-  test('is read back as it was, whatever stands in it, and no text begins like a formula', () => {
+  test('CSV of an export is parsed back unchanged, whatever it contains, and no text starts like a formula', () => {
     const law = fc.property(fc.array(fc.string({ unit: anyCodePoint }), { minLength: 1, maxLength: 5 }), (texts) => {
       const names = texts.map((_, i) => `n${i}`);
       const [row = {}] = readCsv(csvRow(names) + csvRow(texts));
@@ -328,7 +328,7 @@ describe('CSV', () => {
     fc.assert(law, { numRuns: 500, examples: [[['=1+1', '"', 'a,b', '\r\n', '@x']]] });
   });
 
-  test('leaves numbers as they are', () => {
+  test('CSV of an export does not escape numbers', () => {
     expect(csvRow([-1.5, 0.000001, 1_000_000, true, null, { decimal: '-2' }])).toBe(
       '-1.5,0.000001,1000000,true,,-2\r\n',
     );
@@ -336,19 +336,19 @@ describe('CSV', () => {
 });
 
 describe('exact decimals', () => {
-  test('undo the compilation of every price', () => {
+  test('exact decimals invert the compilation of every price', () => {
     const amount = fc.tuple(fc.integer({ min: 0, max: 99_999_999 }), fc.integer({ min: 0, max: 6 }));
     const law = fc.property(amount, amount, ([digits, scale], [worth, worthScale]) => {
       const price = plainText({ digits: BigInt(digits), scale });
       const [n, d] = fraction(price);
       const [wn, wd] = fraction(plainText({ digits: BigInt(worth + 1), scale: worthScale }));
-      // (price / worth) × worth
+      // (price / value of a Credit) × value of a Credit
       expect(quotient(n * wd * wn, d * wn * wd)).toBe(price);
     });
     fc.assert(law, { numRuns: 500 });
   });
 
-  test('are never rounded: what has no end stays a fraction', () => {
+  test('exact decimals are never rounded: an endless decimal is written as a fraction', () => {
     expect([quotient(1n, 3n), quotient(-2n, 8n), quotient(7n, 1n), quotient(0n, 9n)]).toEqual([
       '1/3',
       '-0.25',
@@ -358,7 +358,7 @@ describe('exact decimals', () => {
   });
 });
 
-describe('wrong usage is reported:', () => {
+describe('the export reports wrong arguments:', () => {
   test.each([
     [['--format', 'xml'], 'csv or json'],
     [['--by', 'week'], 'label:NAME'],

@@ -14,26 +14,32 @@ const patient = (signal = new AbortController().signal, blocked: FundBlock[] = [
   onBlocked: (by: FundBlock) => void blocked.push(by),
 });
 
-describe('the hold of an answer that is being written', () => {
-  ledgerTest('grows by the second amount only while its funds have that twice', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    const hold = await held(ledger, order(20));
-    expect(await hold.extend(more(5, 40), patient())).toBe(true);
-    expect(hold.reserved).toBe(60);
-    expect(await hold.extend(more(5, 40), patient())).toBe(true);
-    expect(hold.reserved).toBe(65);
-    hold.settle(line(65), () => []);
-    expect((await ledger.status()).funds).toMatchObject([{ spent: 65, held: 0 }]);
-  });
+describe('extensions of holds', () => {
+  ledgerTest(
+    'the hold of an answer grows by the second amount only while its funds have twice that amount free',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const hold = await held(ledger, order(20));
+      expect(await hold.extend(more(5, 40), patient())).toBe(true);
+      expect(hold.reserved).toBe(60);
+      expect(await hold.extend(more(5, 40), patient())).toBe(true);
+      expect(hold.reserved).toBe(65);
+      hold.settle(line(65), () => []);
+      expect((await ledger.status()).funds).toMatchObject([{ spent: 65, held: 0 }]);
+    },
+  );
 
-  ledgerTest('gets what is free of it near the end of a fund', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    const hold = await held(ledger, order(80));
-    expect(await hold.extend({ amounts: [40], least: 10 }, patient())).toBe(true);
-    expect(hold.reserved).toBe(100);
-  });
+  ledgerTest(
+    'the hold of an answer gets whatever is free of an amount when a fund is almost used up',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const hold = await held(ledger, order(80));
+      expect(await hold.extend({ amounts: [40], least: 10 }, patient())).toBe(true);
+      expect(hold.reserved).toBe(100);
+    },
+  );
 
-  ledgerTest('comes before requests that wait for their first money', async (folder) => {
+  ledgerTest('the hold of an answer gets money before requests that have not started', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const [one, two] = [await held(ledger, order(60)), await held(ledger, order(40))];
     const served: string[] = [];
@@ -45,28 +51,31 @@ describe('the hold of an answer that is being written', () => {
     expect(served).toEqual([]);
     two.settle(line(5), () => []);
     await folder.turn();
-    // 35 are free: enough for either of them.
+    // 35 are free: enough for either of the two.
     expect(served).toEqual(['answer']);
     one.settle(line(10), () => []);
     await folder.turn();
     expect(served).toEqual(['answer', 'request']);
   });
 
-  ledgerTest('no longer waits once its signal aborts, and those behind it move up', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(100)) });
-    const hold = await held(ledger, order(80));
-    const over = new AbortController();
-    const blocked: FundBlock[] = [];
-    const extension = hold.extend(more(30), patient(over.signal, blocked));
-    await folder.turn();
-    const waiting = ledger.reserve(order(20, { waitMs: LONG }));
-    over.abort();
-    expect(await extension).toBe(false);
-    expect(blocked).toMatchObject([{ why: 'contended', fund: { held: 80 } }]);
-    expect(isShortage(await waiting)).toBe(false);
-  });
+  ledgerTest(
+    'the hold of an answer stops waiting when its signal aborts, and later requests move up',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(100)) });
+      const hold = await held(ledger, order(80));
+      const over = new AbortController();
+      const blocked: FundBlock[] = [];
+      const extension = hold.extend(more(30), patient(over.signal, blocked));
+      await folder.turn();
+      const waiting = ledger.reserve(order(20, { waitMs: LONG }));
+      over.abort();
+      expect(await extension).toBe(false);
+      expect(blocked).toMatchObject([{ why: 'contended', fund: { held: 80 } }]);
+      expect(isShortage(await waiting)).toBe(false);
+    },
+  );
 
-  ledgerTest('is refused at once what its fund can never pay', async (folder) => {
+  ledgerTest('the hold of an answer is refused at once an amount that its fund can never pay', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     (await held(ledger, order(30))).settle(line(30), () => []);
     const hold = await held(ledger, order(50));
@@ -75,7 +84,7 @@ describe('the hold of an answer that is being written', () => {
     expect(blocked).toMatchObject([{ why: 'exhausted' }]);
   });
 
-  ledgerTest('stays within its limit, and does not grow after its end', async (folder) => {
+  ledgerTest('the hold of an answer stays within its limit, and does not grow after its end', async (folder) => {
     const { ledger } = await folder.open();
     const hold = await held(ledger, order(50, { limit: 60 }));
     expect(await hold.extend(more(11), patient())).toBe(false);

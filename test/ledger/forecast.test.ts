@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 /** A month of thirty days. */
 const NOVEMBER = windowAt('month', 'UTC', Date.UTC(2026, 10, 20));
 
-test('a window is expected to go on as it began: half of it spends half', () => {
+test('a forecast assumes that spending continues at the same rate: half of the window spends half', () => {
   const at = (days: number) => NOVEMBER.starts + days * DAY_MS;
   expect(forecastOf(500, NOVEMBER, at(15)).expected).toBe(1_000);
   expect(forecastOf(500, NOVEMBER, at(10)).expected).toBe(1_500);
@@ -16,18 +16,18 @@ test('a window is expected to go on as it began: half of it spends half', () => 
   expect(forecastOf(0, NOVEMBER, at(10)).expected).toBe(0);
 });
 
-test('before a tenth of the window it is too early to say, and says from when on', () => {
+test('before a tenth of the window is over there is no forecast, but the time from which there will be one', () => {
   const knownFrom = NOVEMBER.starts + 3 * DAY_MS;
   expect(forecastOf(500, NOVEMBER, knownFrom - 1)).toEqual({ expected: null, knownFrom });
   expect(forecastOf(500, NOVEMBER, NOVEMBER.starts - DAY_MS)).toEqual({ expected: null, knownFrom });
   expect(forecastOf(500, NOVEMBER, knownFrom)).toEqual({ expected: 5_000, knownFrom });
 });
 
-test('a window that never ends has none', () => {
+test('a window that never ends has no forecast', () => {
   expect(forecastOf(500, windowAt('total', 'UTC', 0), DAY_MS)).toEqual({ expected: null, knownFrom: null });
 });
 
-test('it is never less than what is spent, never rises while nothing is spent, and ends at what was spent', () => {
+test('a forecast is never below what was spent, never rises without spending, and ends at what was spent', () => {
   const law = fc.property(
     fc.constantFrom('day', 'week', 'month'),
     fc.nat(10_000),
@@ -48,13 +48,13 @@ test('it is never less than what is spent, never rises while nothing is spent, a
   fc.assert(law, tries('forecast', 100, 5_000));
 });
 
-test('a budget runs out before its window ends just when more than its limit is forecast', () => {
+test('a budget runs out before its window ends exactly if more than its limit is forecast', () => {
   const at = (days: number) => NOVEMBER.starts + days * DAY_MS;
   expect(runsOutAt(500, 1_000, NOVEMBER, at(10))).toBe(at(20));
   expect(runsOutAt(500, 1_500, NOVEMBER, at(10))).toBeNull();
   expect(runsOutAt(0, 1_000, NOVEMBER, at(10))).toBeNull();
   expect(runsOutAt(500, 1_000, NOVEMBER, at(2))).toBeNull();
-  // Spent already, also where it is too early for a forecast.
+  // If the budget is already used up, it is also reported when it is too early for a forecast.
   expect(runsOutAt(1_000, 1_000, NOVEMBER, at(2))).toBe(at(2));
   expect(runsOutAt(2_000, 1_000, NOVEMBER, at(10))).toBe(at(5));
   expect(runsOutAt(500, 100, windowAt('total', 'UTC', 0), DAY_MS)).toBeNull();

@@ -241,7 +241,7 @@ describe('what a Credit is worth', () => {
     await opened.ledger.close();
     await opened.store.close();
     await expect(folder.open()).rejects.toThrow(
-      'The ledger has entries in Credits of 0.002 USD, so usd_per_credit cannot change to 0.001.',
+      'The ledger has entries with a Credit worth 0.002 USD, so usd_per_credit cannot change to 0.001.',
     );
     const again = await folder.open({ terms: other });
     expect(again.ledger.state().usdPerCredit).toBe('0.002');

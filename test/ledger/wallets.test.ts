@@ -55,7 +55,7 @@ describe('a wallet that pays in the place of a key', () => {
     tamper(folder.file, `UPDATE accounts SET payer = '${OTHER}' WHERE payer IS NOT NULL`);
     const { findings } = await audit(folder.file);
     expect(findings).toMatchObject([
-      { kind: 'foreign_fund', message: `draws on the balance of wallet ${WALLET}, and ${OTHER} pays` },
+      { kind: 'foreign_fund', message: `draws on the balance of wallet ${WALLET}, but ${OTHER} pays` },
     ]);
   });
 

@@ -36,31 +36,31 @@ export type FindingKind =
   | 'left_open'
   | 'damaged';
 
-/** A contradiction that correct books cannot have. */
+/** A contradiction in the books. Correct books have none. */
 export interface AuditFinding {
   readonly kind: FindingKind;
-  /** Number of the row in the journal; null for a finding about no single row. */
+  /** The number of the journal row; null if the finding concerns no single row. */
   readonly seq: number | null;
   readonly reservation: number | null;
   readonly message: string;
 }
 
-/** A checkpoint whose list of open reservations can be read. */
+/** A checkpoint whose list of open reservations is readable. */
 interface AuditCheckpoint extends JournalCheckpoint {
   readonly open: readonly OpenReservation[];
 }
 
-/** Before the first row. */
+/** The checkpoint of an empty journal. */
 export const NO_CHECKPOINT: AuditCheckpoint = { through: 0, open: [], charged: 0 };
 
-/** A reservation that is open at the end of the journal. */
+/** A reservation that is still open at the end of the journal. */
 export interface OpenAtEnd {
   readonly reservation: number;
   readonly account: number;
   readonly keyId: string | null;
   reserved: Microcredits;
   charged: Microcredits;
-  /** The row that opened it. */
+  /** The number of the row that opened it. */
   readonly seq: number;
   readonly time: number;
   funds: string | null;
@@ -70,41 +70,41 @@ export interface OpenAtEnd {
 type Balances = ReturnType<AuditFunds['balances']>;
 type Sum = Record<'charges' | 'microcredits' | 'input' | 'output', number>;
 
-/** The most findings that are kept. Others are only counted. */
+/** How many findings are kept. Further findings are only counted. */
 const FINDINGS_MAX = 10_000;
 
 /**
- * Reads the journal row by row and checks the books. It shares no code with the ledger, whose mistakes it would share too.
- * Rows of `funds` come first, all of them, by number.
+ * Checks the books by reading the journal row by row. It shares no code with the ledger, because it would share its mistakes, too. Add all
+ * rows of `funds` first, in the order of their numbers.
  */
 export class Audit {
   readonly findings: AuditFinding[] = [];
   /** The number of findings beyond those that are kept. */
   more = 0;
-  /** Charges that cannot be computed again: their usage is implausible, or their price unreadable. */
+  /** The number of charges whose cost cannot be computed again, because the usage is implausible or the price is unreadable. */
   unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
   readonly #funds: AuditFunds;
-  /** Compares payments once the whole journal is read. */
+  /** Collects payments while the journal is read, and compares them afterwards. */
   readonly payments = new AuditPayments((kind, message) => this.#report(kind, message));
   readonly #seen = new SeenReservations();
   /** Reservations that expired without being charged in full. */
   readonly #released = new Set<number>();
-  /** Rows of `funds` that begin after a row that was not read yet. */
+  /** Rows of `funds` that apply only after a journal row that is not read yet. */
   readonly #coming: FundRow[] = [];
   #nextFund = 0;
-  /** The expected rows of `spend`. */
+  /** The rows that the table `spend` should have. */
   readonly #sums = new Map<string, Sum>();
-  /** The sum of these, for the checkpoint. */
+  /** The sum of all charges up to the checkpoint, microcredits. */
   #charged = 0;
-  /** The expected rows of `balances`; null before the checkpoint's last row was read. */
+  /** The rows that the table `balances` should have; null until all rows of the checkpoint are read. */
   #balances: Balances | null = null;
   #row: AuditRow | null = null;
   #last = Number.NEGATIVE_INFINITY;
 
-  /** @param lagMs of the journal */
+  /** @param lagMs how late a charge of a server with another policy may be counted in a budget, ms */
   constructor(checkpoint: AuditCheckpoint, lagMs = 0) {
     this.#checkpoint = checkpoint;
     this.#funds = new AuditFunds((kind, message) => this.#report(kind, message), lagMs);
@@ -117,13 +117,13 @@ export class Audit {
     return this.#funds.size;
   }
 
-  /** Returns the funds that are in force at a moment, as they are after the last row. */
+  /** @returns the funds that are active at a time, with their figures after the last row */
   fundsAt(timeMs: number): readonly FundGroup[] {
     this.#introduceBefore(Number.POSITIVE_INFINITY);
     return this.#funds.at(timeMs);
   }
 
-  /** Returns the balances after the last row. */
+  /** @returns the balances after the last row */
   balances(): Balances {
     return this.#funds.balances();
   }
@@ -132,13 +132,14 @@ export class Audit {
     this.#coming.push(row);
   }
 
-  /** Checks the next row of the journal. Rows come in the order of their numbers. */
+  /** Checks the next row of the journal. Call it in the order of the row numbers. */
   add(row: AuditRow): void {
     if (this.#balances === null && row.seq > this.#checkpoint.through) this.#atCheckpoint();
     this.#row = row;
     this.#funds.pass(row.time);
     this.#introduceBefore(row.seq);
-    if (!(row.seq > this.#last)) this.#report('sequence', `stands behind row ${this.#last}`);
+    if (!(row.seq > this.#last))
+      this.#report('sequence', `comes after row ${this.#last}, which has a number that is not lower`);
     this.#last = row.seq;
     this.totals.entries++;
     if (row.keyId === null) this.#report('missing_account', `names the account ${row.account}, which does not exist`);
@@ -149,40 +150,46 @@ export class Audit {
     this.#row = null;
   }
 
-  /** Checks a row of `spend`. Call it once the whole journal is read. */
+  /** Checks a row of `spend`. Call it after all rows of the journal. */
   spend(row: SpendRow): void {
     const key = `${row.quarter}/${row.account}/${row.tariff}`;
     const sum = this.#sums.get(key) ?? nothing();
     this.#sums.delete(key);
     for (const figure of ['charges', 'microcredits', 'input', 'output'] as const) {
       if (row[figure] === sum[figure]) continue;
-      this.#report('wrong_spend', `${placeOf(key)} sums up to ${row[figure]} ${figure}, the journal to ${sum[figure]}`);
+      this.#report(
+        'wrong_spend',
+        `${placeOf(key)} adds up to ${row[figure]} ${figure}, but the journal to ${sum[figure]}`,
+      );
     }
   }
 
-  /** All rows of `balances`. */
+  /** Compares all rows of `balances` with the journal. */
   compareBalances(rows: readonly BalanceRow[]): void {
     const expected = new Map(this.#atCheckpoint());
     for (const { keyId, granted, spent } of rows) {
       const is = expected.get(keyId) ?? { granted: 0, spent: 0 };
       expected.delete(keyId);
       if (is.granted === granted && is.spent === spent) continue;
-      const figures = `${granted} granted and ${spent} spent, the journal ${is.granted} and ${is.spent}`;
+      const figures = `${granted} granted and ${spent} spent, but the journal has ${is.granted} granted and ${is.spent} spent`;
       this.#report('wrong_balance', `${balanceText(keyId)} has ${figures}`);
     }
     for (const keyId of expected.keys()) this.#report('wrong_balance', `${balanceText(keyId)} is missing`);
   }
 
-  /** Checks the sums that `spend` lacks. Call it last. */
+  /** Reports the rows that are missing in `spend`. Call it last. */
   finish(): void {
     this.#atCheckpoint();
     for (const [key, { microcredits }] of this.#sums) {
-      this.#report('wrong_spend', `${placeOf(key)} is missing: the journal has ${microcredits} microcredits`);
+      this.#report(
+        'wrong_spend',
+        `${placeOf(key)} is missing, but the journal has ${microcredits} microcredits for it`,
+      );
     }
     this.#sums.clear();
   }
 
-  /** Adds a finding from elsewhere. */
+  /** Adds a finding. */
   report(finding: AuditFinding): void {
     if (this.findings.length < FINDINGS_MAX) this.findings.push(finding);
     else this.more++;
@@ -208,7 +215,8 @@ export class Audit {
       this.totals.granted += amount;
       if (keyId !== null) this.#funds.grant(keyId, amount);
     } else if (kind === 'deposit' || kind === 'fee') this.#pay(kind, row);
-    else if (reservation === null) this.#report('no_reservation', `is a ${kind} of no reservation`);
+    else if (reservation === null)
+      this.#report('no_reservation', `is an entry of the kind ${kind} without a reservation`);
     else if (kind === 'reserve') this.#reserve(row, reservation);
     else if (kind === 'correct') this.#correct(row, reservation);
     else if (kind === 'overrun') this.#overrun(row, reservation);
@@ -226,7 +234,7 @@ export class Audit {
   #reserve({ seq, account, keyId, payer, amount, time, funds }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
     if (!this.#seen.add(reservation, account)) {
-      this.#report('reserved_twice', 'reserves what was reserved before');
+      this.#report('reserved_twice', 'reserves for a reservation that already exists');
       return;
     }
     const draws = this.#funds.named(funds);
@@ -251,7 +259,7 @@ export class Audit {
     open.draws = this.#funds.named(funds);
     open.funds = funds;
     this.#funds.join(open.draws, reservation, account, payer ?? keyId);
-    // More may be held than is free: a budget that was just added counts reservations that are already open.
+    // The funds may now hold more than they have free: a budget that was just added includes reservations that were open before.
     this.#funds.hold(open.draws, left);
   }
 
@@ -262,7 +270,7 @@ export class Audit {
     if (amount !== 0 || row.tariff !== null) this.#count(row, reservation, open?.draws);
     if (!open) return;
     const left = open.reserved - open.charged;
-    if (amount > left) this.#report('overcharged', `charges ${amount}, of ${left} that were left`);
+    if (amount > left) this.#report('overcharged', `charges ${amount}, but only ${left} were left`);
     this.#funds.spend(open.draws, amount, kind === 'post' ? amount : left);
     open.charged += amount;
     this.#seen.charge(reservation, amount);
@@ -273,9 +281,10 @@ export class Audit {
   #correct(row: AuditRow, reservation: number): void {
     const { account, keyId, payer, amount, funds } = row;
     this.totals.corrected += amount;
-    // A reservation that was released and then settled all the same.
+    // True if the reservation expired, was released, and is charged now by its late settlement.
     const isLate = amount > 0 && this.#released.has(reservation);
-    if (amount >= 0 && !isLate) this.#report('bad_amount', `corrects by ${amount}, which gives nothing back`);
+    if (amount >= 0 && !isLate)
+      this.#report('bad_amount', `corrects by ${amount}, but a correction must give something back`);
     const draws = this.#funds.named(funds);
     this.#funds.join(draws, reservation, account, payer ?? keyId);
     this.#funds.spend(draws, amount, 0);
@@ -285,7 +294,10 @@ export class Audit {
     if (rest < 0) this.#report('over_corrected', `gives back ${-rest} more than was charged`);
   }
 
-  /** An overrun follows the charge that it exceeds, which may have closed the reservation. */
+  /**
+   * An overrun comes after the charge that it belongs to. That charge may have closed the reservation, so the reservation may be closed
+   * here.
+   */
   #overrun({ account, amount }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
     this.totals.overrun += amount;
@@ -308,30 +320,31 @@ export class Audit {
   }
 
   #mustNotBeNegative(amount: number): void {
-    if (amount < 0) this.#report('bad_amount', `has the amount ${amount}, below 0`);
+    if (amount < 0) this.#report('bad_amount', `has the negative amount ${amount}`);
   }
 
   #openOf(kind: string, reservation: number, account: number): OpenAtEnd | null {
     const open = this.open.get(reservation);
     if (!this.#isSeen(kind, reservation, account)) return null;
-    if (!open) this.#report('after_the_end', `is a ${kind} of a reservation that was closed before`);
+    if (!open) this.#report('after_the_end', `has the kind ${kind}, but its reservation was closed before`);
     return open ?? null;
   }
 
   #isSeen(kind: string, reservation: number, account: number): boolean {
     const owner = this.#seen.accountOf(reservation);
-    if (owner === null) this.#report('never_reserved', `is a ${kind} of what was never reserved`);
-    else if (owner !== account) this.#report('other_account', `is booked to account ${account}, not to ${owner}`);
+    if (owner === null) this.#report('never_reserved', `has the kind ${kind}, but its reservation was never made`);
+    else if (owner !== account)
+      this.#report('other_account', `is booked to account ${account}, but its reservation belongs to account ${owner}`);
     return owner !== null;
   }
 
-  /** Compares the open reservations with the checkpoint's, and keeps the balances. Runs once all rows of the checkpoint are read. */
+  /** Compares the open reservations with the checkpoint and keeps the balances. Call it when all rows of the checkpoint are read. */
   #atCheckpoint(): Balances {
     if (this.#balances) return this.#balances;
     this.#balances = this.#funds.balances();
     const { charged: kept } = this.#checkpoint;
     if (kept !== this.#charged) {
-      this.#tellCheckpoint(null, `has charges of ${kept} microcredits, and the journal has ${this.#charged}`);
+      this.#tellCheckpoint(null, `has charges of ${kept} microcredits, but the journal has ${this.#charged}`);
     }
     const left = new Map(this.#checkpoint.open.map((one) => [one.reservation, one]));
     for (const is of this.open.values()) {
@@ -339,9 +352,12 @@ export class Audit {
       left.delete(is.reservation);
       const same = kept && kept.amount === is.reserved && kept.charged === is.charged && kept.funds === is.funds;
       if (same && kept.account === is.account && kept.keyId === is.keyId) continue;
-      this.#tellCheckpoint(is.reservation, kept ? 'has other figures than the journal' : 'lacks an open reservation');
+      this.#tellCheckpoint(
+        is.reservation,
+        kept ? 'has other figures for a reservation than the journal' : 'lacks a reservation that is open',
+      );
     }
-    for (const reservation of left.keys()) this.#tellCheckpoint(reservation, 'has one that is not open');
+    for (const reservation of left.keys()) this.#tellCheckpoint(reservation, 'lists a reservation that is not open');
     return this.#balances;
   }
 

@@ -6,21 +6,21 @@ import { timeOfId } from '../../core/id.ts';
 import type { FundRow } from '../../store/journal-reader.ts';
 import { QuarterSums } from './memory.ts';
 
-/** Reports a fault of the row being read. */
+/** Reports a contradiction in the row that is being read. */
 type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
-/** One fund: a window of a budget, or a balance. Every start and every change of its limit names it anew. */
+/** One fund: a window of a budget, or a balance. Each start of a server and each change of its limit adds a row for it to `funds`. */
 export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | 'definition' | 'starts'> {
   readonly ends: number;
   readonly share: Share | null;
-  /** The number of the row that named it last. */
+  /** The number of the latest row for it. */
   row: number;
   /** The latest limit. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits;
-  /** Whether its overdraft was reported already. */
+  /** True if an overdraft of the fund was already reported. */
   isOver: boolean;
 }
 
@@ -28,22 +28,22 @@ export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | '
 export interface AuditedFundRow {
   readonly group: FundGroup;
   readonly most: Microcredits;
-  /** Whether its opening was checked. The check is on the first draw, when the accounts that draw on it are known. */
+  /** True if its opening was checked. The check runs at the first draw, when the accounts that draw on it are known. */
   isChecked: boolean;
 }
 
-/** The accounts whose charges a budget counts for one subject, in every window. */
+/** The accounts whose charges a budget counts for one subject, over all windows. */
 interface Share {
   readonly budget: Members;
   readonly own: Members;
 }
 
-/** A charge, or (negative) a refund. */
+/** A charge, or a refund with a negative amount. */
 interface AuditedCharge {
   readonly account: number;
   readonly quarter: number;
   readonly amount: Microcredits;
-  /** The funds that it counts in by itself. */
+  /** The funds that counted the charge when it was made. */
   readonly draws: readonly AuditedFundRow[];
 }
 
@@ -67,20 +67,23 @@ const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
 };
 
 /**
- * The funds by the journal. It shares no code with the ledger, whose mistakes it would share, too.
+ * Recomputes the funds from the journal. It shares no code with the ledger, because it would share its mistakes, too.
  *
- * The right opening: a balance is drawn on from its first grant on without a break, so its opening is the sum
- * spent of it so far. A budget may be removed and added again, and is then counted from all that its
- * accounts were charged in the window, by any fund. So "opening = spent so far" does not hold. Instead:
- * whether an account belongs to a share of a budget follows from the account and the budget's definition
- * alone, so one that ever drew on the share counts in it for good, and one that drew on another share of the
- * same budget never does. Only accounts that never drew on that budget are uncertain. So
+ * How an opening is checked: a balance is used without a break from its first grant on, so its opening must equal the sum spent so far. A
+ * budget may be removed and added again. Then it counts everything that its accounts were charged in the window, from any fund, so the
+ * simple check does not work. Instead, the check uses that an account and the definition of a budget alone determine whether the account
+ * belongs to a share:
  *
- *   charged to known members in the window ≤ spent ≤ that + charged to uncertain accounts,
+ * - An account that ever drew on the share always counts in it.
+ * - An account that drew on another share of the same budget never counts in it.
+ * - Only accounts that never drew on the budget are uncertain.
  *
- * which is an equality wherever a budget holds for everyone. It is checked when a row of `funds` is first
- * drawn on; charges to the fund between its naming and then are in both figures. Charges of the last `lagMs` by servers without the
- * budget may be missing.
+ * So the opening must satisfy
+ *
+ *   charged to known members in the window ≤ spent ≤ charged to known members + charged to uncertain accounts.
+ *
+ * For a budget that applies to all accounts, both bounds are equal. The check runs when a row of `funds` is first drawn on; charges between
+ * the row and that draw are in both figures. Charges of the last `lagMs`, made by servers without the budget, may be missing.
  */
 export class AuditFunds {
   readonly #groups = new Map<string, FundGroup>();
@@ -88,16 +91,16 @@ export class AuditFunds {
   readonly #budgets = new Map<string, Members>();
   readonly #rows = new Map<number, AuditedFundRow>();
   readonly #granted = new Map<string, Microcredits>();
-  /** The charges of each account, and of all. */
+  /** The charges of each account (`#charged`), and of all accounts together (`#all`). */
   readonly #charged = new Map<number, QuarterSums>();
   readonly #all = new QuarterSums();
-  /** The shares that an account belongs to, with their budgets. */
+  /** The shares that an account belongs to, and the budgets of these shares. */
   readonly #memberOf = new Map<number, Members[]>();
   readonly #report: ReportFundFault;
   readonly #lagMs: number;
   /** The charges of the last `lagMs`. */
   readonly #late: (AuditedCharge & { readonly time: number })[] = [];
-  /** The latest of any row so far: rows that come late are counted no sooner. */
+  /** The latest time of any row so far, ms since 1970. A row with an earlier time counts as if it had this time. */
   #time = 0;
 
   constructor(report: ReportFundFault, lagMs: number) {
@@ -109,13 +112,13 @@ export class AuditFunds {
     return this.#groups.size;
   }
 
-  /** Notes the time of the next row, ms since 1970. */
+  /** Sets the time of the next row, ms since 1970. */
   pass(time: number): void {
     this.#time = Math.max(this.#time, time);
     while (this.#late[0] && this.#late[0].time < this.#time - this.#lagMs) this.#late.shift();
   }
 
-  /** Reads a row of `funds`, once the journal has come to the row that it begins after. */
+  /** Adds a row of `funds`. Call it when the journal has been read up to `afterSeq` of the row. */
   introduce(row: FundRow): void {
     const { id, kind, name, subject, definition, starts, most, opening } = row;
     const key = JSON.stringify([kind, name, subject, definition, starts]);
@@ -130,7 +133,7 @@ export class AuditFunds {
     this.#rows.set(id, { group, most, isChecked: kind === 'balance' });
   }
 
-  /** Returns the funds that a row names; reports and leaves out one that does not exist. */
+  /** @returns the funds that a row names. A fund that does not exist is reported and left out. */
   named(text: string | null): AuditedFundRow[] {
     const draws: AuditedFundRow[] = [];
     for (const id of text?.split(' ') ?? []) {
@@ -141,16 +144,19 @@ export class AuditFunds {
     return draws;
   }
 
-  /** An account begins to draw on funds, for a reservation. A balance must be its own or its payer's. */
+  /** Lets an account draw on funds for a reservation, and checks that each balance belongs to the holder who pays. */
   join(draws: readonly AuditedFundRow[], reservation: number, account: number, holder: string | null): void {
     const time = timeOfId(reservation);
     for (const draw of draws) {
       const { group } = draw;
       if (group.kind === 'balance' && group.name !== holder) {
-        this.#report('foreign_fund', `draws on ${groupName(group)}, and ${holder} pays`);
+        this.#report('foreign_fund', `draws on ${groupName(group)}, but ${holder} pays`);
       }
       if (time < group.starts || time >= group.ends) {
-        this.#report('outside_window', `draws on ${groupName(group)}, and was made at ${iso(time)}`);
+        this.#report(
+          'outside_window',
+          `draws on ${groupName(group)}, but was made at ${iso(time)}, outside of its window`,
+        );
       }
       if (group.share) this.#enter(group.share, account);
       if (!draw.isChecked) this.#checkOpening(draw);
@@ -161,7 +167,7 @@ export class AuditFunds {
     for (const { group } of draws) group.held += amount;
   }
 
-  /** Turns held money into spent money. A negative amount, with nothing held, is given back. */
+  /** Turns held money into spent money. A refund has a negative amount and nothing held. */
   spend(draws: readonly AuditedFundRow[], amount: Microcredits, held: Microcredits): void {
     for (const { group } of draws) {
       group.held -= held;
@@ -169,13 +175,16 @@ export class AuditFunds {
     }
   }
 
-  /** Checks that the amount just set aside was free. `by`: against the limit that the row names, or the latest one. */
+  /**
+   * Checks that the funds had the amount free that was just held.
+   * @param by which limit to check against: the limit in the row that the entry names, or the latest limit
+   */
   checkRoom(draws: readonly AuditedFundRow[], by: 'named' | 'latest'): void {
     for (const { group, most } of draws) {
       const budget = by === 'named' ? most : group.limit;
       const limit = group.kind === 'balance' ? this.granted(group.name) : budget;
       const over = group.spent + group.held - limit;
-      // Otherwise one mistake would be reported with every reservation that follows.
+      // Report an overdraft once. Otherwise every later reservation would report the same mistake.
       if (over > 0 && !group.isOver) {
         const figures = `${group.spent} spent and ${group.held} held of ${limit}`;
         this.#report('overdrawn', `${groupName(group)} is overdrawn by ${over}: ${figures}`);
@@ -200,7 +209,7 @@ export class AuditFunds {
     return this.#granted.get(holder) ?? 0;
   }
 
-  /** The balances of all keys and wallets with a grant or a deposit. */
+  /** @returns the balances of all keys and wallets with a grant or a deposit */
   balances(): Map<string, { granted: Microcredits; spent: Microcredits }> {
     const balances = new Map([...this.#granted].map(([keyId, granted]) => [keyId, { granted, spent: 0 }]));
     for (const { kind, name, spent } of this.#groups.values()) {
@@ -210,7 +219,7 @@ export class AuditFunds {
     return balances;
   }
 
-  /** Returns each balance that was drawn on, and of each subject of a budget the window of a moment that was named last. */
+  /** @returns the funds for a time: every balance that was drawn on, and for each subject of a budget the window with the latest row */
   at(timeMs: number): FundGroup[] {
     const latest = new Map<string, FundGroup>();
     for (const group of this.#groups.values()) {
@@ -267,6 +276,6 @@ export class AuditFunds {
     const givenBack = late.filter(({ amount }) => amount < 0);
     if (group.spent >= least - sumOf(charged) && group.spent <= least + unknown - sumOf(givenBack)) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
-    this.#report('wrong_opening', `${groupName(group)} was counted as ${group.spent} spent, not ${expected}`);
+    this.#report('wrong_opening', `${groupName(group)} was counted as ${group.spent} spent, but should be ${expected}`);
   }
 }

@@ -1,13 +1,12 @@
 import { QUARTER_MS } from '../../core/accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 
-/** The initial room, in reservations. */
+/** For how many reservations memory is allocated at first. */
 const FIRST_ROOM = 1_024;
 
 /**
- * Every reservation that an audit has read: its account, and its charge less refunds.
- * Three numbers each, ordered by ID, because a journal may hold many millions. IDs nearly ascend: only requests that waited
- * for money come late.
+ * All reservations that an audit has read: the account and the charge minus refunds of each. A journal may have many millions, so each
+ * takes only three numbers, sorted by ID. New IDs usually belong at the end: only requests that waited for money come late.
  */
 export class SeenReservations {
   size = 0;
@@ -15,7 +14,10 @@ export class SeenReservations {
   #accounts = new Float64Array(FIRST_ROOM);
   #charged = new Float64Array(FIRST_ROOM);
 
-  /** Adds a reservation. Returns false if it is already there. */
+  /**
+   * Adds a reservation.
+   * @returns false if it already exists
+   */
   add(id: number, account: number): boolean {
     const at = this.#placeOf(id);
     if (at < this.size && this.#ids[at] === id) return false;
@@ -28,20 +30,23 @@ export class SeenReservations {
     return true;
   }
 
-  /** The account of a reservation; null for one that is not there. */
+  /** @returns the account of a reservation, or null if it does not exist */
   accountOf(id: number): number | null {
     const at = this.#placeOf(id);
     return at < this.size && this.#ids[at] === id ? this.#accounts[at]! : null;
   }
 
-  /** Adds a charge, or (negative) a refund. Returns the remaining charge. */
+  /**
+   * Adds a charge, or a refund with a negative amount.
+   * @returns the remaining charge, microcredits
+   */
   charge(id: number, amount: Microcredits): Microcredits {
     const at = this.#placeOf(id);
     this.#charged[at] = this.#charged[at]! + amount;
     return this.#charged[at]!;
   }
 
-  /** Returns the place of an ID, or the place where it belongs. */
+  /** @returns the index of an ID, or the index at which to insert it */
   #placeOf(id: number): number {
     if (this.size === 0 || this.#ids[this.size - 1]! < id) return this.size;
     let low = 0;
@@ -63,14 +68,14 @@ export class SeenReservations {
   }
 }
 
-/** Sums by the quarter of an hour, to be added up by windows. */
+/** Sums for each quarter of an hour, from which sums of windows are computed. */
 export class QuarterSums {
-  /** Ascending. */
+  /** The quarters in ascending order. */
   readonly #quarters: number[] = [];
   readonly #sums: Microcredits[] = [];
 
   add(quarter: number, amount: Microcredits): void {
-    // Nearly all of them belong at the end.
+    // Searches from the end, because almost all new quarters are the latest.
     let at = this.#quarters.length;
     while (at > 0 && this.#quarters[at - 1]! > quarter) at--;
     if (at > 0 && this.#quarters[at - 1] === quarter) {
@@ -85,7 +90,10 @@ export class QuarterSums {
     for (let at = 0; at < others.#quarters.length; at++) this.add(others.#quarters[at]!, others.#sums[at]!);
   }
 
-  /** Windows begin and end with a quarter of an hour, so no quarter is divided. A window may be long over: refunds come later. */
+  /**
+   * @returns the sum in a window. Windows begin and end on a quarter of an hour, so each quarter is inside or outside. The window may be
+   * long over, because refunds come later.
+   */
   within(startsMs: number, endsMs: number): Microcredits {
     let sum = 0;
     for (let at = this.#quarters.length; at > 0 && this.#quarters[at - 1]! * QUARTER_MS >= startsMs; at--) {

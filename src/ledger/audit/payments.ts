@@ -4,23 +4,23 @@ import type { PaymentRow } from '../../store/journal-reader.ts';
 
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';
 
-/** Reports a fault, of the row being read or of no row. */
+/** Reports a contradiction, in the row that is being read or in no single row. */
 type ReportPaymentFault = (kind: PaymentFault, message: string) => void;
 
-/** One payment by the journal. */
+/** A payment, as recomputed from the journal. */
 interface BookedPayment {
   readonly wallet: string | null;
   deposited: Microcredits;
-  /** The fee deducted from it: fees taken, less fees given back. */
+  /** The fee that was kept: fees taken minus fees refunded, microcredits. */
   kept: Microcredits;
-  /** Whether its wrong fee was reported already. */
+  /** True if the wrong fee was already reported. */
   isTold: boolean;
 }
 
-/** The states of payments whose money has arrived. Others must have no entries. */
+/** The states of payments whose money has arrived. A payment in another state must have no entries. */
 const ARRIVED: ReadonlySet<string> = new Set(['captured', 'settled']);
 
-/** Compares the deposits and fees of the journal with the payments. */
+/** Compares the deposits and fees in the journal with the table of payments. */
 export class AuditPayments {
   readonly totals = { deposited: 0, fees: 0 };
   readonly #booked = new Map<string, BookedPayment>();
@@ -30,10 +30,11 @@ export class AuditPayments {
     this.#report = report;
   }
 
-  /** Reads a row of the journal whose amount was checked. */
+  /** Adds a journal row whose amount was checked. */
   add(kind: 'deposit' | 'fee', note: string, wallet: string | null, amount: Microcredits): void {
     const booked = this.#booked.getOrInsert(note, { wallet, deposited: 0, kept: 0, isTold: false });
-    if (booked.wallet !== wallet) this.#report('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
+    if (booked.wallet !== wallet)
+      this.#report('wrong_payment', `${note} belongs to ${booked.wallet}, not to ${wallet}`);
     if (kind === 'deposit') {
       booked.deposited += amount;
       this.totals.deposited += amount;
@@ -43,15 +44,18 @@ export class AuditPayments {
     this.totals.fees -= amount;
     const { kept, deposited } = booked;
     const isWrong = kept < 0 || kept > deposited;
-    // Otherwise one fault would be reported at each row that follows.
+    // Report a wrong fee once. Otherwise every later row would report the same mistake.
     if (isWrong && !booked.isTold) {
-      const what = kept < 0 ? `gives back ${-kept} more than was kept` : `keeps ${kept} of a deposit of ${deposited}`;
+      const what =
+        kept < 0
+          ? `refunds ${-kept} more than the fee that was kept`
+          : `keeps a fee of ${kept} from a deposit of ${deposited}`;
       this.#report('wrong_fee', `${what}, for ${note}`);
     }
     booked.isTold = isWrong;
   }
 
-  /** Checks a payment. Call it once the whole journal is read. */
+  /** Checks a payment. Call it after all rows of the journal. */
   compare({ id, state, payer, paid, fee }: PaymentRow): void {
     const note = idText('pay_', id);
     const booked = this.#booked.get(note);
@@ -59,16 +63,16 @@ export class AuditPayments {
     const [must, keeps] = ARRIVED.has(state) ? [paid, fee] : [0, 0];
     const { deposited, kept, wallet } = booked ?? { deposited: 0, kept: 0, wallet: payer };
     if (deposited !== must || kept !== keeps) {
-      const figures = `${must} paid and ${keeps} kept, the journal ${deposited} and ${kept}`;
+      const figures = `${must} paid and ${keeps} kept, but the journal has ${deposited} and ${kept}`;
       this.#report('wrong_payment', `${note} is ${state} and has ${figures}`);
     }
-    if (wallet !== payer) this.#report('wrong_payment', `${note} was paid by ${payer}, and booked to ${wallet}`);
+    if (wallet !== payer) this.#report('wrong_payment', `${note} was paid by ${payer}, but booked to ${wallet}`);
   }
 
-  /** Checks the entries that name no payment. Call it last, if there is a table of payments. */
+  /** Reports entries that name no payment. If there is a table of payments, call it last. */
   finish(): void {
     for (const [note, { deposited, wallet }] of this.#booked) {
-      this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
+      this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is not a payment`);
     }
     this.#booked.clear();
   }

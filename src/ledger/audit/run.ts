@@ -4,7 +4,7 @@ import type { JournalReader, PricedRow, WrongCell } from '../../store/journal-re
 import { readAddOns, readPrice, sumOf } from '../export/price.ts';
 import { Audit, type AuditFinding, NO_CHECKPOINT } from './audit.ts';
 
-/** Adds up a journal alone, without the checks of what stands beside it. */
+/** Adds up a journal, without comparing it with other tables. */
 export async function foldJournal(journal: JournalReader): Promise<Audit> {
   const audit = new Audit(NO_CHECKPOINT, journal.lagMs);
   for await (const page of journal.funds()) for (const row of page) audit.fund(row);
@@ -13,9 +13,9 @@ export async function foldJournal(journal: JournalReader): Promise<Audit> {
 }
 
 /**
- * Audits a ledger page by page; it must not change while it runs. Memory grows with the
- * reservations (three numbers each), funds and sums of a quarter of an hour, not with the rows.
- * @param options `idle`: whether no request is running, so that no reservation may be open; `now`: ms since 1970
+ * Audits a ledger page by page. The ledger must not change meanwhile. Memory grows with the number of reservations (three numbers each),
+ * funds and quarters of an hour, not with the number of rows.
+ * @param options `idle`: true if no request runs, so that no reservation may be open; `now`: ms since 1970
  */
 export async function auditLedger(
   journal: JournalReader,
@@ -26,7 +26,7 @@ export async function auditLedger(
   const audit = new Audit(begun, journal.lagMs);
   const damaged = (message: string) => audit.report({ kind: 'damaged', seq: null, reservation: null, message });
   if (!checkpoint) damaged('there is no checkpoint');
-  else if (!checkpoint.open) damaged('the list of open reservations of the checkpoint cannot be read');
+  else if (!checkpoint.open) damaged('the checkpoint has an unreadable list of open reservations');
   for (const message of await journal.damages()) damaged(message);
   for await (const page of journal.funds()) for (const row of page) audit.fund(row);
   for await (const page of journal.rows()) for (const row of page) audit.add(row);
@@ -45,7 +45,7 @@ export async function auditLedger(
   audit.unpriced = unpriced;
   if (idle) {
     for (const { seq, reservation } of audit.open.values()) {
-      audit.report({ kind: 'left_open', seq, reservation, message: 'is open, and nothing is under way' });
+      audit.report({ kind: 'left_open', seq, reservation, message: 'is open, although no request is running' });
     }
   }
   return audit;
@@ -53,13 +53,14 @@ export async function auditLedger(
 
 function cellText({ step, kind, time, series, cell, journal }: WrongCell): string {
   const which = series === null ? 'all series' : `series "${series.replace('\n', '=')}"`;
-  return `traffic by ${kind} of the ${step} ${iso(time)}, ${which}: the cells have ${cell} microcredits, the journal ${journal}`;
+  return `traffic by ${kind} of the ${step} ${iso(time)}, ${which}: the cells have ${cell} microcredits, but the journal has ${journal}`;
 }
 
 /**
- * Computes every charge again from its stored tokens and price: the charge and the operator's part of it
- * must equal the cost, to the microcredit. Returns how many could not be computed: those of an implausible
- * usage, which have no tokens and cost the whole reservation, and those of an unknown price.
+ * Computes every charge again from its stored tokens and price. The charge plus the operator's share must equal the cost, to the
+ * microcredit.
+ * @returns how many charges could not be computed: charges with an implausible usage, which cost the whole reservation, and charges with an
+ * unknown price
  */
 async function auditPrices(
   journal: Pick<JournalReader, 'priced'>,
@@ -73,13 +74,13 @@ async function auditPrices(
     if (last === null) return;
     if (cost === null) unpriced++;
     else if (cost !== BigInt(last.amount) + BigInt(borne)) {
-      const message = `charges ${last.amount} microcredits and ${borne} beyond, and its tokens cost ${cost}`;
+      const message = `charges ${last.amount} microcredits and leaves ${borne} to the operator, but its tokens cost ${cost}`;
       report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message });
     }
   };
   for await (const page of journal.priced()) {
     for (const row of page) {
-      // The part beyond the reservation follows the charge.
+      // The row after a charge has the part of its cost that exceeded the reservation.
       if (row.kind === 'overrun') borne += row.amount;
       else {
         judge();
@@ -92,7 +93,7 @@ async function auditPrices(
   return { unpriced };
 }
 
-/** Returns the cost, rounded up once, in integers throughout; null where it cannot be computed. */
+/** @returns the cost, computed in integers and rounded up once, or null if it cannot be computed */
 function costOf({ price: text, input, cached, written, output, addOns: beside }: PricedRow): bigint | null {
   const price = readPrice(text);
   if (!price || (input === 0 && output === 0)) return null;

@@ -9,24 +9,24 @@ import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './pri
 
 const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
 
-/** Whether an entry moves a balance alone, without spending. */
+/** True for an entry that changes a balance without spending. */
 export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
 
-/** Returns the moment at which an entry counts: that of its reservation, else its own. */
+/** @returns the time that an entry counts at: the time of its reservation, or its own time if it has no reservation */
 export const momentOf = ({ reservation, time }: MoneyEntry): number =>
   reservation === null ? time : timeOfId(reservation);
 
-/** A value of a table: a text from outside, a decimal written out, a number, or nothing. */
+/** The value of a table cell: a text, an exact decimal, a number, a boolean, or null for an empty cell. */
 export type Cell = string | number | boolean | null | { readonly decimal: string };
 export type Line = Readonly<Record<string, Cell>>;
 
-/** An entry with what the cells of its line need. Figures of an attempt are null where none was charged. */
+/** An entry with everything that the cells of its line need. The figures of an attempt are null if the entry charges no attempt. */
 interface ExportedEntry extends MoneyEntry {
   /** Writes an amount in USD. */
   readonly inUsd: ReturnType<typeof usdCell>;
-  /** The worth of a Credit in USD; null in a ledger that never had a policy. */
+  /** The value of a Credit in USD; null in a ledger that never had a policy. */
   readonly unit: string | null;
-  /** Whether it moves a balance alone. */
+  /** True if it changes only a balance. */
   readonly isGrant: boolean;
   readonly rates: UsdLine | null;
   readonly usdAddOns: string | null;
@@ -38,7 +38,10 @@ const attempt = (cell: CellOf) => (entry: ExportedEntry) => (isAttempt(entry) ? 
 const decimal = (text: string | null | undefined): Cell =>
   text === null || text === undefined ? null : { decimal: text };
 
-/** Writes amounts in USD as cells: exact decimals. @param unit the worth of a Credit in USD; null where it is unknown */
+/**
+ * Writes amounts in USD as exact decimals.
+ * @param unit the value of a Credit in USD; null if it is unknown
+ */
 export function usdCell(unit: string | null): (amount: Microcredits) => Cell {
   const write = usdWriter(unit);
   return (amount) => decimal(write(amount));
@@ -46,7 +49,7 @@ export function usdCell(unit: string | null): (amount: Microcredits) => Cell {
 
 type Sum = 'cost' | 'charge' | 'overrun' | 'grant';
 
-/** The amount of an entry that counts as one of these; null for another. */
+/** For each column of amounts: the amount of an entry that belongs in the column, or null. */
 const AMOUNTS: Readonly<Record<Sum, (entry: ExportedEntry) => Microcredits | null>> = {
   cost: (entry) => (isAttempt(entry) ? entry.amount + entry.overrun : null),
   charge: ({ kind, isGrant, amount }) => (kind === 'overrun' || isGrant ? null : amount),
@@ -62,7 +65,7 @@ const usd = (sum: Sum) => (entry: ExportedEntry) => {
   return amount === null ? null : entry.inUsd(amount);
 };
 
-/** The columns of an export. Each line states all figures that its cost follows from. */
+/** The columns of an export. Each line contains all figures that are needed to compute its cost again. */
 const CELLS: Readonly<Record<string, CellOf>> = {
   time: ({ time }) => iso(time),
   reserved_at: ({ reservation }) => (reservation === null ? null : iso(timeOfId(reservation))),
@@ -106,7 +109,7 @@ export const COLUMNS: readonly string[] = Object.keys(CELLS);
 
 const isAttempt = ({ kind }: MoneyEntry): boolean => kind === 'post' || kind === 'settle';
 
-/** @param unit the worth of a Credit in USD; null in a ledger that never had a policy */
+/** @param unit the value of a Credit in USD; null in a ledger that never had a policy */
 export function exportedLines(unit: string | null): (entry: MoneyEntry) => Line {
   const usdPerCredit = unit === null ? null : parseDecimal(unit);
   const inUsd = usdCell(unit);

@@ -3,7 +3,7 @@ import { type Decimal, plainText } from '../../core/decimal.ts';
 import { isObject, parseJson } from '../../core/object.ts';
 import { addOnPairs, gcd, lineFor, type Price, type PriceLine } from '../../core/price.ts';
 
-/** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
+/** The line of a price list that a request was billed by, as exact decimals: USD per 1M tokens, and USD for the request. */
 export interface UsdLine {
   readonly input: string;
   readonly cachedInput: string;
@@ -14,15 +14,18 @@ export interface UsdLine {
 
 const MILLION = 1_000_000n;
 
-/** Reads a price of `tariffs`; null for any other text. */
+/**
+ * Parses a price from the table `tariffs`.
+ * @returns null for any other text
+ */
 export function readPrice(text: string): Price | null {
   const price = parseJson(text);
   return isPrice(price) ? price : null;
 }
 
 /**
- * Inverts `compilePrice`. A rate over the divisor is Credits per 1M tokens; times the worth of a Credit it is the USD that
- * the policy stated.
+ * Inverts `compilePrice`: a rate divided by the divisor is Credits per 1M tokens. Multiplied by the value of a Credit, it is the price in
+ * USD that the policy states.
  */
 export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal): UsdLine {
   const line = lineFor(price, inputTokens);
@@ -37,7 +40,10 @@ export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal
   };
 }
 
-/** Reads the add-ons of a charge; null for none, and for any other text. */
+/**
+ * Parses the add-ons of a charge.
+ * @returns null if there are none, and for any other text
+ */
 export function readAddOns(text: string | null): AddOns | null {
   const value = text === null ? null : parseJson(text);
   if (!isObject(value)) return null;
@@ -48,20 +54,23 @@ export function readAddOns(text: string | null): AddOns | null {
 const isCounts = (value: unknown): value is Readonly<Record<string, number>> =>
   isObject(value) && Object.values(value).every(isCount);
 
-/** Returns what the add-ons of a request with so many input tokens cost, in USD, as an exact decimal. */
+/** @returns what the add-ons of a request with this many input tokens cost, in USD, as an exact decimal */
 export function usdOfAddOns(price: Price, inputTokens: number, addOns: AddOns, usdPerCredit: Decimal): string {
   const sum = sumOf(addOnPairs(price, lineFor(price, inputTokens), addOns));
   return quotient(sum * usdPerCredit.digits, BigInt(price.divisor) * 10n ** BigInt(usdPerCredit.scale) * MILLION);
 }
 
-/** The sum of amounts, each followed by its rate. */
+/**
+ * @param pairs amounts, each followed by its rate
+ * @returns the sum of amount × rate
+ */
 export function sumOf(pairs: readonly number[]): bigint {
   let sum = 0n;
   for (let at = 0; at < pairs.length; at += 2) sum += BigInt(pairs[at]!) * BigInt(pairs[at + 1]!);
   return sum;
 }
 
-/** Writes a quotient as a decimal. An endless decimal stays a fraction: nothing is rounded here. */
+/** Writes a quotient as a decimal. If the decimal would be endless, it writes a fraction instead, because nothing is rounded here. */
 export function quotient(numerator: bigint, denominator: bigint): string {
   const common = gcd(numerator < 0n ? -numerator : numerator, denominator);
   const over = denominator / common;
