@@ -278,7 +278,7 @@ describe('waking', () => {
     },
   );
 
-  ledgerTest('by a grant', async (folder) => {
+  ledgerTest('waiting requests are woken by a grant', async (folder) => {
     const { ledger } = await folder.open();
     await grant(folder.file, 100);
     await ledger.refresh();

@@ -13,7 +13,7 @@ const each: Budget['each'] = ({ key }) => key.id;
 
 describe('what funds allow', () => {
   ledgerTest(
-    'is null without one, and counts only funds that downgrade as a bound on choices, then as a cap on the output',
+    'available funds are null without a fund; only funds with `downgrade` limit the choice of models, then cap the output',
     async (folder) => {
       const opened = await folder.open({
         terms: terms(
@@ -28,7 +28,7 @@ describe('what funds allow', () => {
       expect(standing?.terms).toEqual([{ free: 40 }, { free: 70 }, { free: null, cap }]);
       expect(standing?.shortFor(70)).toBeNull();
       expect(standing?.shortFor(71)).toMatchObject({ why: 'exhausted', name: 'thrifty', needed: 71 });
-      // Only `all`, which rejects.
+      // Only the budget `all` applies to this key, and it rejects.
       const other = opened.ledger.availableFunds(caller('x'), 'auto');
       expect(other?.terms).toEqual([{ free: null }]);
       expect(other?.shortFor(91)).toMatchObject({ name: 'all', limit: 100, spent: 10, held: 30 });
@@ -37,39 +37,45 @@ describe('what funds allow', () => {
     },
   );
 
-  ledgerTest('a limit that is too low as a whole is named before a budget that is only spent', async (folder) => {
-    const budgets = [budget(100, { name: 'spent' }), budget(40, { name: 'low' })];
-    const opened = await folder.open({ terms: terms(...budgets) });
-    await spent(opened, 30);
-    const standing = opened.ledger.availableFunds(caller(), 'auto');
-    expect(standing?.shortFor(75)).toMatchObject({ name: 'low', limit: 40 });
-    expect(standing?.shortFor(35)).toMatchObject({ name: 'low', spent: 30 });
-  });
-
-  ledgerTest('exhausted is what no release can help; contended is what open reservations hold', async (folder) => {
-    const opened = await folder.open({ terms: terms(budget(100, { window: 'day' })) });
-    await spent(opened, 50);
-    await held(opened.ledger, order(30));
-    const renewsAt = MIDNIGHT;
-    expect(await refused(opened.ledger, order(51))).toEqual({
-      why: 'exhausted',
-      kind: 'budget',
-      name: 'all',
-      subject: '',
-      window: 'day',
-      level: null,
-      limit: 100,
-      spent: 50,
-      held: 30,
-      needed: 51,
-      renewsAt,
-    });
-    expect(await refused(opened.ledger, order(21))).toMatchObject({ why: 'contended', needed: 21, renewsAt });
-    expect((await held(opened.ledger, order(20))).reserved).toBe(20);
-  });
+  ledgerTest(
+    'a shortage names a budget whose limit is too low before a budget that is only used up',
+    async (folder) => {
+      const budgets = [budget(100, { name: 'spent' }), budget(40, { name: 'low' })];
+      const opened = await folder.open({ terms: terms(...budgets) });
+      await spent(opened, 30);
+      const standing = opened.ledger.availableFunds(caller(), 'auto');
+      expect(standing?.shortFor(75)).toMatchObject({ name: 'low', limit: 40 });
+      expect(standing?.shortFor(35)).toMatchObject({ name: 'low', spent: 30 });
+    },
+  );
 
   ledgerTest(
-    'names the fund that can never pay before one that may, and draws on none when one has no room',
+    'a fund is exhausted if no release could help, and contended if open reservations hold the money',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(100, { window: 'day' })) });
+      await spent(opened, 50);
+      await held(opened.ledger, order(30));
+      const renewsAt = MIDNIGHT;
+      expect(await refused(opened.ledger, order(51))).toEqual({
+        why: 'exhausted',
+        kind: 'budget',
+        name: 'all',
+        subject: '',
+        window: 'day',
+        level: null,
+        limit: 100,
+        spent: 50,
+        held: 30,
+        needed: 51,
+        renewsAt,
+      });
+      expect(await refused(opened.ledger, order(21))).toMatchObject({ why: 'contended', needed: 21, renewsAt });
+      expect((await held(opened.ledger, order(20))).reserved).toBe(20);
+    },
+  );
+
+  ledgerTest(
+    'a refusal names a fund that can never pay before a fund that may, and a refused request draws on no fund',
     async (folder) => {
       const opened = await folder.open({
         terms: terms(
@@ -80,7 +86,7 @@ describe('what funds allow', () => {
       });
       await held(opened.ledger, order(45));
       const before = await fundsOf(opened);
-      // `wide` is held up, `own` and `narrow` could never pay.
+      // `wide` lacks money now; `own` and `narrow` could never pay.
       expect(await refused(opened.ledger, order(61))).toMatchObject({ why: 'exhausted', name: 'own', subject: 'key' });
       expect(await refused(opened.ledger, order(51))).toMatchObject({
         why: 'exhausted',
@@ -99,51 +105,54 @@ describe('what funds allow', () => {
   );
 
   ledgerTest(
-    'of the amounts, the greatest that is free twice is reserved; a fallback that would crowd others out is left out',
+    'the highest amount that is free twice is reserved, so a fallback cannot crowd other requests out',
     async (folder) => {
       const opened = await folder.open({ terms: terms(budget(100)) });
       const first = await held(opened.ledger, order(10, { amounts: [10, 51, 50] }));
       expect(first.reserved).toBe(50);
       const second = await held(opened.ledger, order(40, { amounts: [40, 50] }));
       expect(second.reserved).toBe(40);
-      // Nor may a raise take what is not there.
+      // A raise cannot take more than is free, either.
       expect(await second.raise([11])).toBe(false);
       expect(await second.raise([10])).toBe(true);
     },
   );
 
-  ledgerTest('without any fund, the greatest amount is reserved', async (folder) => {
+  ledgerTest('without a fund, the highest amount is reserved', async (folder) => {
     const opened = await folder.open();
     expect((await held(opened.ledger, order(10, { amounts: [10, 500, 60] }))).reserved).toBe(500);
   });
 });
 
-describe('a condition that cannot be judged', () => {
+describe('a condition that fails', () => {
   const fails = (): never => {
     throw new Error('no such label');
   };
 
-  ledgerTest('holds, and a share that cannot be named is everyone’s', async (folder) => {
-    const opened = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
-    await spent(opened, 40);
-    await spent(opened, 30, { caller: caller('another') });
-    expect(await fundsOf(opened)).toEqual([['all', '', 100, 70, 0]]);
-    expect(await refused(opened.ledger, order(31))).toMatchObject({ why: 'exhausted', subject: '' });
-    await opened.store.close();
-    // Nor when it is counted anew.
-    const again = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
-    expect(await fundsOf(again)).toEqual([['all', '', 100, 70, 0]]);
-  });
+  ledgerTest(
+    'a budget applies if its condition throws, and charges without a subject share one window',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
+      await spent(opened, 40);
+      await spent(opened, 30, { caller: caller('another') });
+      expect(await fundsOf(opened)).toEqual([['all', '', 100, 70, 0]]);
+      expect(await refused(opened.ledger, order(31))).toMatchObject({ why: 'exhausted', subject: '' });
+      await opened.store.close();
+      // The same is true when the budget is counted again.
+      const again = await folder.open({ terms: terms(budget(100, { match: fails, each: fails })) });
+      expect(await fundsOf(again)).toEqual([['all', '', 100, 70, 0]]);
+    },
+  );
 });
 
 describe('a reload', () => {
-  ledgerTest('that moves a limit keeps what was counted and what is held', async (folder) => {
+  ledgerTest('a reload that changes a limit keeps what was counted and what is held', async (folder) => {
     const opened = await folder.open({ terms: terms(budget(100, { each })) });
     await spent(opened, 40);
     const hold = await held(opened.ledger, order(30));
     await reload(opened, budget(50, { each }));
     expect(await fundsOf(opened)).toEqual([['all', 'key', 50, 40, 30]]);
-    // Beyond its limit by the edit: nothing more is let in, and the hold is honoured.
+    // The reload put the fund beyond its limit. No further request is admitted, and the open hold stays valid.
     expect(await refused(opened.ledger, order(1))).toMatchObject({ why: 'contended' });
     expect(await hold.raise([1])).toBe(false);
     expect((await hold.settle(line(30), () => [])).charged).toBe(30);
@@ -154,7 +163,7 @@ describe('a reload', () => {
   });
 
   ledgerTest(
-    'that changes what is counted counts anew: old entries, new ones, and holds that are open',
+    'a reload that changes what a budget counts counts again: old charges, new charges and open holds',
     async (folder) => {
       let now = NOON - 86_400_000;
       const opened = await folder.open({ terms: terms(budget(1_000, { window: 'day' })), now: () => now });
@@ -162,7 +171,7 @@ describe('a reload', () => {
       now = NOON;
       await spent(opened, 40);
       await opened.ledger.close();
-      // Not summed up in the store yet.
+      // These charges are not in the stored sums yet.
       await spent(opened, 5, { caller: caller('another') });
       const posted = await held(opened.ledger, order(100));
       posted.post(line(30));
@@ -177,7 +186,7 @@ describe('a reload', () => {
     },
   );
 
-  ledgerTest('counts what is settled while it is being made ready', async (folder) => {
+  ledgerTest('a reload counts charges that are settled while it is being prepared', async (folder) => {
     const opened = await folder.open({ terms: terms() });
     const hold = await held(opened.ledger, order(100));
     const swap = await opened.ledger.prepare(terms(budget(1_000)));
@@ -188,7 +197,7 @@ describe('a reload', () => {
     expect(await fundsOf(opened)).toEqual([['all', '', 1_000, 65, 9]]);
   });
 
-  ledgerTest('that renames a budget makes another of it, with what its window holds', async (folder) => {
+  ledgerTest('a reload that renames a budget makes a new budget with the charges of its window', async (folder) => {
     const opened = await folder.open({ terms: terms(budget(100, { alertAt: [0.5] })) });
     await spent(opened, 60);
     await held(opened.ledger, order(10));
@@ -202,7 +211,7 @@ describe('a reload', () => {
     ]);
   });
 
-  ledgerTest('that takes a budget away and brings it back forgets nothing', async (folder) => {
+  ledgerTest('a reload that adds a removed budget again counts all charges in between', async (folder) => {
     const opened = await folder.open({ terms: terms(budget(100)) });
     await spent(opened, 40);
     const hold = await held(opened.ledger, order(30));
@@ -214,7 +223,7 @@ describe('a reload', () => {
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 540, 0]]);
   });
 
-  ledgerTest('that cannot be written changes nothing, and the next one works', async (folder) => {
+  ledgerTest('a reload that cannot be written changes nothing, and the next reload works', async (folder) => {
     let broken = false;
     const opened = await folder.open({ terms: terms(budget(100)), wrap: (store) => flaky(store, () => broken) });
     await spent(opened, 40);
@@ -228,9 +237,9 @@ describe('a reload', () => {
   });
 });
 
-describe('what a Credit is worth', () => {
+describe('the value of a Credit', () => {
   const other = { ...NO_TERMS, usdPerCredit: '0.002' };
-  ledgerTest('may change until something was reserved, and never after', async (folder) => {
+  ledgerTest('the value of a Credit may change until the first reservation, and never afterwards', async (folder) => {
     const opened = await folder.open();
     expect(opened.ledger.state().usdPerCredit).toBeNull();
     (await opened.ledger.prepare(other))();
@@ -250,7 +259,7 @@ describe('what a Credit is worth', () => {
 
 describe('alerts', () => {
   ledgerTest(
-    'come once for each fraction, the greatest when several are passed at once, and not again after a start',
+    'each fraction causes one alert; several fractions at once cause one for the highest; a restart repeats none',
     async (folder) => {
       const alertAt = [0.5, 0.8, 1];
       const opened = await folder.open({ terms: terms(budget(100, { each, alertAt })) });
@@ -271,16 +280,19 @@ describe('alerts', () => {
     },
   );
 
-  ledgerTest('are not repeated when an edit removes their fraction, and another restores it', async (folder) => {
-    const at = (...alertAt: number[]) => budget(100, { alertAt });
-    const opened = await folder.open({ terms: terms(at(0.5, 0.8)) });
-    await spent(opened, 85);
-    for (const other of [at(0.5), at(0.5, 0.8)]) await reload(opened, other);
-    await spent(opened, 1);
-    expect(opened.alerts).toEqual([{ name: 'all', subject: '', fraction: 0.8 }]);
-  });
+  ledgerTest(
+    'an alert is not repeated if a reload removes its fraction and another reload adds it again',
+    async (folder) => {
+      const at = (...alertAt: number[]) => budget(100, { alertAt });
+      const opened = await folder.open({ terms: terms(at(0.5, 0.8)) });
+      await spent(opened, 85);
+      for (const other of [at(0.5), at(0.5, 0.8)]) await reload(opened, other);
+      await spent(opened, 1);
+      expect(opened.alerts).toEqual([{ name: 'all', subject: '', fraction: 0.8 }]);
+    },
+  );
 
-  ledgerTest('begin anew with the next window', async (folder) => {
+  ledgerTest('alerts start again with the next window', async (folder) => {
     let now = MIDNIGHT - SECOND;
     const opened = await folder.open({
       now: () => now,
@@ -294,34 +306,37 @@ describe('alerts', () => {
 });
 
 describe('a balance', () => {
-  ledgerTest('is there from the first grant on; before it a key pays afterwards', async (folder) => {
-    const opened = await folder.open();
-    await spent(opened, 500);
-    const early = await held(opened.ledger, order(30));
-    await adjust(folder.file, { kind: 'grant', amount: 100 });
-    await opened.ledger.refresh();
-    expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
-    // Reserved before there was a balance: not drawn from it.
-    early.settle(line(30), () => []);
-    await spent(opened, 60);
-    expect(await refused(opened.ledger, order(41))).toMatchObject({
-      why: 'exhausted',
-      kind: 'balance',
-      name: 'key',
-      renewsAt: null,
-    });
-    await held(opened.ledger, order(1_000, { caller: caller('another') }));
-    await adjust(folder.file, { kind: 'grant', amount: 10 });
-    await adjust(folder.file, { kind: 'grant', amount: -5 });
-    await opened.ledger.refresh();
-    await opened.ledger.refresh();
-    expect(await fundsOf(opened)).toEqual([['key', '', 105, 60, 0]]);
-    await opened.store.close();
-    const again = await folder.open();
-    expect(await fundsOf(again)).toEqual([['key', '', 105, 60, 0]]);
-  });
+  ledgerTest(
+    'a key has a balance from its first grant on; before that it is not limited by a balance',
+    async (folder) => {
+      const opened = await folder.open();
+      await spent(opened, 500);
+      const early = await held(opened.ledger, order(30));
+      await adjust(folder.file, { kind: 'grant', amount: 100 });
+      await opened.ledger.refresh();
+      expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
+      // This was reserved before there was a balance, so it does not draw on the balance.
+      early.settle(line(30), () => []);
+      await spent(opened, 60);
+      expect(await refused(opened.ledger, order(41))).toMatchObject({
+        why: 'exhausted',
+        kind: 'balance',
+        name: 'key',
+        renewsAt: null,
+      });
+      await held(opened.ledger, order(1_000, { caller: caller('another') }));
+      await adjust(folder.file, { kind: 'grant', amount: 10 });
+      await adjust(folder.file, { kind: 'grant', amount: -5 });
+      await opened.ledger.refresh();
+      await opened.ledger.refresh();
+      expect(await fundsOf(opened)).toEqual([['key', '', 105, 60, 0]]);
+      await opened.store.close();
+      const again = await folder.open();
+      expect(await fundsOf(again)).toEqual([['key', '', 105, 60, 0]]);
+    },
+  );
 
-  ledgerTest('granted while no server runs is there at the next start, once', async (folder) => {
+  ledgerTest('a grant while no server runs is booked once at the next start', async (folder) => {
     await (await folder.open()).store.close();
     await adjust(folder.file, { kind: 'grant', amount: 100 });
     for (let start = 0; start < 3; start++) {
@@ -331,7 +346,7 @@ describe('a balance', () => {
     }
   });
 
-  ledgerTest('gets back what a correction gives back, and so does the window of the reservation', async (folder) => {
+  ledgerTest('a refund is added to the balance and to the window of the reservation', async (folder) => {
     const opened = await folder.open({ terms: terms(budget(1_000)) });
     await adjust(folder.file, { kind: 'grant', amount: 100 });
     await opened.ledger.refresh();
@@ -353,7 +368,7 @@ describe('a balance', () => {
     expect(await fundsOf(again)).toEqual(after);
   });
 
-  ledgerTest('a correction of what an earlier window was charged leaves the present one alone', async (folder) => {
+  ledgerTest('a refund for a charge of an earlier window does not change the current window', async (folder) => {
     let now = MIDNIGHT - SECOND;
     const opened = await folder.open({ now: () => now, terms: terms(budget(100, { window: 'day' })) });
     const reservation = await spent(opened, 80, { id: idAt(now) });
@@ -367,26 +382,29 @@ describe('a balance', () => {
   });
 });
 
-describe('what a crash left behind', () => {
+describe('holds after a crash', () => {
   test.each([
     ['charge', 140],
     ['release', 40],
-  ] as const)('is closed by `on_crash: %s`, in the windows and the balance', async (onCrash, charged) => {
-    using folder = tempFolder();
-    const opened = await open(folder.file, { terms: terms(budget(1_000)) });
-    await adjust(folder.file, { kind: 'grant', amount: 500 });
-    await opened.ledger.refresh();
-    const hold = await held(opened.ledger, order(140));
-    hold.post(line(40));
-    await opened.store.close();
-    const again = await open(folder.file, {
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } },
-    });
-    expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: charged - 40, held: 100 });
-    expect(await fundsOf(again)).toEqual([
-      ['all', '', 1_000, charged, 0],
-      ['key', '', 500, charged, 0],
-    ]);
-    await again.store.close();
-  });
+  ] as const)(
+    'holds that a crash left open are closed by `on_crash: %s`, in the windows and the balance',
+    async (onCrash, charged) => {
+      using folder = tempFolder();
+      const opened = await open(folder.file, { terms: terms(budget(1_000)) });
+      await adjust(folder.file, { kind: 'grant', amount: 500 });
+      await opened.ledger.refresh();
+      const hold = await held(opened.ledger, order(140));
+      hold.post(line(40));
+      await opened.store.close();
+      const again = await open(folder.file, {
+        terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } },
+      });
+      expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: charged - 40, held: 100 });
+      expect(await fundsOf(again)).toEqual([
+        ['all', '', 1_000, charged, 0],
+        ['key', '', 500, charged, 0],
+      ]);
+      await again.store.close();
+    },
+  );
 });

@@ -16,7 +16,7 @@ const month = (limit: number, over: Partial<KeyBudget> = {}): KeyBudget => ({
 
 describe('budgets of keys', () => {
   ledgerTest(
-    'that are alike make one, with a window and a limit for each key; others apply to no key',
+    'budgets of keys with the same window share one budget, with a limit for each key; they do not apply to other keys',
     async (folder) => {
       const budgets = keyBudgets([
         { keyId: 'a', budgets: [month(100)] },
@@ -31,14 +31,14 @@ describe('budgets of keys', () => {
         limit: 100,
       });
       await held(ledger, order(100, { caller: a }));
-      // Of two alike the lower counts.
+      // If a key states the same window twice, the lower limit applies.
       expect(await refused(ledger, order(21, { caller: b }))).toMatchObject({ subject: 'b', limit: 20 });
       await held(ledger, order(20, { caller: b }));
       await held(ledger, order(1_000_000, { caller: c }));
     },
   );
 
-  test('of another window, zone or manner have different names', () => {
+  test('budgets of keys with another window, time zone or action have different names', () => {
     const zone = { timeZone: 'Europe/Berlin' };
     const all = [month(1), month(2, { onExhausted: 'downgrade' }), month(3, zone), month(4, { window: 'day' })];
     expect(keyBudgets([{ keyId: 'a', budgets: all }]).map(({ name }) => name)).toEqual([
@@ -50,7 +50,7 @@ describe('budgets of keys', () => {
   });
 
   ledgerTest(
-    'that a key comes to have are counted from its entries, and the other keys keep theirs',
+    'a budget that a key gets later counts the earlier charges of the key, and other keys keep their sums',
     async (folder) => {
       const first = keyBudgets([{ keyId: 'a', budgets: [month(100)] }]);
       const opened = await folder.open({ terms: terms(...first) });
@@ -65,13 +65,13 @@ describe('budgets of keys', () => {
         ['key-month', 'a', 90, 40, 0],
         ['key-month', 'b', 70, 60, 0],
       ]);
-      // They are no budgets of the policy, which could rename them.
+      // These are not budgets of the policy, so the policy cannot rename them.
       expect(opened.ledger.state().budgets).toEqual([]);
     },
   );
 });
 
-/** A key that another made, of the team search and the user Ada. */
+/** A key that another key made, in the team search, of the user Ada. */
 const LINES: KeyLines = {
   lineOf: (id) => (id === 'child' ? ['root'] : []),
   linesOf: async () => (id) => (id === 'child' ? ['root'] : []),
@@ -86,42 +86,45 @@ const holder = (kind: HolderBudgets['kind'], id: string, limit: number): HolderB
 });
 
 describe('budgets of levels', () => {
-  ledgerTest('are all drawn on by a request, or none, and outlive a restart', async (folder) => {
-    const all = [
-      holder('organization', '', 1_000),
-      holder('team', 'search', 500),
-      holder('user', 'ada', 300),
-      holder('key', 'root', 200),
-      holder('key', 'child', 100),
-    ];
-    const options = { terms: terms(...holderBudgets(all, LINES)) };
-    const opened = await folder.open(options);
-    await spent(opened, 60, { caller: CHILD });
-    await spent(opened, 90, { caller: ROOT });
-    await spent(opened, 120, { caller: BOB });
-    const figures = [
-      ['organization-month', '', 1_000, 270, 0],
-      ['team-month', 'search', 500, 270, 0],
-      ['user-month', 'ada', 300, 150, 0],
-      ['key-month', 'root', 200, 150, 0],
-      ['key-month', 'child', 100, 60, 0],
-    ];
-    expect(await fundsOf(opened)).toEqual(figures);
-    expect(await refused(opened.ledger, order(41, { caller: CHILD }))).toMatchObject({
-      ...{ name: 'key-month', subject: 'child', level: 'key', limit: 100, spent: 60 },
-    });
-    await spent(opened, 50, { caller: ROOT });
-    expect(await refused(opened.ledger, order(1, { caller: CHILD }))).toMatchObject({ subject: 'root', spent: 200 });
-    expect(await refused(opened.ledger, order(301, { caller: BOB }))).toMatchObject({
-      ...{ name: 'team-month', subject: 'search', level: 'team' },
-    });
-    const before = await fundsOf(opened);
-    await opened.store.close();
-    const again = await folder.open(options);
-    expect(await fundsOf(again)).toEqual(before);
-  });
+  ledgerTest(
+    'a request draws on the budgets of all levels or on none, and the sums survive a restart',
+    async (folder) => {
+      const all = [
+        holder('organization', '', 1_000),
+        holder('team', 'search', 500),
+        holder('user', 'ada', 300),
+        holder('key', 'root', 200),
+        holder('key', 'child', 100),
+      ];
+      const options = { terms: terms(...holderBudgets(all, LINES)) };
+      const opened = await folder.open(options);
+      await spent(opened, 60, { caller: CHILD });
+      await spent(opened, 90, { caller: ROOT });
+      await spent(opened, 120, { caller: BOB });
+      const figures = [
+        ['organization-month', '', 1_000, 270, 0],
+        ['team-month', 'search', 500, 270, 0],
+        ['user-month', 'ada', 300, 150, 0],
+        ['key-month', 'root', 200, 150, 0],
+        ['key-month', 'child', 100, 60, 0],
+      ];
+      expect(await fundsOf(opened)).toEqual(figures);
+      expect(await refused(opened.ledger, order(41, { caller: CHILD }))).toMatchObject({
+        ...{ name: 'key-month', subject: 'child', level: 'key', limit: 100, spent: 60 },
+      });
+      await spent(opened, 50, { caller: ROOT });
+      expect(await refused(opened.ledger, order(1, { caller: CHILD }))).toMatchObject({ subject: 'root', spent: 200 });
+      expect(await refused(opened.ledger, order(301, { caller: BOB }))).toMatchObject({
+        ...{ name: 'team-month', subject: 'search', level: 'team' },
+      });
+      const before = await fundsOf(opened);
+      await opened.store.close();
+      const again = await folder.open(options);
+      expect(await fundsOf(again)).toEqual(before);
+    },
+  );
 
-  ledgerTest('that come later count what the level has spent, by whichever of its keys', async (folder) => {
+  ledgerTest('a budget that a level gets later counts what any of its keys has spent', async (folder) => {
     const opened = await folder.open({ terms: terms() });
     await spent(opened, 60, { caller: CHILD });
     await spent(opened, 90, { caller: ROOT });
@@ -134,7 +137,7 @@ describe('budgets of levels', () => {
       ['key-month', 'root', 200, 150, 0],
     ];
     expect(await fundsOf(opened)).toEqual(first);
-    // Others have the same budget already; a holder that has lost its own meanwhile has spent what it has.
+    // Other holders have the same budget already. A holder that lost its budget in between keeps what it has spent.
     await put(holder('team', 'other', 500), holder('key', 'bob', 900));
     await spent(opened, 10, { caller: CHILD });
     await put(holder('team', 'search', 500), holder('key', 'bob', 900), holder('key', 'root', 200));
@@ -145,7 +148,7 @@ describe('budgets of levels', () => {
     ]);
   });
 
-  ledgerTest('a key without a balance spends that of the nearest key above it', async (folder) => {
+  ledgerTest('a key without a balance spends the balance of its nearest parent key', async (folder) => {
     const opened = await folder.open({ terms: terms() });
     const grant = async (keyId: string, amount: number) => {
       await adjust(folder.file, { kind: 'grant', keyId, amount });
@@ -155,38 +158,41 @@ describe('budgets of levels', () => {
     await spent(opened, 70, { caller: CHILD });
     expect(await refused(opened.ledger, order(31, { caller: CHILD }))).toMatchObject({ kind: 'balance', name: 'root' });
     expect(await refused(opened.ledger, order(31, { caller: ROOT }))).toMatchObject({ kind: 'balance', spent: 70 });
-    // A child that an operator gives Credits spends its own.
+    // A child key that gets Credits from an operator spends its own balance.
     await grant('child', 50);
     await spent(opened, 40, { caller: CHILD });
     expect(opened.ledger.balanceOf('root')).toMatchObject({ spent: 70, limit: 100 });
     expect(opened.ledger.balanceOf('child')).toMatchObject({ spent: 40, limit: 50 });
   });
 
-  ledgerTest('a key draws on the shares of all keys above it of budgets of the policy, each once', async (folder) => {
-    const all = [
-      budget(300, { name: 'all' }),
-      budget(100, { name: 'each', each: ({ key }) => key.id }),
-      budget(200, { name: 'labelled', each: ({ key }) => key.labels.get('team') ?? '' }),
-      budget(150, { name: 'of-root', match: ({ key }) => key.id === 'root' }),
-    ];
-    const options = { terms: terms(...all), lines: LINES };
-    const opened = await folder.open(options);
-    const labels = { team: 'search' };
-    await spent(opened, 60, { caller: { ...CHILD, labels } });
-    await spent(opened, 30, { caller: { ...ROOT, labels } });
-    const figures = [
-      ['all', '', 300, 90, 0],
-      ['each', 'child', 100, 60, 0],
-      ['each', 'root', 100, 90, 0],
-      ['labelled', 'search', 200, 90, 0],
-      ['of-root', '', 150, 90, 0],
-    ];
-    expect((await fundsOf(opened)).sort()).toEqual(figures);
-    // Its own share would pay for more.
-    expect(await refused(opened.ledger, order(11, { caller: { ...CHILD, labels } }))).toMatchObject({
-      ...{ name: 'each', subject: 'root', spent: 90 },
-    });
-    await opened.store.close();
-    expect((await fundsOf(await folder.open(options))).sort()).toEqual(figures);
-  });
+  ledgerTest(
+    'a request of a child key draws once on the share of each parent key in the budgets of the policy',
+    async (folder) => {
+      const all = [
+        budget(300, { name: 'all' }),
+        budget(100, { name: 'each', each: ({ key }) => key.id }),
+        budget(200, { name: 'labelled', each: ({ key }) => key.labels.get('team') ?? '' }),
+        budget(150, { name: 'of-root', match: ({ key }) => key.id === 'root' }),
+      ];
+      const options = { terms: terms(...all), lines: LINES };
+      const opened = await folder.open(options);
+      const labels = { team: 'search' };
+      await spent(opened, 60, { caller: { ...CHILD, labels } });
+      await spent(opened, 30, { caller: { ...ROOT, labels } });
+      const figures = [
+        ['all', '', 300, 90, 0],
+        ['each', 'child', 100, 60, 0],
+        ['each', 'root', 100, 90, 0],
+        ['labelled', 'search', 200, 90, 0],
+        ['of-root', '', 150, 90, 0],
+      ];
+      expect((await fundsOf(opened)).sort()).toEqual(figures);
+      // The key's own share would be enough.
+      expect(await refused(opened.ledger, order(11, { caller: { ...CHILD, labels } }))).toMatchObject({
+        ...{ name: 'each', subject: 'root', spent: 90 },
+      });
+      await opened.store.close();
+      expect((await fundsOf(await folder.open(options))).sort()).toEqual(figures);
+    },
+  );
 });

@@ -17,7 +17,10 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-/** Runs the steps without waiting for one another, then closes what is left. Returns what callers were told. */
+/**
+ * Runs the steps without waiting between them, then closes what is left open.
+ * @returns what callers were answered
+ */
 async function play(file: string, plan: readonly Step[]) {
   let broken = false;
   const { ledger, store } = await open(file, { wrap: (store) => flaky(store, () => broken) });
@@ -44,7 +47,7 @@ async function play(file: string, plan: readonly Step[]) {
   return { told, status, rows };
 }
 
-test('under any interleaving and failure, the books agree with the answers of callers', async () => {
+test('the books agree with the answers to callers, for any order of steps and failures', async () => {
   const law = fc.asyncProperty(steps, async (plan) => {
     using folder = tempFolder();
     const { told, status, rows } = await play(folder.file, plan);

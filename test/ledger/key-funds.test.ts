@@ -13,7 +13,7 @@ const berlin: KeyBudget = { ...daily, timeZone: 'Europe/Berlin' };
 const total: KeyBudget = { ...daily, window: 'total' };
 
 ledgerTest(
-  'what a key spent in a window is the same from the journal, from the sums, and from both',
+  'what a key spent in a window is the same from the journal, from the sums and from both together',
   async (folder) => {
     const { store, ledger } = await folder.open();
     let ids = 0;
@@ -26,7 +26,7 @@ ledgerTest(
       hold.settle(line(cost), () => []);
     };
     const midnight = NOON - 12 * HOUR;
-    // Berlin's day began an hour before.
+    // In Berlin the day began an hour earlier.
     await charge('a', midnight - HOUR - 1, 1);
     await charge('a', midnight - 1, 20);
     await charge('a', midnight, 300);
@@ -45,7 +45,7 @@ ledgerTest(
       now,
     );
     expect([first?.renewsAt, last?.renewsAt]).toEqual([midnight + DAY, Number.POSITIVE_INFINITY]);
-    // Sums are written, and more follows that only the journal has.
+    // The sums are written here. The charges below are only in the journal.
     await ledger.close();
     expect(await spent()).toEqual([300, 320, 60_321]);
     await charge('a', NOON, 1_000, 2);
@@ -56,7 +56,7 @@ ledgerTest(
 );
 
 ledgerTest(
-  'a key has a balance from its first grant on, also one that no server has seen; earlier charges are not taken off',
+  'a key has a balance from its first grant on, even if no server has booked it; earlier charges do not count in it',
   async (folder) => {
     const { store, ledger } = await folder.open();
     const spend = async (cost: number) =>

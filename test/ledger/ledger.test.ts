@@ -6,8 +6,8 @@ import { flaky, tempFolder } from '../store/support.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, caller, held, journal, line, NOON, open, order, terms } from './support.ts';
 
-describe('reserve', () => {
-  ledgerTest('is on the disk, for any other reader, before it resolves', async (folder) => {
+describe('reserving', () => {
+  ledgerTest('a hold is on disk for any other reader before reserve resolves', async (folder) => {
     const { ledger } = await folder.open();
     const hold = await held(ledger, order(500, { caller: caller('key', { team: 'x' }) }));
     const reader = new Database(folder.file, { readonly: true });
@@ -22,7 +22,7 @@ describe('reserve', () => {
     });
   });
 
-  ledgerTest('that cannot be written rejects with StoreError and holds nothing', async (folder) => {
+  ledgerTest('a hold that cannot be written rejects with StoreError and holds nothing', async (folder) => {
     let broken = false;
     const { ledger } = await folder.open({ wrap: (store) => flaky(store, () => broken) });
     broken = true;
@@ -34,56 +34,62 @@ describe('reserve', () => {
     expect(ledger.open).toBe(0);
   });
 
-  ledgerTest('above its limit is refused as a mistake of the program', async (folder) => {
+  ledgerTest('a hold above its limit is refused as a mistake of the program', async (folder) => {
     const { ledger } = await folder.open();
     await expect(ledger.reserve(order(11, { limit: 10 }))).rejects.toBeInstanceOf(RangeError);
     expect(ledger.open).toBe(0);
   });
 });
 
-describe('settle', () => {
-  ledgerTest('frees the money once, though the record of the request cannot be made', async (folder) => {
-    const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
-    const hold = await held(ledger, order(500));
-    const record = () => {
-      throw new Error('no record');
-    };
-    expect(() => hold.settle(line(120), record)).toThrow('no record');
-    expect(await ledger.status()).toMatchObject({ open: 0, held: 0, funds: [{ spent: 120, held: 0 }] });
-    expect(await hold.settle(line(300), record)).toEqual({ charged: 120, overrun: 0 });
-    expect((await ledger.status()).charged).toBe(120);
-    await folder.prove();
-  });
+describe('settling', () => {
+  ledgerTest(
+    'a settlement releases the money once, even if the record of the request cannot be made',
+    async (folder) => {
+      const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
+      const hold = await held(ledger, order(500));
+      const record = () => {
+        throw new Error('no record');
+      };
+      expect(() => hold.settle(line(120), record)).toThrow('no record');
+      expect(await ledger.status()).toMatchObject({ open: 0, held: 0, funds: [{ spent: 120, held: 0 }] });
+      expect(await hold.settle(line(300), record)).toEqual({ charged: 120, overrun: 0 });
+      expect((await ledger.status()).charged).toBe(120);
+      await folder.prove();
+    },
+  );
 
-  ledgerTest('posts what was used, releases the rest, and writes what rides along with it', async (folder) => {
-    const { ledger, store } = await folder.open();
-    await store.commit([write({ sql: 'CREATE TABLE side (x INTEGER)' })]);
-    const hold = await held(ledger, order(500));
-    const also = [write({ sql: 'INSERT INTO side VALUES (?)' }, 7)];
-    expect(await hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
-    expect(hold.left).toBe(0);
-    await store.flush();
-    expect(await store.query({ sql: `SELECT * FROM entries WHERE kind = 'settle'` })).toEqual([
-      expect.objectContaining({
-        reservation: hold.id,
-        amount: 120,
-        model: 'm',
-        provider: 'p',
-        upstream: 'u',
-        input_tokens: 10,
-        cached_input_tokens: 4,
-        cache_write_tokens: 1,
-        output_tokens: 20,
-        reasoning_tokens: 3,
-        estimated: 0,
-        key_id: 'key',
-        time: NOON,
-      }),
-    ]);
-    expect(await store.query({ sql: 'SELECT x FROM side' })).toEqual([{ x: 7 }]);
-  });
+  ledgerTest(
+    'a settlement charges what was used, releases the rest, and writes its other writes in the same commit',
+    async (folder) => {
+      const { ledger, store } = await folder.open();
+      await store.commit([write({ sql: 'CREATE TABLE side (x INTEGER)' })]);
+      const hold = await held(ledger, order(500));
+      const also = [write({ sql: 'INSERT INTO side VALUES (?)' }, 7)];
+      expect(await hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
+      expect(hold.left).toBe(0);
+      await store.flush();
+      expect(await store.query({ sql: `SELECT * FROM entries WHERE kind = 'settle'` })).toEqual([
+        expect.objectContaining({
+          reservation: hold.id,
+          amount: 120,
+          model: 'm',
+          provider: 'p',
+          upstream: 'u',
+          input_tokens: 10,
+          cached_input_tokens: 4,
+          cache_write_tokens: 1,
+          output_tokens: 20,
+          reasoning_tokens: 3,
+          estimated: 0,
+          key_id: 'key',
+          time: NOON,
+        }),
+      ]);
+      expect(await store.query({ sql: 'SELECT x FROM side' })).toEqual([{ x: 7 }]);
+    },
+  );
 
-  ledgerTest('counts once: the first wins and is returned again', async (folder) => {
+  ledgerTest('a hold is settled once: a second call returns the first settlement', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     const first = await hold.settle(line(120), () => []);
@@ -94,45 +100,51 @@ describe('settle', () => {
     expect(await ledger.status()).toMatchObject({ charged: 120, held: 0, open: 0 });
   });
 
-  ledgerTest('with nothing used closes without a charge', async (folder) => {
+  ledgerTest('a settlement without an attempt closes the hold without a charge', async (folder) => {
     const { ledger, store } = await folder.open();
     expect(await (await held(ledger, order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
     expect(await journal(store)).toMatchObject([{ kind: 'reserve' }, { kind: 'settle', amount: 0 }]);
   });
 
-  ledgerTest('never charges more than was reserved: the excess is an overrun, and alarmed', async (folder) => {
-    const { ledger, store, alarms } = await folder.open();
-    const hold = await held(ledger, order(500));
-    expect(await hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
-    expect(await journal(store)).toMatchObject([
-      { kind: 'reserve', amount: 500 },
-      { kind: 'settle', amount: 500 },
-      { kind: 'overrun', amount: 200 },
-    ]);
-    expect(alarms).toMatchObject([
-      { message: 'an upstream billed more than was reserved', details: { excess_credits: 0.0002 } },
-    ]);
-  });
+  ledgerTest(
+    'a settlement never charges more than was reserved: the excess is an overrun and raises an alarm',
+    async (folder) => {
+      const { ledger, store, alarms } = await folder.open();
+      const hold = await held(ledger, order(500));
+      expect(await hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
+      expect(await journal(store)).toMatchObject([
+        { kind: 'reserve', amount: 500 },
+        { kind: 'settle', amount: 500 },
+        { kind: 'overrun', amount: 200 },
+      ]);
+      expect(alarms).toMatchObject([
+        { message: 'an upstream billed more than was reserved', details: { excess_credits: 0.0002 } },
+      ]);
+    },
+  );
 
-  test.each([Number.NaN, -1, 1e308, 0.5])('with the impossible cost %p charges the hold, and alarms', async (cost) => {
-    using folder = tempFolder();
-    const { ledger, store, alarms } = await open(folder.file);
-    const usage = {
-      inputTokens: cost,
-      cachedInputTokens: 0,
-      cacheWriteTokens: 0,
-      outputTokens: 1,
-      reasoningTokens: 0,
-    };
-    const hold = await held(ledger, order(500));
-    expect(await hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
-    await store.flush();
-    expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
-    expect(alarms.map(({ message }) => message)).toEqual(['an upstream reported an impossible usage']);
-    await store.close();
-  });
+  test.each([Number.NaN, -1, 1e308, 0.5])(
+    'a settlement with the impossible cost %p charges the whole hold and raises an alarm',
+    async (cost) => {
+      using folder = tempFolder();
+      const { ledger, store, alarms } = await open(folder.file);
+      const usage = {
+        inputTokens: cost,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 1,
+        reasoningTokens: 0,
+      };
+      const hold = await held(ledger, order(500));
+      expect(await hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
+      await store.flush();
+      expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
+      expect(alarms.map(({ message }) => message)).toEqual(['an upstream reported an impossible usage']);
+      await store.close();
+    },
+  );
 
-  ledgerTest('does not throw when the alarm does, nor when the store is closed', async (folder) => {
+  ledgerTest('a settlement does not throw if the alarm throws or the store is closed', async (folder) => {
     const { ledger, store, alarms } = await folder.open();
     alarms.push = () => {
       throw new Error('the log is gone');
@@ -145,7 +157,7 @@ describe('settle', () => {
 });
 
 describe('between reserve and settle', () => {
-  ledgerTest('a failed attempt’s cost leaves less for the next', async (folder) => {
+  ledgerTest('the cost of a failed attempt leaves less for the next attempt', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     expect(await hold.post(line(200))).toBe(200);
@@ -155,7 +167,7 @@ describe('between reserve and settle', () => {
     expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
   });
 
-  ledgerTest('a posted cost stays charged when nothing follows', async (folder) => {
+  ledgerTest('a posted cost stays charged if nothing follows', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     hold.post(line(200));
@@ -163,7 +175,7 @@ describe('between reserve and settle', () => {
     expect(await journal(store)).toMatchObject([{}, { kind: 'post', amount: 200 }, { kind: 'settle', amount: 0 }]);
   });
 
-  ledgerTest('a raise is durable before it resolves, and never goes above the limit', async (folder) => {
+  ledgerTest('a raise is durable before it resolves, and never exceeds the limit', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500, { limit: 800 }));
     expect(await hold.raise([301])).toBe(false);
@@ -190,7 +202,7 @@ describe('between reserve and settle', () => {
     ]);
   });
 
-  ledgerTest('a settlement during a raise wins: the raise gives nothing more', async (folder) => {
+  ledgerTest('a raise grants nothing more if the hold is settled at the same time', async (folder) => {
     const { ledger } = await folder.open();
     const hold = await held(ledger, order(500));
     const raise = hold.raise([100]);

@@ -43,7 +43,7 @@ const script = fc.array(
 );
 type Script = typeof script extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Waits as they are seen by who waits. */
+/** The waits, as the waiting requests see them. */
 interface Seen {
   began: number;
   served: number;
@@ -52,16 +52,16 @@ interface Seen {
 
 type Bug = (sample: LedgerSample) => LedgerSample;
 const BUGS: Readonly<Record<string, Bug>> = {
-  'holds were no part of what is gone': (one) => ({
+  'headroom ignored holds': (one) => ({
     ...one,
     budgets: one.budgets.map((of) => ({ ...of, held: 0 })),
   }),
-  'who gave up were told as served': ({ waits, ...rest }) => ({
+  'requests that gave up counted as served': ({ waits, ...rest }) => ({
     ...rest,
     waits: { ...waits, served: waits.served + waits.gave_up, gave_up: 0 },
   }),
-  'who waits were forgotten': (one) => ({ ...one, waiting: 0 }),
-  'what was spent were still reserved': (one) => ({
+  'waiting requests were not counted': (one) => ({ ...one, waiting: 0 }),
+  'spent money still counted as reserved': (one) => ({
     ...one,
     held: one.held + one.budgets.reduce((all, { spent }) => all + spent, 0),
   }),
@@ -69,7 +69,7 @@ const BUGS: Readonly<Record<string, Bug>> = {
 
 const microcredits = (figure: number | undefined): number => Math.round((figure ?? Number.NaN) * MICROCREDITS);
 
-/** What the page must say, told from the funds themselves and by who waited. */
+/** Compares the metrics with the figures of the funds and with what the waiting requests saw. */
 async function check(ledger: Ledger, seen: Seen, bug: Bug): Promise<void> {
   const { funds, held, open: isOpen } = await ledger.status();
   const figures = figuresOf(ledgerFamilies({ sample: () => bug(ledger.sample()) }));
@@ -101,7 +101,7 @@ async function play(steps: Script, bug: Bug): Promise<void> {
   const seen: Seen = { began: 0, served: 0, gaveUp: 0 };
   const holds: Hold[] = [];
   const leaving: AbortController[] = [];
-  /** Until whoever was woken has its hold. */
+  /** Resolves once every request that was woken has its hold. */
   const still = async () => {
     for (let i = 0; i < 2; i++) {
       await store.flush();
@@ -147,7 +147,7 @@ async function play(steps: Script, bug: Bug): Promise<void> {
     expect(ledger.sample()).toMatchObject({ open: 0, held: 0, waiting: 0 });
   } finally {
     for (const gone of leaving) gone.abort();
-    // Who left has heard of it, and nothing is written any more.
+    // All requests that gave up have their answer, and nothing is being written.
     await still();
     await store.close();
   }
@@ -155,8 +155,8 @@ async function play(steps: Script, bug: Bug): Promise<void> {
 
 const law = (bug: Bug) => fc.asyncProperty(script, (steps) => play(steps, bug));
 
-describe('Whatever is reserved, waited for and settled', () => {
-  test('headroom is limit less spent less reserved of the tightest, each wait ends once, and nothing stays reserved', async () => {
+describe('the law of ledger metrics', () => {
+  test('headroom is the limit minus spent minus reserved of the tightest subject, each wait ends once, and all reservations end', async () => {
     await fc.assert(
       law((sample) => sample),
       { numRuns: runs, seed },
@@ -164,7 +164,7 @@ describe('Whatever is reserved, waited for and settled', () => {
     proved('what metrics tell of budgets, holds and waits');
   }, 3_600_000);
 
-  test.each(Object.entries(BUGS))('it would be seen if %s', async (_, bug) => {
+  test.each(Object.entries(BUGS))('the law of ledger metrics fails if %s', async (_, bug) => {
     const { failed } = await fc.check(law(bug), { numRuns: 200, seed, endOnFailure: true });
     expect(failed).toBe(true);
   });

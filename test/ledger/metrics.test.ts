@@ -14,7 +14,7 @@ import { ledgerTest } from './books-test.ts';
 import { adjust, reload, spent } from './model/spending.ts';
 import { budget, caller, held, keyBudgets, line, NOON, order, refused, terms } from './support.ts';
 
-/** What stands in the page, without what it begins with. */
+/** The figures of a budget, by metric name without the prefix. */
 function budgetFigures(figures: Readonly<Record<string, number>>, name: string): Record<string, number> {
   const tail = `{budget="${name}"}`;
   const own = Object.entries(figures).filter(([key]) => key.startsWith('signalbox_budget_') && key.endsWith(tail));
@@ -24,8 +24,8 @@ function budgetFigures(figures: Readonly<Record<string, number>>, name: string):
 const credits = (amount: number): number => amount * MICROCREDITS;
 const each: Budget['each'] = ({ key }) => key.id;
 
-describe('The metrics of a budget', () => {
-  ledgerTest('without draws show its limit, all of it left', async (folder) => {
+describe('metrics of budgets', () => {
+  ledgerTest('the metrics of an unused budget show its limit with everything left', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(credits(8), { window: 'day' })) });
     expect(budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all')).toEqual({
       limit_credits: 8,
@@ -42,32 +42,35 @@ describe('The metrics of a budget', () => {
     });
   });
 
-  ledgerTest('are of the subject with the smallest part of its limit left, reservations taken off', async (folder) => {
-    const opened = await folder.open({ terms: terms(budget(credits(8), { each, window: 'total' })) });
-    const { ledger } = opened;
-    const families = ledgerFamilies(ledger);
-    await spent(opened, credits(3), { caller: caller('a') });
-    await spent(opened, credits(1), { caller: caller('b') });
-    const hold = await held(ledger, order(credits(5), { caller: caller('b') }));
-    expect(budgetFigures(figuresOf(families), 'all')).toEqual({
-      limit_credits: 8,
-      spent_credits: 1,
-      reserved_credits: 5,
-      headroom_credits: 2,
-      headroom_ratio: 0.25,
-      subjects: 2,
-      subjects_exhausted: 0,
-      reservations_open: 1,
-      oldest_reservation_seconds: 0,
-      refusals_total: 0,
-    });
-    await Bun.sleep(0);
-    hold.settle(null, () => []);
-    expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ spent_credits: 3, headroom_ratio: 0.625 });
-  });
+  ledgerTest(
+    'the metrics of a budget show the subject with the smallest share of its limit left, after reservations',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(budget(credits(8), { each, window: 'total' })) });
+      const { ledger } = opened;
+      const families = ledgerFamilies(ledger);
+      await spent(opened, credits(3), { caller: caller('a') });
+      await spent(opened, credits(1), { caller: caller('b') });
+      const hold = await held(ledger, order(credits(5), { caller: caller('b') }));
+      expect(budgetFigures(figuresOf(families), 'all')).toEqual({
+        limit_credits: 8,
+        spent_credits: 1,
+        reserved_credits: 5,
+        headroom_credits: 2,
+        headroom_ratio: 0.25,
+        subjects: 2,
+        subjects_exhausted: 0,
+        reservations_open: 1,
+        oldest_reservation_seconds: 0,
+        refusals_total: 0,
+      });
+      await Bun.sleep(0);
+      hold.settle(null, () => []);
+      expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ spent_credits: 3, headroom_ratio: 0.625 });
+    },
+  );
 
   ledgerTest(
-    'count subjects that have spent, and those that are as good as spent; not those that only asked',
+    'the metrics of a budget count subjects that have spent and subjects that are almost used up, but not subjects that were only read',
     async (folder) => {
       const opened = await folder.open({ terms: terms(budget(credits(8), { each })) });
       await spent(opened, credits(8), { caller: caller('a') });
@@ -79,25 +82,28 @@ describe('The metrics of a budget', () => {
     },
   );
 
-  ledgerTest('go below 0 when its limit is lowered, and begin anew with its window', async (folder) => {
-    let now = NOON;
-    const opened = await folder.open({ now: () => now, terms: terms(budget(credits(8), { window: 'day' })) });
-    await spent(opened, credits(6));
-    await reload(opened, budget(credits(4), { window: 'day' }));
-    const families = ledgerFamilies(opened.ledger);
-    expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ headroom_credits: -2, headroom_ratio: -0.5 });
-    now += 86_400_000;
-    await Bun.sleep(0);
-    expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({
-      spent_credits: 0,
-      headroom_ratio: 1,
-      subjects: 0,
-      renews_timestamp_seconds: Date.UTC(2026, 10, 22) / 1_000,
-    });
-  });
+  ledgerTest(
+    'the metrics of a budget go below 0 if its limit is lowered, and start again with its window',
+    async (folder) => {
+      let now = NOON;
+      const opened = await folder.open({ now: () => now, terms: terms(budget(credits(8), { window: 'day' })) });
+      await spent(opened, credits(6));
+      await reload(opened, budget(credits(4), { window: 'day' }));
+      const families = ledgerFamilies(opened.ledger);
+      expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ headroom_credits: -2, headroom_ratio: -0.5 });
+      now += 86_400_000;
+      await Bun.sleep(0);
+      expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({
+        spent_credits: 0,
+        headroom_ratio: 1,
+        subjects: 0,
+        renews_timestamp_seconds: Date.UTC(2026, 10, 22) / 1_000,
+      });
+    },
+  );
 
   ledgerTest(
-    'of keys are by the kind of their windows, and joined with one of the policy that has the same name',
+    'the metrics of key budgets are grouped by the kind of window, together with a policy budget of the same name',
     async (folder) => {
       const own = (limit: number) => ({ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }) as const;
       const ofKeys = keyBudgets([
@@ -111,13 +117,13 @@ describe('The metrics of a budget', () => {
       await spent(opened, credits(3), { caller: caller('b') });
       expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 1 });
       await reload(opened, budget(credits(30), { name: 'key-month' }), ...ofKeys);
-      // Three of the policy's thirty are spent, too.
+      // Three of the thirty of the policy's budget are spent, too.
       expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 2 });
     },
   );
 
   ledgerTest(
-    'count its refusals, though it is not used up; not requests that might have waited, and no balance',
+    'the metrics of a budget count its refusals, but not requests that could have waited and not refusals by a balance',
     async (folder) => {
       const opened = await folder.open({ terms: terms(budget(credits(8))) });
       const { ledger } = opened;
@@ -132,7 +138,7 @@ describe('The metrics of a budget', () => {
     },
   );
 
-  test('without a name of its own count its refusals among the others', () => {
+  test('refusals by budgets beyond the limit of names are counted together', () => {
     const refusals = new Refusals();
     for (const name of ['a', 'b', 'b', 'c']) refusals.count({ kind: 'budget', why: 'exhausted', name });
     const named = (...names: readonly string[]) => [...refusals.of(names.map((name) => ({ name })))];
@@ -152,7 +158,7 @@ describe('The metrics of a budget', () => {
     ]);
   });
 
-  test('of budgets beyond the 500th are of all these together', () => {
+  test('all budgets beyond the 500th share one set of metrics', () => {
     const budgetWindows = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
@@ -168,11 +174,11 @@ describe('The metrics of a budget', () => {
   });
 });
 
-/** A number that no other ID of the same millisecond has. */
+/** The low digits of an ID that no other ID of the same millisecond has. */
 const LATE_IN_MS = 8_191;
 
-describe('The metrics of holds and balances', () => {
-  ledgerTest('are 0 once all is settled', async (folder) => {
+describe('metrics of holds and balances', () => {
+  ledgerTest('the metrics of holds are 0 after all holds are settled', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
     const families = ledgerFamilies(ledger);
     const holds = [await held(ledger, order(credits(1))), await held(ledger, order(credits(2)))];
@@ -185,7 +191,7 @@ describe('The metrics of holds and balances', () => {
     expect(figuresOf(families)).toMatchObject({ signalbox_reservations_open: 0, signalbox_credits_reserved: 0 });
   });
 
-  ledgerTest('count balances, and the empty ones among them; no wallet that never paid', async (folder) => {
+  ledgerTest('the metrics count balances and empty balances, but no wallet that never paid', async (folder) => {
     const opened = await folder.open();
     const { ledger } = opened;
     await adjust(folder.file, { kind: 'grant', keyId: 'a', amount: 100 });
@@ -200,45 +206,48 @@ describe('The metrics of holds and balances', () => {
     expect(figuresOf(ledgerFamilies(ledger))).toMatchObject({ signalbox_balances: 3, signalbox_balances_exhausted: 1 });
   });
 
-  ledgerTest('of balances are those of all together, and of the one that will be used up next', async (folder) => {
-    let now = NOON;
-    const opened = await folder.open({ now: () => now });
-    const { ledger } = opened;
-    const figures = () => {
-      const all = figuresOf(ledgerFamilies(ledger));
-      const own = Object.entries(all).filter(([name]) => name.startsWith('signalbox_balances_'));
-      return Object.fromEntries(own.map(([name, figure]) => [name.slice('signalbox_balances_'.length), figure]));
-    };
-    expect(figures()).not.toHaveProperty('headroom_ratio');
-    for (const keyId of ['a', 'b', 'c']) await adjust(folder.file, { kind: 'grant', keyId, amount: credits(8) });
-    await ledger.refresh();
-    await spent(opened, credits(8), { caller: caller('a') });
-    await spent(opened, credits(2), { caller: caller('b') });
-    // Of this moment: the IDs of `order` go on through the tests of a process, and pass it.
-    const id = idAt(NOON) + LATE_IN_MS;
-    const hold = await held(ledger, order(credits(4), { caller: caller('b'), id }));
-    expect(figures()).toMatchObject({
-      exhausted: 1,
-      limit_credits: 24,
-      spent_credits: 10,
-      reserved_credits: 4,
-      reservations_open: 1,
-      headroom_ratio: 0.25,
-    });
-    now += 7_000;
-    // A page is of one turn.
-    await Bun.sleep(0);
-    expect(figures().oldest_reservation_seconds).toBe(7);
-    hold.settle(null, () => []);
-    expect(figures()).toMatchObject({
-      reserved_credits: 0,
-      reservations_open: 0,
-      oldest_reservation_seconds: 0,
-      headroom_ratio: 0.75,
-    });
-  });
+  ledgerTest(
+    'the metrics of balances show the sum of all balances, and the balance that will be used up next',
+    async (folder) => {
+      let now = NOON;
+      const opened = await folder.open({ now: () => now });
+      const { ledger } = opened;
+      const figures = () => {
+        const all = figuresOf(ledgerFamilies(ledger));
+        const own = Object.entries(all).filter(([name]) => name.startsWith('signalbox_balances_'));
+        return Object.fromEntries(own.map(([name, figure]) => [name.slice('signalbox_balances_'.length), figure]));
+      };
+      expect(figures()).not.toHaveProperty('headroom_ratio');
+      for (const keyId of ['a', 'b', 'c']) await adjust(folder.file, { kind: 'grant', keyId, amount: credits(8) });
+      await ledger.refresh();
+      await spent(opened, credits(8), { caller: caller('a') });
+      await spent(opened, credits(2), { caller: caller('b') });
+      // An ID of this moment. The IDs of `order` increase through all tests of a process, so they are later.
+      const id = idAt(NOON) + LATE_IN_MS;
+      const hold = await held(ledger, order(credits(4), { caller: caller('b'), id }));
+      expect(figures()).toMatchObject({
+        exhausted: 1,
+        limit_credits: 24,
+        spent_credits: 10,
+        reserved_credits: 4,
+        reservations_open: 1,
+        headroom_ratio: 0.25,
+      });
+      now += 7_000;
+      // All metrics of one page are read in one turn of the event loop.
+      await Bun.sleep(0);
+      expect(figures().oldest_reservation_seconds).toBe(7);
+      hold.settle(null, () => []);
+      expect(figures()).toMatchObject({
+        reserved_credits: 0,
+        reservations_open: 0,
+        oldest_reservation_seconds: 0,
+        headroom_ratio: 0.75,
+      });
+    },
+  );
 
-  ledgerTest('ask no database', async (folder) => {
+  ledgerTest('reading the metrics does not use the database', async (folder) => {
     let queries = 0;
     const { ledger } = await folder.open({
       terms: terms(budget(credits(8))),
@@ -256,7 +265,7 @@ describe('The metrics of holds and balances', () => {
     expect(queries).toBe(0);
   });
 
-  ledgerTest('are one reading for all families of a page, and another for the next page', async (folder) => {
+  ledgerTest('all metrics of one page come from one reading, and the next page reads again', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
     let looks = 0;
     const families = ledgerFamilies({

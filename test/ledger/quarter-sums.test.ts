@@ -14,7 +14,7 @@ function sumsOf(all: Charges): QuarterSums {
   return sums;
 }
 
-test('the audit sums the charges of a window, in whatever order they come', () => {
+test('the audit adds up the charges of a window in whatever order they are added', () => {
   fc.assert(
     fc.property(charges, charges, fc.nat(10), fc.nat(10), (own, others, from, to) => {
       const sums = sumsOf(own);

@@ -7,7 +7,7 @@ import { ledgerTest } from './books-test.ts';
 import { fundsOf } from './model/spending.ts';
 import { NOON } from './support.ts';
 
-ledgerTest('what this very server has granted is there at the next look, where its own look failed', async (folder) => {
+ledgerTest('a grant by this server is applied at the next poll, even if the first poll failed', async (folder) => {
   let isBusy = false;
   const busy = (store: SqlStore): SqlStore => ({
     ...flaky(store),
@@ -19,7 +19,7 @@ ledgerTest('what this very server has granted is there at the next look, where i
   isBusy = true;
   expect(await opened.ledger.refresh().catch(() => 'failed')).toBe('failed');
   isBusy = false;
-  // As once in a while: nothing else has changed.
+  // The periodic refresh. Nothing else has changed.
   await opened.ledger.refresh();
   expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
 });

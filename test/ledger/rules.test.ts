@@ -24,7 +24,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ do: fc.constant('expire' as const) }),
 );
 
-/** Whatever happens in whatever order, a hold is never overspent, ends once, and forgets no microcredit. */
+/** For any order of commands, a hold is never overspent, ends once, and accounts for every microcredit. */
 function law(rules: Rules) {
   return fc.property(amount, fc.option(amount), fc.array(command, { maxLength: 12 }), (first, headroom, commands) => {
     const limit = headroom === null ? null : first + headroom;
@@ -45,7 +45,7 @@ function law(rules: Rules) {
       if (before.state !== 'pending') expect(reservation).toEqual(before);
       if (isKnown(command) && before.state === 'pending') expect(step.charged + step.excess).toBe(command.cost);
       if (before.state === 'pending' && command.do === 'settle') {
-        // An answer that costs nothing is one: void is what no attempt has brought about.
+        // An answer without a cost is also an attempt. A hold is void only if it had no attempt.
         expect(reservation.state).toBe(command.cost === null && before.charged === 0 ? 'void' : 'posted');
       }
       if (reservation.state === 'expired') expect(charged).toBe(reservation.amount);
@@ -64,7 +64,7 @@ function isKnown(command: Command): command is Command & { cost: number } {
   return 'cost' in command && command.cost !== null && reservationRules.isCost(command.cost);
 }
 
-test('charged ≤ reserved ≤ limit at every step, and what is closed stays closed', () => {
+test('a hold keeps charged ≤ reserved ≤ limit after each step, and stays closed once it is closed', () => {
   fc.assert(law(reservationRules), { numRuns: 2_000 });
 });
 
@@ -78,13 +78,13 @@ const mutants: Record<string, Partial<Rules>> = {
       return raised && { ...raised, limit: reservation.limit };
     },
   },
-  'a post that the rest does not cover': {
+  'a post that exceeds the rest of the hold': {
     post: (reservation, cost) => {
       const next = { ...reservation, charged: reservation.charged + cost };
       return { next, charged: cost, excess: 0 };
     },
   },
-  'an overrun that is forgotten': {
+  'an overrun that is lost': {
     settle: (reservation, cost) => ({ ...reservationRules.settle(reservation, cost), excess: 0 }),
   },
 };
@@ -93,7 +93,7 @@ test.each(Object.entries(mutants))('the law catches %s', (_, mutant) => {
   expect(fc.check(law({ ...reservationRules, ...mutant }), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
 });
 
-test('a hold above its limit, or of no amount, is a mistake of the program', () => {
+test('a hold above its limit, or with an invalid amount, is a mistake of the program', () => {
   for (const amount of [-1, 0.5, Number.NaN, 2 ** 53]) {
     expect(() => reservationRules.openHeldSum(amount, null)).toThrow(RangeError);
   }
@@ -104,9 +104,9 @@ test('a hold above its limit, or of no amount, is a mistake of the program', () 
 type Fit = (...asked: Parameters<typeof fit<Fund>>) => ReturnType<typeof fit<Fund>>;
 
 /**
- * A hold is within what all funds have free, of a balance beside what is expected; it is whole where that suffices, and never below
- * its least. Where that does not suffice it leaves others as much as it takes, and in company more, unless it takes only an ample
- * amount.
+ * A hold takes only what all funds have free. A balance may also use what a payment is expected to bring. The hold is whole if there is
+ * enough, and never below its least amount. If there is not enough, the hold leaves as much for others as it takes. If other requests hold
+ * money, it leaves more, unless it takes only its ample amount.
  */
 function fitLaw(fitOf: Fit) {
   const amount = fc.integer({ min: 0, max: 60 });
@@ -128,7 +128,7 @@ function fitLaw(fitOf: Fit) {
     const all = [...windows, purse];
     const [first = 0] = amounts;
     const least = share === null ? first : Math.floor(share * first);
-    // What is expected beyond the amount may make good what the balance lacks.
+    // If the expected payment exceeds the amount, it may cover what the balance lacks.
     const needs = (fund: Fund, n: number) => (fund === purse ? n - expected : n);
     const fits = (n: number, times: number) =>
       all.every((fund) => {
@@ -148,14 +148,15 @@ function fitLaw(fitOf: Fit) {
     }
     expect(taken).toBeGreaterThanOrEqual(least);
     expect(fits(taken, 1)).toBe(true);
-    // Not a microcredit less than there is.
+    // It takes everything that it may take, to the last microcredit.
     if (fits(first, 1)) expect(taken).toBe(Math.max(first, ...amounts.slice(1).filter((n) => fits(n, 2))));
     else if (ample === null) expect(fits(taken + 1, 1)).toBe(false);
     else {
-      // It leaves as much as it takes, or seven times that where others hold some, unless that is ample or the least.
+      // The hold leaves as much as it takes, or seven times as much if other requests hold money. Its ample and least amounts are
+      // exceptions.
       const part = all.some((fund) => fund.held > 0) ? 8 : 2;
       if (taken > Math.max(ample, least)) expect(fits(taken * part, 1)).toBe(true);
-      // It takes that much where it is there.
+      // It takes its ample amount if that is free.
       if (taken < Math.min(ample, first)) expect(fits(taken + 1, 1)).toBe(false);
       expect(fits((taken + 1) * part, 1)).toBe(false);
     }
@@ -167,22 +168,22 @@ function fitLaw(fitOf: Fit) {
   });
 }
 
-test('what is taken is free in every fund, of a balance beside what is expected; and is given back whole', () => {
+test('a hold takes what is free in every fund, plus the expected payment for a balance, and a release returns all of it', () => {
   fc.assert(fitLaw(fit), { numRuns: 4_000 });
 });
 
 const misfits: Record<string, Fit> = {
-  'a hold below its least': (funds, amounts, expected) => fit(funds, amounts, expected, 0),
-  'a hold that goes by the roomiest fund': (funds, amounts, expected, least) => {
+  'a hold below its least amount': (funds, amounts, expected) => fit(funds, amounts, expected, 0),
+  'a hold sized by the fund with the most money': (funds, amounts, expected, least) => {
     const taken = fit(funds, amounts, expected, least);
     return isBlocked(taken) || taken >= amounts[0]! ? taken : Math.max(...funds.map(({ free }) => free));
   },
-  'a hold that is cut though the first amount is free': (funds, amounts, expected, least = amounts[0]!) => {
+  'a hold that is cut although its first amount is free': (funds, amounts, expected, least = amounts[0]!) => {
     const taken = fit(funds, amounts, expected, least);
     return isBlocked(taken) || least === amounts[0] ? taken : least;
   },
-  'a hold of all that is free': (funds, amounts, expected, least) => fit(funds, amounts, expected, least),
-  'a hold that leaves no more to others where there are some': (funds, amounts, expected, least, ample) =>
+  'a hold of everything that is free': (funds, amounts, expected, least) => fit(funds, amounts, expected, least),
+  'a hold that leaves no more to others although others hold money': (funds, amounts, expected, least, ample) =>
     fit(
       funds.map((fund) => new Fund(fund.title, fund.limit - fund.held, fund.spent)),
       amounts,
@@ -190,7 +191,7 @@ const misfits: Record<string, Fit> = {
       least,
       ample,
     ),
-  'a hold of no more than is ample, though there is much': (
+  'a hold of only its ample amount although more is free': (
     funds,
     amounts,
     expected,
@@ -200,9 +201,10 @@ const misfits: Record<string, Fit> = {
     const taken = fit(funds, amounts, expected, least, ample);
     return isBlocked(taken) || taken >= amounts[0]! ? taken : Math.max(least, Math.min(taken, ample));
   },
-  'a hold that is refused though its least is free': (funds, amounts, expected) => fit(funds, amounts, expected),
+  'a hold that is refused although its least amount is free': (funds, amounts, expected) =>
+    fit(funds, amounts, expected),
 };
 
-test.each(Object.entries(misfits))('the law of holds catches %s', (_, misfit) => {
+test.each(Object.entries(misfits))('the law of holds fails for %s', (_, misfit) => {
   expect(fc.check(fitLaw(misfit), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
 });

@@ -18,14 +18,17 @@ import { held, line, NO_TERMS, NOON, order, type StoredEntry } from './support.t
 const spoolOf = (folder: string): string => join(folder, 'settlements.spool');
 const databaseOf = (folder: string): string => join(folder, 'signalbox.db');
 
-/** What a start books of the spool that it finds. */
+/** Returns what a start books from the spool that it finds. */
 type TakeIn = (store: WatchedStore, units: readonly SpooledUnit[]) => Promise<readonly SqlWrite[]>;
 
 const comparing: TakeIn = async (store, units) => (await unbooked(store, 'the spool', units, [])).writes;
 
 const openStore = (folder: string) => openSqlite(databaseOf(folder), [ledgerMigrations], { busyTimeoutMs: 1 });
 
-/** Starts as a server does. `dies`: after the spool is booked, and before there is a new one. */
+/**
+ * Starts like a server.
+ * @param dies true to stop after the spool is booked and before a new spool exists
+ */
 async function start(
   folder: string,
   takeIn: TakeIn,
@@ -45,7 +48,7 @@ async function start(
   return { store, ledger: await openLedger({ books, terms, now, onAlarm: () => {} }) };
 }
 
-/** What is on the disk when the process dies. */
+/** Copies a folder, as it is on disk when the process dies. */
 function copyOf(folder: string): string {
   const copy = join(folder, 'left');
   mkdirSync(copy);
@@ -59,9 +62,9 @@ type Step = {
   readonly at: number;
 };
 
-/** A server whose database another process keeps locked now and then, as a full disk would. */
+/** A server whose database is sometimes locked by another process, which has the same effect as a full disk. */
 class World {
-  /** What callers were told, by the hold. */
+  /** The charges that callers were told, by the ID of the hold. */
   readonly told = new Map<number, number>();
   readonly #open: Hold[] = [];
   readonly #ledger: Ledger;
@@ -104,7 +107,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 const opening: Step[] = [0, 1, 2].map((at) => ({ kind: 'reserve', at }));
 
-/** Whatever happens, and whenever the process dies: what callers were told is what the next start has booked, once. */
+/** At any time when the process may die, the next start books exactly once what callers were told. */
 const lawOf = (takeIn: TakeIn) =>
   fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 9 }), fc.boolean(), async (steps, dies) => {
     using folder = tempFolder();
@@ -135,7 +138,7 @@ const lawOf = (takeIn: TakeIn) =>
   });
 
 const RUNS = 8;
-/** A lock, a settlement: so that every mutant meets a spool. */
+/** A lock and a settlement, so that every mutant has a spool. */
 const examples: [Step[], boolean][] = [
   [
     [
@@ -149,12 +152,12 @@ const examples: [Step[], boolean][] = [
 ];
 
 describe('settlements in a spool', () => {
-  test('are booked by the next start as callers saw them, once, whenever the process dies', async () => {
+  test('settlements in a spool are booked once by the next start, as callers were told, whenever the process dies', async () => {
     await fc.assert(lawOf(comparing), { numRuns: RUNS, examples });
   });
 
   const forgetting: TakeIn = async () => [];
-  /** Books each entry, and once more, as if the first had never been written. */
+  /** A faulty start that books each entry twice, as if the first were not written. */
   const doubling: TakeIn = async (store, units) => {
     const { writes } = await unbooked(store, 'the spool', units, []);
     const isEntry = ({ statement }: SqlWrite) => statement.sql.startsWith('INSERT INTO journal');
@@ -168,7 +171,7 @@ describe('settlements in a spool', () => {
     ['forgets the spool', forgetting],
     ['books operations twice', doubling],
   ])(
-    'a start that %s is found out',
+    'the test fails for a start that %s',
     async (_, mutant) => {
       const { failed } = await fc.check(lawOf(mutant), { numRuns: RUNS, examples, endOnFailure: true });
       expect(failed).toBe(true);
@@ -176,7 +179,7 @@ describe('settlements in a spool', () => {
     60_000,
   );
 
-  test('that belong to another database are refused, with what does not fit', async () => {
+  test('settlements of another database are refused, with what does not match', async () => {
     using folder = tempFolder();
     const { store } = await start(folder.path, comparing);
     const row = (seq: number, reservation: number): SpooledUnit => [
@@ -192,7 +195,7 @@ describe('settlements in a spool', () => {
     await store.close();
   });
 
-  test('of a version that kept rows are booked, once', async () => {
+  test('settlements of an earlier version, which stored rows, are booked once', async () => {
     using folder = tempFolder();
     const { store, ledger } = await start(folder.path, comparing);
     const { id } = await held(ledger, order(1_000));
@@ -211,7 +214,7 @@ describe('settlements in a spool', () => {
     await store.close();
   });
 
-  test('bring the rows of other rooms along, in the same commit, and leave them with what is booked', async () => {
+  test('settlements in a spool are booked in one commit with the rows of other tables that belong to them', async () => {
     using folder = tempFolder();
     const { store, ledger } = await start(folder.path, comparing);
     const statement = { sql: 'UPDATE adjustments SET amount = ? WHERE id = ?', spooledAs: 'payment' };
@@ -232,7 +235,7 @@ describe('settlements in a spool', () => {
   });
 
   for (const rule of ['charge', 'release'] as const) {
-    test(`that come behind on_crash correct it to what callers were told, once (${rule})`, async () => {
+    test(`settlements that arrive after on_crash correct it once to what callers were told (${rule})`, async () => {
       using folder = tempFolder();
       const { store, ledger } = await start(folder.path, comparing);
       const [told, failed] = [await held(ledger, order(1_000)), await held(ledger, order(1_000))];
@@ -247,7 +250,7 @@ describe('settlements in a spool', () => {
       blocker.run('ROLLBACK');
       blocker.close();
       await store.close();
-      // Its spool is away as the next start resolves the holds, and is found later.
+      // The spool is missing when the next start closes the holds, and is found later.
       const terms = { ...NO_TERMS, ledger: { ...NO_TERMS.ledger, onCrash: rule } };
       const crashed = await start(left, async () => [], false, terms);
       expect(crashed.ledger.recovered.ids).toEqual([told.id, failed.id]);

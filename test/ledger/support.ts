@@ -21,7 +21,7 @@ export interface Opened {
   readonly alerts: { readonly name: string; readonly subject: string; readonly fraction: number }[];
 }
 
-/** The budgets of keys alone. */
+/** Turns the budgets of keys into budgets of the ledger. */
 export const keyBudgets = (keys: readonly KeyBudgets[], lines: KeyLines = NO_LINES): Budget[] =>
   holderBudgets(holdersOf(keys), lines);
 
@@ -29,30 +29,30 @@ export const keyBudgets = (keys: readonly KeyBudgets[], lines: KeyLines = NO_LIN
 export const NOON = Date.UTC(2026, 10, 20, 12);
 
 export interface OpenOptions {
-  /** May put something between the ledger and the store. */
+  /** May wrap the store that the ledger uses. */
   readonly wrap?: (store: SqlStore) => SqlStore;
   readonly now?: () => number;
   readonly terms?: LedgerTerms;
   readonly lines?: KeyLines;
 }
 
-/** Money without any budget. */
+/** Terms without any budget. */
 export const NO_TERMS: LedgerTerms = {
   budgets: [],
   ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'charge' },
   usdPerCredit: '0.001',
 };
 
-/** The terms of these budgets. */
+/** Terms with these budgets. */
 export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
 
-/** The greatest ID of a hold; 0 without any. */
+/** @returns the highest ID of a hold, or 0 if there is none */
 export async function lastHoldIn(store: SqlStore): Promise<number> {
   const [row] = await store.query<{ id: number | null }>({ sql: 'SELECT max(reservation) AS id FROM journal' });
   return row?.id ?? 0;
 }
 
-/** A ledger on the database at `file`. */
+/** Opens a ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
   const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS, lines = NO_LINES } = options;
   const store = await openSqlite(file, [ledgerMigrations, accessMigrations]);
@@ -94,7 +94,7 @@ export function caller(keyId = 'key', labels: Readonly<Record<string, string>> =
 const CALLER = caller();
 let orders = idAt(NOON);
 
-/** An order of the one amount, by the key `key`. IDs grow. */
+/** A request of the key `key` for one amount. IDs increase. */
 export function order(amount: number, over: Partial<HoldRequest> = {}): HoldRequest {
   return {
     id: orders++,
@@ -111,14 +111,14 @@ export function order(amount: number, over: Partial<HoldRequest> = {}): HoldRequ
   };
 }
 
-/** Reserves what must be had. */
+/** Reserves money, and throws if there is a shortage. */
 export async function held(ledger: Ledger, asked: HoldRequest): Promise<Hold> {
   const reserved = await ledger.reserve(asked);
   if (isShortage(reserved)) throw new Error(`there is no room: ${JSON.stringify(reserved)}`);
   return reserved;
 }
 
-/** Reserves what must not be had. */
+/** Tries to reserve money, and throws if there is no shortage. */
 export async function refused(ledger: Ledger, asked: HoldRequest): Promise<FundShortage> {
   const reserved = await ledger.reserve(asked);
   if (!isShortage(reserved)) throw new Error('there was room');

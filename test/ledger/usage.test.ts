@@ -19,7 +19,7 @@ let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
 
 let budgets = 0;
-/** One comes before a new budget is counted. */
+/** A checkpoint is also written before a new budget is counted. */
 const checkpoint = async ({ ledger }: Opened) =>
   (await ledger.prepare(terms(budget(Number.MAX_SAFE_INTEGER, { name: `b${++budgets}` }))))();
 
@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look' as const), key: fc.nat(2) }) },
 );
 
-/** By quarter and model: what the journal says, which no sum was taken from. */
+/** What the journal says, by quarter and model. It uses none of the stored sums. */
 async function booked(store: SqlStore, keyId: string): Promise<Map<string, number>> {
   await store.flush();
   const sums = new Map<string, number>();
@@ -61,7 +61,7 @@ async function booked(store: SqlStore, keyId: string): Promise<Map<string, numbe
   return sums;
 }
 
-/** IDs of a quarter of an hour. */
+/** How many IDs a quarter of an hour has. */
 const idSpan = idAt(NOON + QUARTER_MS) - idAt(NOON);
 
 async function told(ledger: Ledger, keyId: string): Promise<Map<string, number>> {
@@ -83,8 +83,8 @@ async function charge({ ledger }: Opened, { key, model, cost, at }: Extract<Step
   hold.settle(line(cost, { tariff: { model: MODELS[model]!, provider: 'p', upstream: 'u', price: '{}' } }), () => []);
 }
 
-describe('what a key was charged', () => {
-  test('is at every moment what the journal says, whatever is in the sums already', async () => {
+describe('charges of a key', () => {
+  test('the charges of a key equal the journal at any time, whatever is already in the sums', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const opened = await open(newFile(), { now: () => NOON + 6 * QUARTER_MS });
@@ -101,8 +101,8 @@ describe('what a key was charged', () => {
     );
   });
 
-  test('counts nothing twice and forgets nothing while the sums set out for the store', async () => {
-    // Every read waits for a while, and meanwhile a checkpoint is written.
+  test('the charges of a key are neither lost nor counted twice while the sums are being stored', async () => {
+    // Every read waits for a while. A checkpoint is written during the wait.
     let reads = 0;
     let during = async () => {};
     const slow = (store: SqlStore): SqlStore => ({

@@ -16,7 +16,7 @@ import { type Opened, terms } from './support.ts';
 
 export const WALLET = `0x${'a1'.repeat(20)}`;
 export const OTHER = `0x${'b2'.repeat(20)}`;
-/** Callers are known by identity. */
+/** One object for all tests, because accounts are cached by the identity of the caller. */
 export const AGENT: Caller = holderCaller(WALLET);
 
 let payments = 0;
@@ -24,27 +24,27 @@ export function deposit(paid: number, fee = 0, note = idText('pay_', ++payments)
   return { paid, fee, note };
 }
 
-/** Earmarks what must be had. */
+/** Earmarks money, and throws if there is a shortage. */
 export async function earmarked(ledger: Ledger, order: HoldRequest, expected: number): Promise<Earmark> {
   const made = await ledger.earmark(order, expected);
   if (isShortage(made)) throw new Error(`there is no room: ${JSON.stringify(made)}`);
   return made;
 }
 
-/** Earmarks what must not be had. */
+/** Tries to earmark money, and throws if there is no shortage. */
 export async function unearmarked(ledger: Ledger, order: HoldRequest, expected: number): Promise<FundShortage> {
   const made = await ledger.earmark(order, expected);
   if (!isShortage(made)) throw new Error('there was room');
   return made;
 }
 
-/** Granted, spent and held of a wallet's balance. */
+/** The balance of a wallet: granted, spent and held. */
 export function balance(ledger: Ledger, wallet = WALLET): [limit: number, spent: number, held: number] | null {
   const fund = ledger.balanceOf(wallet);
   return fund && [fund.limit, fund.spent, fund.held];
 }
 
-/** Kind, amount and note of each row. */
+/** The kind, amount and note of each row. */
 export async function rows(store: SqlStore): Promise<[string, number, string | null][]> {
   await store.flush();
   const found = await store.query<{ kind: string; amount: number; note: string | null }>({
@@ -53,19 +53,19 @@ export async function rows(store: SqlStore): Promise<[string, number, string | n
   return found.map(({ kind, amount, note }) => [kind, amount, note]);
 }
 
-/** The table as the payments of a server are kept in. */
+/** The table in which a server stores payments. */
 export const PAYMENTS = `CREATE TABLE payments (id INTEGER PRIMARY KEY, state TEXT, purpose TEXT, network TEXT, asset TEXT,
   pay_to TEXT, payer TEXT, nonce TEXT, amount TEXT, paid INTEGER, fee INTEGER, bound INTEGER, charged INTEGER,
   decision INTEGER, key_id TEXT, request_hash TEXT, valid_before INTEGER, tx TEXT, error TEXT, payload TEXT,
   created INTEGER, updated INTEGER)`;
 
 const INSERT = { sql: 'INSERT INTO payments (id, state, payer, paid, fee) VALUES (?, ?, ?, ?, ?)' };
-/** The row of a payment, with which a deposit is booked. */
+/** The row of a payment that is written together with its deposit. */
 export function payment(id: number, state: string, paid: number, fee: number, payer = WALLET): SqlWrite {
   return write(INSERT, id, state, payer, paid, fee);
 }
 
-/** A ledger beside payments, whose disk is in the test's hands; its agent has paid `paid` so far. */
+/** A ledger with a table of payments, whose disk the test can block. Its wallet has paid in `paid` microcredits. */
 export async function beside(folder: TestFolder, paid = 0, ...budgets: Budget[]) {
   let gate: GatedStore | null = null;
   const made = await folder.open({
@@ -85,13 +85,13 @@ export function paying(id: number, paid: number, fee = 0): [ReturnType<typeof de
   return [deposit(paid, fee, `pay_0000000000${id}`), [payment(id, 'captured', paid, fee)]];
 }
 
-/** What a settlement does that gives a fee back. */
+/** The writes of a settlement that refunds a fee. */
 export const waiving = (ledger: Ledger, wallet: string, fee: number, note: string) => (): SqlWrite[] => {
   ledger.waiveFee(wallet, fee, note);
   return [];
 };
 
-/** Closes it, and proves the books. */
+/** Closes the ledger, and expects that the audit finds nothing wrong. */
 export async function prove(file: string, { ledger, store }: Pick<Opened, 'ledger' | 'store'>) {
   await ledger.close();
   await store.close();

@@ -21,32 +21,35 @@ import { AGENT, balance, deposit, OTHER, WALLET } from './wallet-support.ts';
 const KEY = caller('key', { team: 'red' });
 const EACH = budget(1_000, { name: 'each', each: ({ key }) => key.id });
 const warn = () => {};
-/** By a key, and paid by a wallet. */
+/** A request of a key that a wallet pays for. */
 const BESIDE = { caller: KEY, holder: WALLET } as const;
 
 describe('a wallet that pays in the place of a key', () => {
-  ledgerTest('is drawn on, while the windows are those of the key; a start books it likewise', async (folder) => {
-    const opened = await folder.open({ terms: terms(EACH) });
-    const { ledger } = opened;
-    await ledger.deposit(WALLET, deposit(500), []);
-    // A key that was granted something of its own keeps it.
-    await opened.store.commit([grantWrite('key', 300, '', NOON)]);
-    await ledger.refresh();
-    (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
-    expect(await refused(ledger, order(351, BESIDE))).toMatchObject({ kind: 'balance', name: WALLET, spent: 150 });
-    const expected = [
-      ['each', 'key', 1_000, 150, 0],
-      [WALLET, '', 500, 150, 0],
-      ['key', '', 300, 0, 0],
-    ];
-    expect(await fundsOf(opened)).toEqual(expected);
-    await opened.store.close();
-    const again = await folder.open({ terms: terms(EACH) });
-    expect(await fundsOf(again)).toEqual(expected);
-    await folder.prove();
-  });
+  ledgerTest(
+    'a wallet that pays for a key is charged, while the windows are the windows of the key; a restart books the same',
+    async (folder) => {
+      const opened = await folder.open({ terms: terms(EACH) });
+      const { ledger } = opened;
+      await ledger.deposit(WALLET, deposit(500), []);
+      // A key with a grant of its own keeps it.
+      await opened.store.commit([grantWrite('key', 300, '', NOON)]);
+      await ledger.refresh();
+      (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
+      expect(await refused(ledger, order(351, BESIDE))).toMatchObject({ kind: 'balance', name: WALLET, spent: 150 });
+      const expected = [
+        ['each', 'key', 1_000, 150, 0],
+        [WALLET, '', 500, 150, 0],
+        ['key', '', 300, 0, 0],
+      ];
+      expect(await fundsOf(opened)).toEqual(expected);
+      await opened.store.close();
+      const again = await folder.open({ terms: terms(EACH) });
+      expect(await fundsOf(again)).toEqual(expected);
+      await folder.prove();
+    },
+  );
 
-  ledgerTest('is found by the audit where the balance of somebody else was drawn on', async (folder) => {
+  ledgerTest('the audit finds a request that drew on the balance of another wallet', async (folder) => {
     const { ledger, store } = await folder.open();
     await ledger.deposit(WALLET, deposit(500), []);
     (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
@@ -59,7 +62,7 @@ describe('a wallet that pays in the place of a key', () => {
     ]);
   });
 
-  ledgerTest('gets back what is refunded, and the key nothing', async (folder) => {
+  ledgerTest('a refund goes to the wallet that paid, not to the key', async (folder) => {
     const opened = await folder.open();
     const { ledger, store } = opened;
     await ledger.deposit(WALLET, deposit(500), []);
@@ -95,7 +98,7 @@ describe('a wallet that pays in the place of a key', () => {
     await folder.prove();
   });
 
-  ledgerTest('must be named by its address in lower case', async (folder) => {
+  ledgerTest('a wallet must be named by its address in lower case', async (folder) => {
     const { ledger } = await folder.open();
     for (const holder of [WALLET.toUpperCase(), 'key2', '']) {
       await expect(ledger.reserve(order(1, { holder }))).rejects.toBeInstanceOf(RangeError);
@@ -106,7 +109,7 @@ describe('a wallet that pays in the place of a key', () => {
 });
 
 ledgerTest(
-  'whatever requests name as `agent_wallet`, a key has one account, and each hold keeps what was named',
+  'a key has one account, whatever its requests name as `agent_wallet`, and each hold stores the name',
   async (folder) => {
     const { ledger, store } = await folder.open();
     for (const agentWallet of ['one', 'two', null]) {
@@ -123,7 +126,7 @@ ledgerTest(
       })),
     );
     expect(await store.query({ sql: 'SELECT count(*) AS n FROM accounts' })).toEqual([{ n: 1 }]);
-    // A wallet that is named as its own payer is the caller alone.
+    // A wallet that names itself as the payer is the same as the caller alone.
     for (const holder of [null, WALLET])
       (await held(ledger, order(0, { caller: AGENT, holder }))).settle(null, () => []);
     await store.flush();
@@ -132,7 +135,7 @@ ledgerTest(
 );
 
 ledgerTest(
-  'a database of the version before opens, and its entries keep the wallets that their accounts name',
+  'a database of the previous version opens, and its entries keep the wallets of their accounts',
   async (folder) => {
     const before = await openSqlite(folder.file, [{ room: 'ledger', versions: ledgerMigrations.versions.slice(0, 3) }]);
     const id = idAt(NOON);
@@ -157,26 +160,29 @@ ledgerTest(
   },
 );
 
-describe('a wallet is never post-paid', () => {
-  ledgerTest('without a balance it has 0, as a caller and as a payer, and a key is as before', async (folder) => {
-    const { ledger } = await folder.open();
-    const short = { why: 'exhausted', kind: 'balance', name: WALLET, limit: 0, spent: 0, held: 0 };
-    expect(await refused(ledger, order(1, { caller: AGENT }))).toMatchObject(short);
-    expect(await refused(ledger, order(1, BESIDE))).toMatchObject(short);
-    expect(ledger.availableFunds(AGENT, 'auto')?.shortFor(1)).toMatchObject(short);
-    expect(ledger.availableFunds(AGENT, 'auto')?.shortFor(0)).toBeNull();
-    expect(ledger.availableFunds(KEY, 'auto')).toBeNull();
-    (await held(ledger, order(1, { caller: KEY }))).settle(null, () => []);
-    // What costs nothing needs no balance, and nothing may be raised out of none.
-    const free = await held(ledger, order(0, { caller: AGENT }));
-    expect(await free.raise([1])).toBe(false);
-    free.settle(line(0), () => []);
-    await folder.prove();
-  });
+describe('wallets pay in advance', () => {
+  ledgerTest(
+    'a wallet that never paid has a balance of 0, as a caller and as a payer; a key has none',
+    async (folder) => {
+      const { ledger } = await folder.open();
+      const short = { why: 'exhausted', kind: 'balance', name: WALLET, limit: 0, spent: 0, held: 0 };
+      expect(await refused(ledger, order(1, { caller: AGENT }))).toMatchObject(short);
+      expect(await refused(ledger, order(1, BESIDE))).toMatchObject(short);
+      expect(ledger.availableFunds(AGENT, 'auto')?.shortFor(1)).toMatchObject(short);
+      expect(ledger.availableFunds(AGENT, 'auto')?.shortFor(0)).toBeNull();
+      expect(ledger.availableFunds(KEY, 'auto')).toBeNull();
+      (await held(ledger, order(1, { caller: KEY }))).settle(null, () => []);
+      // A request that costs nothing needs no balance, but it cannot be raised without one.
+      const free = await held(ledger, order(0, { caller: AGENT }));
+      expect(await free.raise([1])).toBe(false);
+      free.settle(line(0), () => []);
+      await folder.prove();
+    },
+  );
 
   for (const isClosed of [true, false]) {
     ledgerTest(
-      `after a ${isClosed ? 'stop' : 'crash'} neither, though it has no row in \`balances\``,
+      `a wallet cannot pay later after a ${isClosed ? 'stop' : 'crash'} either, although \`balances\` has no row for it`,
       async (folder) => {
         const first = await folder.open();
         (await held(first.ledger, order(0, { caller: AGENT }))).settle(line(0), () => []);
@@ -191,7 +197,7 @@ describe('a wallet is never post-paid', () => {
     );
   }
 
-  ledgerTest('its balance is left out where it is yet to be paid in, and budgets are not', async (folder) => {
+  ledgerTest('available funds leave out the balance if a payment will fill it, but not the budgets', async (folder) => {
     const opened = await folder.open({ terms: terms(EACH) });
     const { ledger } = opened;
     const standing = ledger.availableFunds(AGENT, 'auto', NOON, true);
@@ -201,7 +207,7 @@ describe('a wallet is never post-paid', () => {
     expect(ledger.availableFunds(AGENT, 'auto', NOON, true)).toBeNull();
   });
 
-  test('a mere look leaves nothing behind, and what was asked for in vain is forgotten', () => {
+  test('reading funds stores nothing, and balances that were created in vain are forgotten', () => {
     const month = windowAt('month', 'UTC', NOON);
     const states = new FundStates();
     const funds = new Funds((holder) => states.balanceOf(holder) !== null);
@@ -215,10 +221,10 @@ describe('a wallet is never post-paid', () => {
     expect(states.look(funds.of(asked, NOON))[1]).not.toBe(states.look(funds.of(asked, NOON))[1]!);
     const first = drawn();
     expect(first.title).toMatchObject({ kind: 'balance', name: WALLET });
-    // Still nothing was paid in.
+    // Nothing was paid in so far.
     expect([states.balanceOf(WALLET), states.balances]).toEqual([null, []]);
     expect(drawn()).toBe(first);
-    // In use it is kept: two balances of one wallet would be spent twice.
+    // A balance in use is kept. Otherwise a wallet could have two balances and spend twice.
     states.forget(NOON, new Set([first]));
     expect(drawn()).toBe(first);
     states.forget(NOON, new Set());
@@ -233,29 +239,32 @@ describe('a wallet is never post-paid', () => {
     expect(funds.of(account(holderCaller(OTHER)), NOON)).toHaveLength(2);
   });
 
-  ledgerTest('an operator may grant to it as to a key, and take back more than there is', async (folder) => {
-    const { ledger, store } = await folder.open();
-    await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: 40 });
-    await ledger.refresh();
-    const hold = await held(ledger, order(30, { caller: AGENT }));
-    await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -25 });
-    await ledger.refresh();
-    expect(balance(ledger)).toEqual([15, 0, 30]);
-    hold.settle(line(30), () => []);
-    expect(await refused(ledger, order(0, { caller: AGENT }))).toMatchObject({
-      why: 'exhausted',
-      limit: 15,
-      spent: 30,
-    });
-    await store.flush();
-    expect(await sqliteLedger(store).balance(WALLET)).toEqual({ granted: 15, spent: 30 });
-    expect(await sqliteLedger(store).balance(OTHER)).toEqual({ granted: 0, spent: 0 });
-    await folder.prove();
-  });
+  ledgerTest(
+    'an operator may grant Credits to a wallet as to a key, and take away more than the wallet has',
+    async (folder) => {
+      const { ledger, store } = await folder.open();
+      await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: 40 });
+      await ledger.refresh();
+      const hold = await held(ledger, order(30, { caller: AGENT }));
+      await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -25 });
+      await ledger.refresh();
+      expect(balance(ledger)).toEqual([15, 0, 30]);
+      hold.settle(line(30), () => []);
+      expect(await refused(ledger, order(0, { caller: AGENT }))).toMatchObject({
+        why: 'exhausted',
+        limit: 15,
+        spent: 30,
+      });
+      await store.flush();
+      expect(await sqliteLedger(store).balance(WALLET)).toEqual({ granted: 15, spent: 30 });
+      expect(await sqliteLedger(store).balance(OTHER)).toEqual({ granted: 0, spent: 0 });
+      await folder.prove();
+    },
+  );
 });
 
 ledgerTest(
-  'after a crash what a wallet pays is released, whatever `on_crash` says, and what a key pays goes by it',
+  'after a crash, holds of a wallet are released whatever `on_crash` says, and holds of a key follow `on_crash`',
   async (folder) => {
     const first = await folder.open();
     await first.ledger.deposit(WALLET, deposit(500), []);
@@ -269,7 +278,7 @@ ledgerTest(
       terms: { ...NO_TERMS, ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'charge' } },
     });
     expect(again.ledger.recovered).toEqual({ ids: [own.id, beside.id, free.id, key.id], charged: 60, held: 210 });
-    // What an upstream had billed before stays charged.
+    // What an upstream had billed before the crash stays charged.
     expect(balance(again.ledger)).toEqual([500, 30, 0]);
     await folder.prove();
   },

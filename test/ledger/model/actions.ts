@@ -35,7 +35,7 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** How often each comes. */
+/** How often each action is chosen, relative to the others. */
 export const WEIGHTS: Readonly<Record<Action, number>> = {
   admit: 30,
   raise: 6,
@@ -95,7 +95,7 @@ function admit(play: Play): void {
   ask(play, { who, payer: play.chance.payer(who), expected: null });
 }
 
-/** Reserves, or earmarks. */
+/** Reserves or earmarks money. */
 export function ask(play: Play, by: Pick<Ask, 'who' | 'payer' | 'expected'>): void {
   const { chance, subject, reference, now, counts } = play;
   const amounts = Array.from({ length: chance.int(1, 3) }, () => chance.int(0, 120));
@@ -155,7 +155,7 @@ async function settle(play: Play, used: boolean): Promise<void> {
   const hold = chance.one(open);
   const cost = used ? chance.cost(hold.left) : null;
   note(play, { id: hold.id, cost: String(cost) });
-  // Where nothing was charged the fee of a payment is given back.
+  // If nothing was charged, the fee of a payment is refunded.
   const waived = chance.yes(0.3) ? (chance.any(reference.kept) ?? null) : null;
   const told = await hold.settle(cost === null ? null : line(cost), () =>
     waived ? waiving(subject.ledger, waived.wallet, waived.fee, waived.note)() : [],
@@ -164,14 +164,14 @@ async function settle(play: Play, used: boolean): Promise<void> {
   play.ended.push(hold);
 }
 
-/** Answers end only once what they cost is written: from then on no crash may forget it. */
+/** An answer ends only after its cost is written. From then on, no crash may lose the cost. */
 async function written({ subject, reference }: Play): Promise<void> {
   if (subject.gate.isShut) return;
   await subject.ledger.written();
   for (const entry of reference.entries) entry.promised = true;
 }
 
-/** Somebody settles what is settled: the first settlement counts. */
+/** Settles a hold that is already settled: the first settlement counts. */
 async function replay({ chance, ended, reference }: Play): Promise<void> {
   if (ended.length === 0) return;
   const hold = chance.one(ended.slice(-10));
@@ -179,7 +179,7 @@ async function replay({ chance, ended, reference }: Play): Promise<void> {
   expectEqual(`the second settlement of ${hold.id}`, told, reference.settle(hold.id, 1));
 }
 
-/** Everything in flight fails, one after the other, and what comes free by that is taken, and fails too. */
+/** Makes all pending writes fail one after the other. Requests that take the money freed by a failure fail, too. */
 async function fail(play: Play): Promise<void> {
   const { subject, reference, chance } = play;
   subject.gate.shut();
@@ -214,7 +214,7 @@ async function crash(play: Play): Promise<void> {
   await play.startAgain(file, rows.length);
 }
 
-/** A stop in good order, with requests under way that did not end in time. */
+/** Stops in order while requests are running that did not end in time. */
 async function restart(play: Play): Promise<void> {
   const { subject, reference, chance } = play;
   subject.gate.open();
@@ -229,10 +229,10 @@ async function restart(play: Play): Promise<void> {
   await play.startAgain(file, rows.length);
 }
 
-/** What happens every ten seconds: holds that should have ended are closed, and the sums are written. */
+/** Runs the work of every ten seconds: it closes holds that should have ended, and writes the sums. */
 export function tick({ subject, reference, clock }: Play): void {
   const now = clock();
-  // A hold that is not written yet does not outlive its deadline.
+  // A hold that is not written yet must not reach its deadline here.
   if (reference.living().some(({ state, expiresAt }) => state === 'writing' && expiresAt <= now)) return;
   subject.tick().catch(() => {});
   reference.expire(now);
@@ -242,7 +242,7 @@ function time(play: Play): void {
   const { chance, terms, reference, subject } = play;
   const next = chance.later(play.now, terms);
   note(play, new Date(next).toISOString());
-  // Nobody waits for hours: who would wait beyond a window's end is refused before.
+  // No request waits for hours, so requests that would wait beyond the end of a window are refused first.
   for (const ask of [...reference.lines.values()].flat()) {
     if (reference.potsOf(ask).every(({ ends }) => ends > next)) continue;
     if (![...reference.lines.values()].flat().includes(ask)) continue;
@@ -250,11 +250,11 @@ function time(play: Play): void {
     reference.giveUp(ask.id);
   }
   play.now = next;
-  // Somebody asks where a request would go: that takes an ID.
+  // A request for a decision takes an ID.
   play.nextId();
 }
 
-/** The clock is set back a little. */
+/** Sets the clock back a little. */
 function back(play: Play): void {
   play.now -= play.chance.int(1, 5_000);
 }
@@ -287,7 +287,7 @@ function grant(play: Play): unknown {
   return chance.yes(0.7) ? refresh(play) : null;
 }
 
-/** Gives back some of what a hold was charged. */
+/** Refunds a part of what a hold was charged. */
 function correct(play: Play): unknown {
   const { chance, subject, reference, adjustments } = play;
   const corrected = new Set(adjustments.map(({ reservation }) => reservation));
@@ -306,7 +306,7 @@ function correct(play: Play): unknown {
 
 async function refresh(play: Play): Promise<void> {
   const { subject, reference, adjustments } = play;
-  // No request lasts for two windows, and only one that does could tell that a window before the last gets nothing back.
+  // No request lasts for two windows. Only such a request could show that a window before the previous one gets no refund.
   const holders = [...reference.living(), ...reference.earmarks.values()];
   if (!holders.every(({ time }) => reference.reaches(time))) return;
   play.limitsMoved = true;

@@ -18,20 +18,20 @@ import {
   type Who,
 } from './entries.ts';
 
-/** Who draws on pots. */
+/** The caller and the payer whose pots a request draws on. */
 type Drawing = Pick<Ask, 'who' | 'payer'>;
 
-/** What the entries add up to, summed anew whenever somebody asks. */
+/** The books as sums over a list of entries. Each question adds up the entries again. */
 export class Books {
   terms: Terms;
-  /** In the order of the journal. */
+  /** The entries in the order of the journal. */
   entries: Entry[] = [];
   readonly reservations = new Map<number, Reservation>();
   readonly earmarks = new Map<number, Earmarked>();
-  /** The latest moment that was looked at: windows never go back. */
+  /** The latest time that was read: windows never go back. */
   time = 0;
   reloadedAt = 0;
-  /** The moments that were looked at before. */
+  /** The times that were read before. */
   readonly #times: number[] = [];
 
   constructor(terms: Terms) {
@@ -45,8 +45,8 @@ export class Books {
   }
 
   /**
-   * Whether corrections reach the windows that requests of a time draw on: the present ones, and those that were looked at just
-   * before. Windows that were over at the last reload hold nothing.
+   * True if refunds still reach the windows that requests of this time draw on: the current windows, and the windows that were read just
+   * before. A window that was over at the last reload gets nothing.
    */
   reaches(time: number): boolean {
     return this.terms.budgets.every(({ window, zone }) => {
@@ -64,17 +64,17 @@ export class Books {
   get held(): number {
     return sum(this.living().map(heldBy));
   }
-  /** Holds that are not closed, those being written included. */
+  /** The holds that are not closed, including holds that are being written. */
   living(): Reservation[] {
     return [...this.reservations.values()].filter(({ state }) => state !== 'closed');
   }
 
-  /** The pots that a request of a time draws on, now where none is given. */
+  /** The pots that a request draws on at a time; now by default. */
   potsOf(drawing: Drawing, time = this.time): Pot[] {
     return this.#with(this.windowsOf(drawing.who, time), this.holderOf(drawing));
   }
 
-  /** What a hold draws on: windows of its own time. */
+  /** The pots that a hold draws on, in the windows of its own time. */
   drawnBy({ who, time, holder }: Pick<Reservation, 'who' | 'time' | 'holder'>): Pot[] {
     return this.#with(this.windowsOf(who, time), holder);
   }
@@ -83,14 +83,14 @@ export class Books {
     return holder === null ? pots : [...pots, this.balanceOf(holder)];
   }
 
-  /** Whose balance is drawn on from now on: a wallet has one in any case. */
+  /** The holder whose balance is drawn on from now on. A wallet always has one. */
   holderOf({ who, payer }: Drawing): string | null {
     const holder = payer ?? who.keyId;
     const has = isAddress(holder) || this.entries.some((entry) => entry.kind === 'grant' && entry.keyId === holder);
     return has ? holder : null;
   }
 
-  /** The windows of that time, but for those that were over at the last reload. */
+  /** The windows at this time, except windows that were over at the last reload. */
   windowsOf(who: Who, time: number): Pot[] {
     return this.terms.budgets.flatMap((spec) => {
       const subject = subjectOf(spec, who);
@@ -99,7 +99,7 @@ export class Books {
     });
   }
 
-  /** All pots of this moment with anything in them. */
+  /** All current pots that have spending or holds. */
   pots(): Pot[] {
     const drawing = [...this.reservations.values(), ...this.earmarks.values()];
     const pots = this.terms.budgets.flatMap((spec) => {
@@ -151,6 +151,6 @@ export class Books {
 
 const BALANCE = { kind: 'balance' } as const;
 
-/** While it is being written, what pays for it has not come yet. */
+/** While the capture is being written, its payment has not arrived yet. */
 const heldOfBalance = (made: Reservation): number =>
   made.state === 'writing' ? needOf(BALANCE, heldBy(made), made.expected) : heldBy(made);

@@ -1,6 +1,6 @@
 /**
- * Calendar windows by other means than the ledger's: `Intl` tells the local date of a moment, and the first
- * quarter of an hour that shows a date is looked for. Needs no knowledge of offsets or changes of the clock.
+ * Computes calendar windows in a different way than the ledger: `Intl` gives the local date of a time, and a search finds the first quarter
+ * of an hour with that date. It needs no knowledge of offsets or clock changes.
  */
 export type Kind = 'day' | 'week' | 'month' | 'total';
 
@@ -14,7 +14,7 @@ const QUARTER_MS = 900_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The local date of a moment, as the number of days since 1970-01-01. */
+/** The local date at a time, as the number of days since 1970-01-01. */
 export function localDay(zone: string, timeMs: number): number {
   let format = formats.get(zone);
   if (!format) {
@@ -27,12 +27,12 @@ export function localDay(zone: string, timeMs: number): number {
 
 const firsts = new Map<string, number>();
 
-/** The first quarter of an hour whose local date is this day or a later one. */
+/** The first quarter of an hour whose local date is this day or a later day. */
 export function firstOf(zone: string, day: number): number {
   const key = `${zone}/${day}`;
   const known = firsts.get(key);
   if (known !== undefined) return known;
-  // Local midnight is within 14 hours of UTC's; a day that a zone leaves out adds one.
+  // Local midnight is within 14 hours of midnight UTC. A day that a zone skips adds a day.
   let before = (day * DAY_MS) / QUARTER_MS - 4 * 15;
   let at = (day * DAY_MS) / QUARTER_MS + 4 * 39;
   while (at - before > 1) {

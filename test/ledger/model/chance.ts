@@ -2,7 +2,7 @@ import { randomFrom } from '../../deep/effort.ts';
 import { type Kind, localDay, spanOf } from './calendar.ts';
 import { type Action, type BudgetSpec, isAddress, type Terms, type Who } from './entries.ts';
 
-/** What a run draws at random; the same seed draws the same. */
+/** The random choices of a run. The same seed makes the same choices. */
 export class Chance {
   readonly #random: () => number;
   #names = 0;
@@ -18,7 +18,7 @@ export class Chance {
   one<T>(list: readonly T[]): T {
     return list[this.int(0, list.length - 1)]!;
   }
-  /** One of them, if there is any. */
+  /** A random element of the list, or undefined if the list is empty. */
   any<T>(list: readonly T[]): T | undefined {
     return list.length === 0 ? undefined : this.one(list);
   }
@@ -26,7 +26,7 @@ export class Chance {
     return this.#random() < share;
   }
 
-  /** One of these names, each as often as its weight says. */
+  /** A random name, chosen according to its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const names = Object.keys(weights) as Name[];
     let at = this.#random() * names.reduce((total, name) => total + weights[name], 0);
@@ -41,7 +41,7 @@ export class Chance {
     return { ...this.one(KEYS), model: this.one(['auto', 'auto', 'fast']) };
   }
 
-  /** Who pays for what somebody asks. */
+  /** A random payer for a request. */
   payer({ keyId }: Who): string | null {
     return isAddress(keyId) || this.yes(0.8) ? null : this.one(WALLETS);
   }
@@ -62,7 +62,7 @@ export class Chance {
     return this.one(['cap', 'cap', 'reject', 'downgrade']);
   }
 
-  /** An edit of a policy: budgets keep their places. */
+  /** A random change of a policy. Budgets keep their order. */
   edit({ budgets }: Terms): Terms {
     const edited = budgets.flatMap((spec): BudgetSpec[] => {
       const how = this.weighted({ same: 5, limit: 4, definition: 3, name: 1, gone: 1 });
@@ -75,14 +75,14 @@ export class Chance {
     return { budgets: edited, onCrash: this.one(['charge', 'charge', 'release']) };
   }
 
-  /** Costs are mostly what they should be. */
+  /** A cost, usually within the hold. */
   cost(left: number): number {
     return this.yes(0.12)
       ? this.one([Number.NaN, -1, 1e308, 0.5, left + this.int(1, 50), Number.POSITIVE_INFINITY])
       : this.int(0, left);
   }
 
-  /** Where time goes on to: often around the end of a window, or into a day on which the clock changes. */
+  /** A later time, often near the end of a window or on a day with a clock change. */
   later(now: number, { budgets }: Terms): number {
     const how = this.weighted({ little: 4, boundary: 4, change: 1, hours: 2, days: 1, month: 0.3 });
     if (how === 'boundary' && budgets.length > 0) {
@@ -95,7 +95,7 @@ export class Chance {
     return now + this.int(0, longest[how]);
   }
 
-  /** Shortly before the clock changes somewhere, mostly. */
+  /** A start time, usually shortly before a clock change. */
   start(): number {
     return this.one(clockChanges().slice(0, 8)) - this.int(0, 2 * DAY_MS);
   }
@@ -120,7 +120,7 @@ const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Australia
 const DAY_MS = 86_400_000;
 
 let changes: number[] | null = null;
-/** Beginnings of local days that are not 24 hours long, 2026 to 2028. */
+/** The starts of local days that are not 24 hours long, from 2026 to 2028. */
 function clockChanges(): readonly number[] {
   changes ??= ZONES.flatMap((zone) => {
     const found: number[] = [];

@@ -12,7 +12,7 @@ export function expectEqual(what: string, got: unknown, expected: unknown): void
   throw new Error(`${what} is ${JSON.stringify(got)}, and should be ${JSON.stringify(expected)}`);
 }
 
-/** Everything that can be seen of the ledger, against the reference. */
+/** Compares everything that the ledger shows with the reference. */
 export async function compare(play: Play): Promise<void> {
   const { subject, reference } = play;
   for (const asked of [...play.asked.values()]) compareAsked(play, asked);
@@ -29,7 +29,7 @@ export async function compare(play: Play): Promise<void> {
   neverBeyond(play);
 }
 
-/** What callers were told, and when. */
+/** Compares what callers were answered, and when. */
 function compareAsked({ reference, asked, counts }: Play, { ask, told }: Asked): void {
   const { id } = ask;
   const what = `request ${id}`;
@@ -61,11 +61,11 @@ function compareAsked({ reference, asked, counts }: Play, { ask, told }: Asked):
 function compareHold(what: string, { id, reserved, left }: Hold, made: Reservation): void {
   expectEqual(`ID of ${what}`, id, made.id);
   expectEqual(`what is left of ${what}`, left, leftOf(made));
-  // Of a closed one only what it had when it was closed is known.
+  // For a closed hold, only the amount at its end is known.
   if (made.state === 'open') expectEqual(`reserved for ${what}`, reserved, reservedBy(made));
 }
 
-/** Why there is no room. What was spent and held at that moment is compared elsewhere. */
+/** Compares why there is no money. The spent and held amounts at that moment are compared elsewhere. */
 function compareShortage(what: string, told: Asked['told'], { why, pot, needed }: Blocked): void {
   if (told === null || told instanceof Error || !isShortage(told))
     throw new Error(`${what} must be refused, got ${told}`);
@@ -91,7 +91,7 @@ function compareRaises({ raised, reference }: Play): void {
   }
 }
 
-/** What was paid in is told of once it is on the disk. */
+/** A deposit must be answered only after it is on disk. */
 function comparePaid(play: Play): void {
   for (const { entry, told } of play.paid) {
     const what = `the ${entry.kind} of ${entry.note}`;
@@ -125,7 +125,7 @@ function compareStanding({ subject, reference, chance }: Play): void {
   );
 }
 
-/** What a decision may go by, one after the other. While a payment is under way no output is capped. */
+/** The terms for a decision, in their order. While a payment is in progress, no output is capped. */
 function termsOf(pots: readonly Pot[], windowsOnly: boolean): object[] {
   const free = (of: readonly Pot[]) => Math.min(...of.map(({ limit, spent, held }) => limit - spent - held));
   const unspent = (of: readonly Pot[]) => Math.min(...of.map(({ limit, spent }) => limit - spent));
@@ -145,7 +145,7 @@ function termsOf(pots: readonly Pot[], windowsOnly: boolean): object[] {
   ];
 }
 
-/** Funds with anything in them, in one order. */
+/** The funds that have spending or holds, in a fixed order. */
 const tableOf = (rows: readonly { name: string; spent: number; held: number; subject: string }[]) =>
   rows
     .filter(({ spent, held }) => spent !== 0 || held !== 0)
@@ -167,7 +167,7 @@ const expectedOf = ({ kind, name, subject, starts, ends, limit, spent, held }: P
   held,
 });
 
-/** Nobody spends or holds what is not there; where a limit was lowered, nothing more is taken. */
+/** Checks that no fund spends or holds more than it has. After a limit was lowered, nothing more may be taken. */
 function neverBeyond(play: Play): void {
   const over = new Map<string, number>();
   for (const { key, limit, spent, held } of play.reference.pots()) {

@@ -16,7 +16,7 @@ export interface BudgetSpec {
   readonly action: Action;
 }
 
-/** The effect on a request that does not fit. */
+/** What happens to a request that does not fit. */
 export type Action = 'cap' | 'reject' | 'downgrade';
 
 export interface Terms {
@@ -27,14 +27,17 @@ export interface Terms {
 export interface Ask {
   readonly id: number;
   readonly who: Who;
-  /** The wallet that pays in place of who asks; null for none. */
+  /** The wallet that pays instead of the caller; null for none. */
   readonly payer: string | null;
-  /** What a payment under way is to add to the wallet's balance; null where nothing is earmarked but reserved at once. */
+  /** What a payment in progress will add to the wallet's balance; null if the money is reserved at once instead of earmarked. */
   readonly expected: number | null;
   readonly amounts: readonly number[];
-  /** A hold of so much will do where no pot rejects; null for the whole first amount. */
+  /** If no pot rejects, a hold of this amount is enough; null if only the whole first amount is. */
   readonly least: number | null;
-  /** More is held only of half of what there is, or of an eighth in company, and less only where waiting brings no more; null for neither. */
+  /**
+   * A hold takes more than this only up to half of the free money, or an eighth if others hold some. It takes less only if waiting brings
+   * no more. Null if neither rule applies.
+   */
   readonly ample: number | null;
   readonly limit: number | null;
   readonly waits: boolean;
@@ -42,18 +45,18 @@ export interface Ask {
 }
 
 export interface Reservation extends Ask {
-  /** Of its ID. */
+  /** The time in its ID. */
   readonly time: number;
-  /** Whose balance it draws on, if any: that is settled when it is made. */
+  /** The holder whose balance it draws on, or null. This is decided when the hold is made. */
   readonly holder: string | null;
   readonly entries: Entry[];
   state: 'writing' | 'open' | 'closed';
-  /** A raise that is being written: held, but not yet there to be charged. */
+  /** A raise that is being written: it is held, but cannot be charged yet. */
   raising: Entry | null;
   settlement: { charged: number; overrun: number } | null;
 }
 
-/** Money that is set aside for a payment under way. */
+/** Money that is set aside for a payment in progress. */
 export interface Earmarked extends Ask {
   readonly time: number;
   readonly holder: string;
@@ -77,26 +80,26 @@ export interface Entry {
   readonly of: Reservation | null;
   readonly keyId: string;
   readonly amount: number;
-  /** The payment that a deposit or a fee is of; empty for others. */
+  /** The payment that a deposit or a fee belongs to; empty for other entries. */
   readonly note: string;
-  /** Of a correction: when it was taken over. A window that was over by then does not get it back. */
+  /** For a refund: when it was booked. A window that was over by then does not get it. */
   readonly at: number;
-  /** The row of `adjustments` that it was made of; 0 for none. */
+  /** The row of `adjustments` that it was made from; 0 for none. */
   readonly adjustment: number;
-  /** Somebody was told that it is written: no crash may lose it. */
+  /** True once a caller was told that it is written: no crash may lose it. */
   promised: boolean;
-  /** Of a deposit and its fee: it is being written, and counts for nobody yet. */
+  /** For a deposit and its fee: true while it is being written, so that it does not count yet. */
   coming: boolean;
 }
 
-/** What is written in one commit: its last entry, behind those that stand before it. */
+/** The entries of one commit: its last entry, and the entries before it. */
 export interface Writing {
   readonly entry: Entry;
   readonly before: readonly Entry[];
 }
 
 export interface Pot {
-  /** Names the pot: the same for the same window of the same budget and subject. */
+  /** Identifies the pot: the same window of the same budget and subject has the same key. */
   readonly key: string;
   readonly kind: 'budget' | 'balance';
   readonly name: string;
@@ -123,7 +126,7 @@ export interface Adjustment {
   readonly amount: number;
 }
 
-/** What became of a request: how much it got, or why not. */
+/** The result of a request: how much it got, or why it got nothing. */
 export type Answer = { readonly got: number } | Blocked;
 export const isBlocked = (answer: Answer): answer is Blocked => 'why' in answer;
 
@@ -154,7 +157,7 @@ export const entryOf = (kind: EntryKind, of: Reservation, amount: number): Entry
   coming: false,
 });
 
-/** What moves a balance alone. */
+/** True for an entry that changes only a balance. */
 export const movesBalance = ({ kind }: Entry): boolean => kind === 'grant' || kind === 'deposit' || kind === 'fee';
 
 export const isAddress = (holder: string): boolean => holder.startsWith('0x');
@@ -162,38 +165,38 @@ export const isAddress = (holder: string): boolean => holder.startsWith('0x');
 export const sumOf = ({ entries }: Reservation, ...kinds: EntryKind[]): number =>
   sum(entries.flatMap(({ kind, amount }) => (kinds.includes(kind) ? [amount] : [])));
 
-/** Reserved, without a raise that is being written. */
+/** The reserved amount, without a raise that is being written. */
 export const reservedBy = (made: Reservation): number => sumOf(made, 'reserve', 'raise') - (made.raising?.amount ?? 0);
 export const chargedTo = (made: Reservation): number => sumOf(made, 'post', 'settle', 'expire');
 export const leftOf = (made: Reservation): number => (made.state === 'closed' ? 0 : reservedBy(made) - chargedTo(made));
 export const heldBy = (made: Reservation): number => leftOf(made) + (made.raising?.amount ?? 0);
 
-/** Of a cost that cannot be true, all that is left. */
+/** A cost that is impossible charges all that is left. */
 export function chargeOf(made: Reservation, cost: number): { charged: number; overrun: number } {
   const left = leftOf(made);
   if (!Number.isSafeInteger(cost) || cost < 0) return { charged: left, overrun: 0 };
   return { charged: Math.min(cost, left), overrun: Math.max(0, cost - left) };
 }
 
-/** What of an amount a pot must have: of a balance a payment brings some. */
+/** How much of an amount a pot must have. For a balance, a payment brings a part of it. */
 export const needOf = ({ kind }: Pick<Pot, 'kind'>, amount: number, expected: number | null): number =>
   kind === 'balance' ? Math.max(0, amount - (expected ?? 0)) : amount;
 
-/** What a request must have at least: less than its first amount only where no pot rejects. */
+/** The least amount that a request needs: less than its first amount only if no pot rejects. */
 export const leastOf = (pots: readonly Pick<Pot, 'action'>[], { amounts, least }: Pick<Ask, 'amounts' | 'least'>) =>
   least === null || pots.some(({ action }) => action === 'reject') ? (amounts[0] ?? 0) : least;
 
-/** What it must have while it can wait for more: an ample hold, or all that is not spent. */
+/** The least amount that a request needs while it can wait: its ample amount, or everything that is not spent. */
 function patientLeastOf(pots: readonly Pot[], ask: Ask): number {
   const least = leastOf(pots, ask);
   if (!ask.waits || ask.ample === null || ask.expected !== null) return least;
   return Math.max(least, Math.min(ask.ample, ask.amounts[0] ?? 0, ...pots.map(({ limit, spent }) => limit - spent)));
 }
 
-/** All pots must have the first amount, or what will do; then the greatest that all have is taken. */
+/** All pots must have the first amount, or the least amount. Then the request gets the highest amount that all pots have. */
 export function fit(pots: readonly Pot[], ask: Ask, isLast = false): Answer {
   const { amounts, expected } = ask;
-  // What is expected beyond the amount may make good what a balance lacks.
+  // If the expected payment exceeds the amount, it may cover what a balance lacks.
   const need = ({ kind }: Pot, amount: number) => (kind === 'balance' ? amount - (expected ?? 0) : amount);
   const least = isLast ? leastOf(pots, ask) : patientLeastOf(pots, ask);
   const first = amounts[0] ?? 0;
@@ -206,7 +209,7 @@ export function fit(pots: readonly Pot[], ask: Ask, isLast = false): Answer {
     const part = most < 0 ? most : most >> (pots.some(({ held }) => held > 0) ? 3 : 1);
     return { got: ask.ample === null ? most : Math.max(least, part, Math.min(ask.ample, most)) };
   }
-  // A fallback's is only held where as much again is free.
+  // The amount of a fallback is held only if twice that amount is free.
   const fitting = amounts.filter((more) =>
     pots.every((pot) => {
       const used = pot.spent + pot.held;

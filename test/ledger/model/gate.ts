@@ -4,17 +4,17 @@ import { StoreError } from '../../../src/store/store.ts';
 
 interface Unit {
   readonly writes: readonly SqlWrite[];
-  /** Of a commit; an append has none. */
+  /** The promise of a commit; an append has none. */
   readonly answer: { resolve(): void; reject(error: StoreError): void } | null;
 }
 
 /**
- * A store whose disk can stall and fail, in the order in which the true one would: while it is shut, commits are
- * in flight and appends wait; then all is written, or commits fail one by one and the appends stay in line.
+ * A store whose disk can stall and fail in the order of a real disk. While the gate is shut, commits are pending and appends wait. Then
+ * either everything is written, or commits fail one by one and the appends stay queued.
  */
 export class GatedStore implements SqlStore {
   readonly inner: SqlStore;
-  /** Commits that the disk is at. */
+  /** The commits that are being written. */
   readonly busy = new Set<Promise<void>>();
   #shut = false;
   #queue: Unit[] = [];
@@ -32,7 +32,7 @@ export class GatedStore implements SqlStore {
     this.#shut = true;
   }
 
-  /** Everything that waits is written. */
+  /** Writes everything that waits. */
   open(): void {
     this.#shut = false;
     for (const { writes, answer } of this.#queue.splice(0)) {
@@ -42,7 +42,10 @@ export class GatedStore implements SqlStore {
     for (const tell of this.#opened.splice(0)) tell();
   }
 
-  /** Fails the first commit in flight and returns what it would have written; null when there is none. */
+  /**
+   * Makes the first pending commit fail.
+   * @returns the writes of that commit, or null if there is none
+   */
   failFirst(): readonly SqlWrite[] | null {
     const at = this.#queue.findIndex(({ answer }) => answer !== null);
     if (at < 0) return null;
@@ -61,7 +64,7 @@ export class GatedStore implements SqlStore {
     else this.inner.append(writes);
   }
 
-  /** Behind a shut gate nothing is written, and that is told only when it opens. */
+  /** While the gate is shut, nothing is written, and the answer comes only after it opens. */
   async written(): Promise<boolean> {
     if (this.#shut) await new Promise<void>((resolve) => this.#opened.push(resolve));
     return this.inner.written();

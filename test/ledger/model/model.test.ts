@@ -5,15 +5,15 @@ import { MUTANTS, type Mutant } from './mutants.ts';
 import { type Counts, play } from './play.ts';
 
 const STEPS = 150;
-/** Runs within which a fault must have shown; most do in the first. */
+/** A mutant must be found within this many runs. Most are found in the first run. */
 const MUTANT_RUNS = 80;
-/** For `npm test`, seeds that show the mutants soon which the usual one shows late. */
+/** Seeds for `npm test` that find some mutants sooner than the usual seed. */
 const SOON: Readonly<Record<string, number>> = {
-  'what a failed commit held is not given back': 328_581,
-  'a checkpoint that failed is forgotten': 328_597,
+  'a failed commit does not release what it held': 328_581,
+  'a failed checkpoint is not repeated': 328_597,
 };
 
-/** Plays run after run; `SIGNALBOX_SEED` of a failure, with one run, plays the same again. */
+/** Plays run after run. To repeat a failure, set `SIGNALBOX_SEED` to its seed and play one run. */
 async function law(seed: number, runs: number, mutant: Mutant = {}): Promise<Counts> {
   const total = {} as Counts;
   const cure = mutant.infect?.() ?? (() => {});
@@ -33,20 +33,20 @@ const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 const { runs, seed, proved } = effort('ledger', 5, 2_000);
 
 test(
-  'the ledger does what the reference says, whatever happens in whatever order',
+  'the ledger does the same as the reference, whatever happens in whatever order',
   async () => {
     const counts = await law(seed, runs);
     const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);
     proved(
       `the ledger against a list of entries summed anew, after each of ${runs * STEPS} random steps (each run with the next seed): ${told.join(', ')}`,
     );
-    // Steps that never come prove nothing.
+    // A step that is never played proves nothing.
     for (const name of namesOf(counts)) expect({ name, many: counts[name] > 0 }).toEqual({ name, many: true });
   },
   isDeep ? 3_600_000 : 60_000,
 );
 
-describe('the model notices that', () => {
+describe('the model finds the fault that', () => {
   for (const [name, mutant] of Object.entries(MUTANTS)) {
     test(name, async () => {
       const first = isDeep ? seed : (SOON[name] ?? seed);

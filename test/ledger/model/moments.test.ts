@@ -8,19 +8,19 @@ import { GatedStore } from './gate.ts';
 import { adjust, fundsOf, reload, spent } from './spending.ts';
 import { Subject } from './subject.ts';
 
-/** Moments at which two things happen at once: what the model found, told by hand. */
+/** Cases in which two things happen at the same time. The random model found them; here each has a test of its own. */
 const MIDNIGHT = Date.UTC(2026, 10, 21);
 const SECOND = 1_000;
 
 describe('across the end of a window', () => {
   const day = terms(budget(100, { window: 'day' }));
 
-  ledgerTest('a late settlement counts where its reservation was made, after a start too', async (folder) => {
+  ledgerTest('a late settlement counts in the window of its reservation, also after a restart', async (folder) => {
     let now = MIDNIGHT - SECOND;
     const opened = await folder.open({ now: () => now, terms: day });
     const hold = await held(opened.ledger, order(90, { id: idAt(now) }));
     now = MIDNIGHT + SECOND;
-    // That of the new window.
+    // This is the new window.
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
     await spent(opened, 20, { id: idAt(now) });
     hold.settle(line(90), () => []);
@@ -28,23 +28,23 @@ describe('across the end of a window', () => {
     await opened.store.close();
     const again = await folder.open({ now: () => now, terms: day });
     expect(await fundsOf(again)).toEqual([['all', '', 100, 20, 0]]);
-    // The month has both.
+    // A monthly budget has both charges.
     await reload(again, budget(1_000, { window: 'month' }));
     expect(await fundsOf(again)).toEqual([['all', '', 1_000, 110, 0]]);
   });
 
-  ledgerTest('a start with the clock set back counts the window that the last entries are in', async (folder) => {
+  ledgerTest('a start with the clock set back counts the window of the latest entries', async (folder) => {
     let now = MIDNIGHT + SECOND;
     const opened = await folder.open({ now: () => now, terms: day });
     const last = await spent(opened, 90, { id: idAt(now) });
     await opened.store.close();
     now = MIDNIGHT - SECOND;
     const again = await folder.open({ now: () => now, terms: day });
-    // The next ID is greater than the last, so it counts in the new day, of which 10 are left.
+    // The next ID is higher than the last ID, so it counts in the new day, in which 10 are left.
     expect(await refused(again.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
   });
 
-  ledgerTest('a window that begins while a reload is made ready has what was spent in it', async (folder) => {
+  ledgerTest('a window that starts while a reload is being prepared has what was spent in it', async (folder) => {
     let now = MIDNIGHT - SECOND;
     const opened = await folder.open({ now: () => now, terms: terms() });
     const swap = await opened.ledger.prepare(day);
@@ -54,12 +54,12 @@ describe('across the end of a window', () => {
     expect(await refused(opened.ledger, order(11, { id: last + 1 }))).toMatchObject({ why: 'exhausted', spent: 90 });
   });
 
-  ledgerTest('an ID made just before it counts where it will count after a start', async (folder) => {
+  ledgerTest('an ID from just before the end of a window counts in the same window after a restart', async (folder) => {
     let now = MIDNIGHT - 1;
     const opened = await folder.open({ now: () => now, terms: day });
     const id = idAt(now);
     now = MIDNIGHT;
-    // As the gateway does it: the ID, then what the funds allow, then the hold.
+    // In the order of the gateway: it takes the ID, then reads the available funds, then makes the hold.
     opened.ledger.availableFunds(caller(), 'auto');
     await spent(opened, 90, { id });
     const before = await fundsOf(opened);
@@ -70,33 +70,36 @@ describe('across the end of a window', () => {
   });
 });
 
-ledgerTest('a hold that ends while it is being written, and then cannot be, is gone once', async (folder) => {
-  let gate: GatedStore | null = null;
-  const start = (store: SqlStore) => {
-    gate = new GatedStore(store);
-    return gate;
-  };
-  const now = NOON + 120_000;
-  const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
-  const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
-  const plain = { ...ask, amounts: [10], least: null, ample: null, limit: null, waits: false };
-  await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
-  const disk = gate as GatedStore | null;
-  disk!.shut();
-  // As after a machine was asleep for minutes, at a bad moment.
-  const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
-  const told = lost.catch((error: Error) => error.message);
-  subject.tick().catch(() => {});
-  while (disk!.failFirst());
-  expect(await told).toBe('the disk is full');
-  disk!.open();
-  expect(subject.ledger.open).toBe(1);
-  expect(await subject.ledger.status()).toMatchObject({ open: 1, held: 10, charged: 0 });
-  await subject.end();
-});
+ledgerTest(
+  'a hold that expires while it is being written, and then cannot be written, is released once',
+  async (folder) => {
+    let gate: GatedStore | null = null;
+    const start = (store: SqlStore) => {
+      gate = new GatedStore(store);
+      return gate;
+    };
+    const now = NOON + 120_000;
+    const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
+    const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
+    const plain = { ...ask, amounts: [10], least: null, ample: null, limit: null, waits: false };
+    await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
+    const disk = gate as GatedStore | null;
+    disk!.shut();
+    // As if the machine had slept for minutes at this moment.
+    const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
+    const told = lost.catch((error: Error) => error.message);
+    subject.tick().catch(() => {});
+    while (disk!.failFirst());
+    expect(await told).toBe('the disk is full');
+    disk!.open();
+    expect(subject.ledger.open).toBe(1);
+    expect(await subject.ledger.status()).toMatchObject({ open: 1, held: 10, charged: 0 });
+    await subject.end();
+  },
+);
 
 ledgerTest(
-  'after a row that could not be written, a start counts all that the one before it booked',
+  'a start counts everything that the run before it has booked, even after a row that could not be written',
   async (folder) => {
     let broken = false;
     const opened = await folder.open({ wrap: (store) => flaky(store, () => broken) });
@@ -104,7 +107,7 @@ ledgerTest(
     broken = true;
     await expect(opened.ledger.reserve(order(10))).rejects.toThrow('disk full');
     broken = false;
-    // The checkpoint goes as far as the row that was never written.
+    // The checkpoint goes up to the row that was never written.
     await opened.ledger.close();
     await opened.store.close();
     await adjust(folder.file, { kind: 'grant', amount: 100 });
@@ -116,7 +119,7 @@ ledgerTest(
   },
 );
 
-ledgerTest('`status` knows of what a checkpoint is writing', async (folder) => {
+ledgerTest('`status` includes what a checkpoint is writing', async (folder) => {
   let gate: GatedStore | null = null;
   const opened = await folder.open({
     wrap: (store) => {

@@ -12,15 +12,18 @@ import { Sums } from '../../../src/store/sqlite/books/sums.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { isAddress } from './entries.ts';
 
-/** A ledger with one fault in it. */
+/** A ledger with one fault. */
 export interface Mutant {
-  /** Puts the fault into a part of the ledger; what it returns takes it out again. */
+  /**
+   * Puts the fault into a part of the ledger.
+   * @returns a function that removes the fault
+   */
   readonly infect?: () => () => void;
-  /** Puts it between the ledger and the disk. */
+  /** Puts the fault between the ledger and the disk. */
   readonly wrap?: (store: SqlStore) => SqlStore;
 }
 
-/** Puts another method in the place of one, which it may still call. */
+/** Replaces a method with another one, which may call the original. */
 function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
   const original = of[name];
   of[name] = made(original);
@@ -29,14 +32,14 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   };
 }
 
-/** Puts another getter in the place of one. */
+/** Replaces a getter. */
 function patchGetter<Of extends object>(of: Of, name: keyof Of, get: () => unknown) {
   const original = Object.getOwnPropertyDescriptor(of, name)!;
   Object.defineProperty(of, name, { ...original, get });
   return () => Object.defineProperty(of, name, original);
 }
 
-/** A store that writes something else than it is told. */
+/** A store that writes something else than it is told to. */
 function rewriting(store: SqlStore, rewrite: (writes: readonly SqlWrite[]) => readonly SqlWrite[]): SqlStore {
   return {
     commit: (writes: readonly SqlWrite[]) => store.commit(rewrite(writes)),
@@ -58,7 +61,7 @@ function misreading(store: SqlStore, reread: <Row>(row: Row) => Row): SqlStore {
   return { ...rewriting(store, (writes) => writes), query: read };
 }
 
-/** A fund that always has room. */
+/** A fund that always has money. */
 const bottomless = (fund: BookedFund): BookedFund =>
   new Proxy(fund, {
     get: (target, name) => (name === 'free' ? Number.POSITIVE_INFINITY : Reflect.get(target, name, target)),
@@ -78,7 +81,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'what a failed commit held is not given back': {
+  'a failed commit does not release what it held': {
     infect: () =>
       patch(Reservations.prototype, 'remove', (remove) => {
         return function (this: Reservations, made) {
@@ -87,7 +90,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a window begins an hour late where the clock changes': {
+  'a window begins an hour late on a day with a clock change': {
     infect: () => {
       const { toZonedDateTime } = Temporal.PlainDate.prototype;
       const late: (this: Temporal.PlainDate, zone: { timeZone: string }) => Temporal.ZonedDateTime = function (zone) {
@@ -97,7 +100,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       return patch(Temporal.PlainDate.prototype, 'toZonedDateTime', () => late as typeof toZonedDateTime);
     },
   },
-  'a raise does not ask the funds': {
+  'a raise does not check the funds': {
     infect: () =>
       patch(Bookings.prototype, 'extend', (extend) => {
         return function (this: Bookings, made, ...asked) {
@@ -109,7 +112,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a hold is granted below its least': {
+  'a hold is granted below its least amount': {
     infect: () =>
       patch(Bookings.prototype, 'hold', (hold) => {
         return function (this: Bookings, op, batch) {
@@ -117,7 +120,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a capped hold takes all that is free': {
+  'a capped hold takes everything that is free': {
     infect: () =>
       patch(Bookings.prototype, 'hold', (hold) => {
         return function (this: Bookings, op, batch) {
@@ -125,7 +128,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a reload forgets the holds that are open': {
+  'a reload forgets open holds': {
     infect: () =>
       patch(Ledger.prototype, 'prepare', (prepare) => {
         return async function (this: Ledger, terms) {
@@ -141,13 +144,13 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a start forgets what was open at the checkpoint': {
     wrap: (store) => misreading(store, (row) => (isState(row) ? { ...row, open: '[]' } : row)),
   },
-  'a start reads again what the checkpoint has summed up': {
+  'a start reads entries again that are already in the checkpoint': {
     wrap: without('UPDATE checkpoint SET through'),
   },
-  'a checkpoint that failed is forgotten': {
+  'a failed checkpoint is not repeated': {
     infect: () => patch(Sums.prototype, 'putBack', () => () => {}),
   },
-  'a correction is given back twice': {
+  'a correction is refunded twice': {
     infect: () =>
       patch(Sums.prototype, 'add', (add) => {
         return function (this: Sums, spender, charge) {
@@ -156,16 +159,16 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a grant is adopted again at the next start': {
+  'a grant is booked again at the next start': {
     wrap: without('UPDATE adjustments SET adopted'),
   },
-  'who comes later overtakes those who wait': {
+  'a later request overtakes waiting requests': {
     infect: () => patch(Contention.prototype, 'lineBefore', () => () => -1),
   },
-  'nobody is woken when money comes free': {
+  'no request is woken when money is released': {
     infect: () => patch(Contention.prototype, 'wake', () => () => {}),
   },
-  'a settlement counts in the window in which it comes': {
+  'a settlement counts in the window of its own time': {
     infect: () => {
       let now = 0;
       const cures = [
@@ -187,10 +190,10 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       };
     },
   },
-  'an expired hold is not written down': {
+  'the expiry of a hold is not written': {
     wrap: (store) => rewriting(store, (writes) => writes.filter(({ params }) => params[1] !== 'expire')),
   },
-  'what a payment is expected to bring is free to others': {
+  'other requests can spend what a payment is expected to bring': {
     infect: () => {
       let purse: BookedFund | undefined;
       const lent = new Map<number, { purse: BookedFund; amount: number }>();
@@ -236,10 +239,10 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       };
     },
   },
-  'what was earmarked for nothing is not given back': {
+  'an earmark is not released if no payment arrives': {
     infect: () => patch(Bookings.prototype, 'release', () => () => ({ kind: 'granted', amount: 0 })),
   },
-  'an earmark asks the balance for all of it': {
+  'an earmark takes its whole amount from the balance': {
     infect: () =>
       patch(Ledger.prototype, 'earmark', (earmark) => {
         return function (this: Ledger, order) {
@@ -247,7 +250,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a fee is given back twice': {
+  'a fee is refunded twice': {
     infect: () =>
       patch(Bookings.prototype, 'waive', (waive) => {
         return function (this: Bookings, op, batch) {
@@ -256,7 +259,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a deposit stands behind the hold that it pays for': {
+  'a deposit is written after the hold that it pays for': {
     wrap: (store) =>
       rewriting(store, (writes) => {
         const [deposit, reserve] = ['deposit', 'reserve'].map((kind) =>
@@ -271,7 +274,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         });
       }),
   },
-  'a deposit counts before it is on the disk': {
+  'a deposit counts before it is on disk': {
     infect: () =>
       patch(Bookings.prototype, 'deposit', (deposit) => {
         return function (this: Bookings, op, batch) {
@@ -282,10 +285,10 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a checkpoint forgets what is on its way into a balance': {
+  'a checkpoint ignores deposits that are being written': {
     infect: () => patchGetter(Deposits.prototype, 'unwrittenRows', () => new Map()),
   },
-  'a start books to a key what a wallet paid in its place': {
+  'a start books to a key what a wallet paid for it': {
     wrap: (store) => misreading(store, (row) => (isFund(row) && isAddress(row.name) ? { ...row, name: 'k1' } : row)),
   },
   'a checkpoint is never written': {

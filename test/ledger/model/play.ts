@@ -16,11 +16,11 @@ import { Subject } from './subject.ts';
 /** One request, as its caller sees it. */
 export interface Asked {
   readonly ask: Ask;
-  /** Null while it waits or is being written. */
+  /** Null while the request waits or is being written. */
   told: Hold | Earmark | FundShortage | Error | null;
 }
 
-/** What comes into a balance, as whoever took the payment sees it. */
+/** A payment into a balance, as the receiver of the payment sees it. */
 export interface Paid {
   readonly entry: Entry;
   told: 'booked' | Error | null;
@@ -34,7 +34,7 @@ export interface Raised {
 
 export type Counts = Record<Action | 'waited' | 'refused', number>;
 
-/** The ledger and the reference, side by side. */
+/** Runs the ledger and the reference in parallel. */
 export class Play {
   readonly chance: Chance;
   readonly reference: Reference;
@@ -42,24 +42,24 @@ export class Play {
   readonly trace: string[] = [];
   readonly asked = new Map<number, Asked>();
   readonly raised = new Map<number, Raised>();
-  /** Payments whose booking was not looked at yet. */
+  /** The payments whose booking was not checked yet. */
   paid: Paid[] = [];
   #payments = 0;
-  /** Closed by their callers, some of which ask again. */
+  /** The holds that their callers have closed. Some callers settle again. */
   ended: Hold[] = [];
-  /** What operators asked for. */
+  /** The adjustments that operators requested. */
   adjustments: Adjustment[] = [];
   terms: Terms;
   now: number;
   subject!: Subject;
-  /** That of a server, which does not go back while it runs. */
+  /** The clock of the server, which does not go back while the server runs. */
   clock!: () => number;
   nextId!: () => number;
-  /** In this step a limit was changed or a window counted anew, so more may be spent than there is. */
+  /** True if this step changed a limit or counted a window again, so that more may be spent than there is. */
   limitsMoved = false;
-  /** Pots that are beyond their limit, and by how much. */
+  /** The pots that are beyond their limit, with the excess. */
   over = new Map<string, number>();
-  /** A reload that is being made ready, and what puts it in force once it is. */
+  /** A reload that is being prepared, and the function that activates it once it is ready. */
   reload: { terms: Terms; swap: (() => void) | 'refused' | null } | null = null;
   readonly #folder: string;
   readonly #wrap: (store: SqlStore) => SqlStore;
@@ -96,7 +96,7 @@ export class Play {
     this.limitsMoved = true;
   }
 
-  /** A new start on what is on the disk, which holds the first so many entries. */
+  /** Starts again with what is on disk, which contains the first `kept` entries. */
   async startAgain(file: string, kept: number): Promise<void> {
     const { reference } = this;
     await this.start(file);
@@ -107,7 +107,7 @@ export class Play {
     reference.at(Math.max(this.now, lastId === 0 ? 0 : timeOf(lastId)));
   }
 
-  /** Lets everything happen that the disk does not hold up, on both sides, and compares them. */
+  /** Lets both sides do everything that the disk does not block, and compares them. */
   async settleDown(): Promise<void> {
     const { subject, reference } = this;
     await subject.quiet();
@@ -142,7 +142,7 @@ export class Play {
     );
   }
 
-  /** Earmarks that neither were captured nor came to nothing. */
+  /** The earmarks that were neither captured nor released. */
   earmarks(): { readonly asked: Asked; readonly earmark: Earmark }[] {
     return [...this.reference.earmarks.keys()].flatMap((id) => {
       const asked = this.asked.get(id);
@@ -150,7 +150,7 @@ export class Play {
     });
   }
 
-  /** The holds of callers who have not ended yet. */
+  /** The holds whose callers have not ended yet. */
   holds(): Hold[] {
     return this.reference.living().flatMap(({ id, state }) => {
       const told = this.asked.get(id)?.told ?? null;
@@ -164,10 +164,13 @@ export interface Played {
   readonly counts: Counts;
 }
 
-/** Crashes are copies of the files here, so what a sync costs proves nothing: in memory where there is such a place. */
+/** A crash is simulated by copying the files from here. A sync to disk proves nothing, so the files are in memory if possible. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** Plays so many random steps. Throws what differs first, with the seed and the way there. */
+/**
+ * Plays random steps.
+ * @throws Error for the first difference, with the seed and the steps before it
+ */
 export async function play(
   seed: number,
   steps: number,

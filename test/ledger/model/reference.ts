@@ -37,20 +37,20 @@ const paidOf = (kind: 'deposit' | 'fee', { wallet, note }: Payment, amount: numb
 });
 
 /**
- * What the ledger promises, written down a second time: a list of entries that is summed anew whenever somebody
- * asks. It shares no code with the ledger, its clock or its calendar.
+ * A second implementation of what the ledger promises: a list of entries that each question adds up again. It shares no code with the
+ * ledger, its clock or its calendar.
  */
 export class Reference extends Books {
-  /** What was answered to those who waited, until it is looked at. */
+  /** The answers to requests that waited, until they are checked. */
   readonly answers = new Map<number, Answer>();
-  /** Who waits, by pot. */
+  /** The queues of waiting requests, by pot. */
   readonly lines = new Map<string, Ask[]>();
-  /** In flight, in the order in which it was asked to be written. */
+  /** The writes in progress, in the order of their requests. */
   writing: Writing[] = [];
 
-  // What happens.
+  // Requests and their ends.
 
-  /** Null: it waits. */
+  /** @returns null if the request waits */
   reserve(ask: Ask): Answer | null {
     this.at(timeOf(ask.id));
     const pots = this.potsOf(ask, timeOf(ask.id));
@@ -65,7 +65,7 @@ export class Reference extends Books {
     return answer;
   }
 
-  /** Null: allowed, and being written. */
+  /** @returns null if the raise is allowed and is being written */
   raise(id: number, by: number, least: number): boolean | null {
     const made = this.#get(id);
     const over = made.limit !== null && reservedBy(made) + by > made.limit;
@@ -88,14 +88,14 @@ export class Reference extends Books {
     return charged;
   }
 
-  /** `waived`: the fee of a payment that is given back with it. */
+  /** @param waived the payment whose fee is refunded with it */
   settle(id: number, cost: number | null, waived: Payment | null = null): { charged: number; overrun: number } {
     const made = this.#get(id);
     if (made.settlement) return made.settlement;
     const { charged, overrun } = cost === null ? { charged: 0, overrun: 0 } : chargeOf(made, cost);
     this.#write('settle', made, charged);
     if (overrun > 0) this.#write('overrun', made, overrun);
-    // Those who wait are served from what both give back.
+    // Both releases are done before waiting requests are served.
     if (waived) this.entries.push(paidOf('fee', waived, waived.fee));
     const closed = this.#close(made);
     if (waived) this.#serve(this.balanceOf(waived.wallet).key);
@@ -104,7 +104,7 @@ export class Reference extends Books {
 
   // Wallets.
 
-  /** What comes into a balance from outside: a deposit and its fee, or only a fee that is given back. */
+  /** Books a deposit and its fee, or only a fee that is refunded. */
   deposit(payment: Payment): Entry {
     const entries = this.#paid(payment);
     const entry = entries.pop()!;
@@ -112,20 +112,20 @@ export class Reference extends Books {
     return entry;
   }
 
-  /** Null: it is held now. Else the balance was lowered, and all of it is balance. */
+  /** @returns null if the amount is held now; the deposit if the balance was lowered, so that the payment only adds to the balance */
   capture(id: number, payment: Payment): Entry | null {
     const earmark = this.earmarks.get(id)!;
     const { holder, amount, expected } = earmark;
     const { limit, spent, held } = this.balanceOf(holder);
     const rest = Math.min(amount, expected ?? 0);
     if (limit + payment.paid - payment.fee - spent - held < rest) {
-      // Those who wait are served from what the earmark gives back, behind the deposit.
+      // The deposit is booked before waiting requests are served with what the earmark releases.
       const entry = this.deposit(payment);
       this.release(id);
       return entry;
     }
     this.earmarks.delete(id);
-    // Where less comes than was expected, the balance pays the difference from now on.
+    // If the payment is smaller than expected, the balance pays the difference from now on.
     const comes = Math.min(expected ?? 0, payment.paid - payment.fee);
     this.#make({ ...earmark, expected: comes }, amount, this.#paid(payment));
     return null;
@@ -137,7 +137,7 @@ export class Reference extends Books {
     this.#freed(earmark);
   }
 
-  /** What is kept of each payment that has come, and was not given back. */
+  /** The fees that were kept and not refunded, by payment. */
   get kept(): Payment[] {
     const byNote = new Map<string, Payment>();
     for (const { kind, keyId, note, amount, coming } of this.entries) {
@@ -156,7 +156,7 @@ export class Reference extends Books {
     return entries;
   }
 
-  /** Closes by rule what should have ended. */
+  /** Closes holds that should have ended, by the rule of the policy. */
   expire(now: number): void {
     for (const made of this.living()) {
       if (made.expiresAt > now) continue;
@@ -165,7 +165,7 @@ export class Reference extends Books {
     }
   }
 
-  /** All that is in flight is on the disk. */
+  /** Everything in progress is now on disk. */
   written(): void {
     for (let writing = this.writing.shift(); writing; writing = this.writing.shift()) {
       const { entry, before } = writing;
@@ -177,14 +177,14 @@ export class Reference extends Books {
       }
       if (made?.raising === entry) {
         made.raising = null;
-        // Settled meanwhile: it gives nothing more.
+        // It was settled in the meantime, so it releases nothing more.
         if (made.state === 'closed') this.#freed(made);
       } else if (made?.state === 'writing') made.state = 'open';
       if (come[0]) this.#serve(this.balanceOf(come[0].keyId).key);
     }
   }
 
-  /** The first that is in flight could not be written: as if it had never been asked for. */
+  /** The first write in progress failed: it counts as if it had never been requested. */
   failed(): Writing {
     const writing = this.writing.shift()!;
     const { entry, before } = writing;
@@ -199,7 +199,7 @@ export class Reference extends Books {
     return writing;
   }
 
-  /** The wait of a request is over: it tries a last time. */
+  /** The wait of a request is over: the request tries one last time. */
   giveUp(id: number): void {
     for (const [key, line] of this.lines) {
       const ask = line.find((one) => one.id === id);
@@ -238,7 +238,10 @@ export class Reference extends Books {
     }
   }
 
-  /** A new start that finds the first so many entries: what is open is closed by rule. Returns what that was. */
+  /**
+   * Starts again with the first entries, and closes what is open by the rule of the policy.
+   * @returns what it closed
+   */
   restart(
     kept: number,
     terms: Terms,
@@ -249,13 +252,13 @@ export class Reference extends Books {
     this.earmarks.clear();
     this.writing = [];
     this.#keepFirst(kept);
-    // No window goes back behind the last that was drawn on.
+    // Windows never go back before the latest window that was drawn on.
     this.time = Math.max(0, ...[...this.reservations.values()].map(({ time }) => time));
     this.reloadedAt = this.time;
     const left = this.living().map((made) => ({ made, held: leftOf(made) }));
     let charged = 0;
     for (const { made, held } of left) {
-      // Whatever a wallet pays is released.
+      // A hold that a wallet pays for is released.
       const isPaid = isAddress(made.holder ?? '') || isAddress(made.who.keyId);
       const amount = terms.onCrash === 'charge' && !isPaid ? held : 0;
       this.#write('expire', made, amount);
@@ -286,7 +289,7 @@ export class Reference extends Books {
     return made;
   }
 
-  /** `before`: what is written with it, and comes first. */
+  /** @param before entries that are written with it, before it */
   #make(ask: Ask, amount: number, before: readonly Entry[] = []): void {
     const time = timeOf(ask.id);
     const rest = { entries: [], state: 'writing', raising: null, settlement: null } as const;
@@ -298,7 +301,7 @@ export class Reference extends Books {
     this.writing.push({ entry, before });
   }
 
-  /** What was asked for is taken: for a hold, or in memory alone. */
+  /** Takes the requested amount, for a hold or only in memory. */
   #take(ask: Ask, amount: number): void {
     if (ask.expected === null) this.#make(ask, amount);
     else this.earmarks.set(ask.id, { ...ask, amount, time: timeOf(ask.id), holder: this.holderOf(ask)! });
@@ -322,7 +325,7 @@ export class Reference extends Books {
     for (const { key } of this.drawnBy(made)) this.#serve(key);
   }
 
-  // Who waits: first in, first out for each pot.
+  // Adds a waiting request. Each pot has a queue, first in, first out.
 
   #join(key: string, ask: Ask): void {
     const line = this.lines.get(key);

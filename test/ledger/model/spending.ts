@@ -4,13 +4,13 @@ import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { held, line, NOON, type Opened, order, terms } from '../support.ts';
 
-/** Name, subject, limit, spent and held of all that was drawn on. */
+/** The name, subject, limit, spent and held amount of every fund that was drawn on. */
 export async function fundsOf({ ledger }: Pick<Opened, 'ledger'>) {
   const { funds } = await ledger.status();
   return funds.map(({ title, limit, spent, held }) => [title.name, title.subject, limit, spent, held]);
 }
 
-/** Spends so much of a key. */
+/** Spends an amount as a key. */
 export async function spent(
   { ledger }: Pick<Opened, 'ledger'>,
   amount: number,
@@ -21,7 +21,7 @@ export async function spent(
   return hold.id;
 }
 
-/** As an operator's command does it, which the ledger then takes over. */
+/** Requests an adjustment as an operator's command does; the ledger books it later. */
 export async function adjust(
   file: string,
   what: Pick<Adjustment, 'kind' | 'amount'> & Partial<Adjustment>,

@@ -14,7 +14,7 @@ import { budget, caller, lastHoldIn } from '../support.ts';
 import type { Adjustment, Ask, BudgetSpec, Terms, Who } from './entries.ts';
 import { GatedStore } from './gate.ts';
 
-/** No timer of the ledger has it, so that the wait of a request is known by it, ms. */
+/** A wait that no timer of the ledger uses, so the test recognizes the wait of a request by it, ms. */
 const WAIT_MS = 654_321;
 const TICK_MS = 10_000;
 
@@ -24,16 +24,16 @@ export interface Row {
   readonly amount: number;
 }
 
-/** The ledger under test: its disk, its clock and its timers are in the test's hands. */
+/** The ledger under test. The test controls its disk, its clock and its timers. */
 export class Subject {
   readonly file: string;
   readonly gate: GatedStore;
   readonly ledger: Ledger;
-  /** The greatest ID of a hold as it began. */
+  /** The highest ID of a hold at its start. */
   readonly lastId: number;
-  /** What the ledger does every ten seconds. */
+  /** Runs what the ledger does every ten seconds. */
   readonly tick: () => Promise<void>;
-  /** Ends the wait of a request, by its ID. */
+  /** Functions that end the wait of a request, by the ID of the request. */
   readonly #waits = new Map<number, { run: () => void; timer: ReturnType<typeof setTimeout> }>();
 
   private constructor(
@@ -73,7 +73,7 @@ export class Subject {
     }
   }
 
-  /** Reserves, or earmarks what a payment under way will pay for in part. */
+  /** Reserves money, or earmarks it for a payment in progress. */
   take({
     id,
     who,
@@ -114,7 +114,7 @@ export class Subject {
     }
   }
 
-  /** The wait of a request is over. */
+  /** Ends the wait of a request. */
   giveUp(id: number): void {
     this.#waits.get(id)!.run();
   }
@@ -123,7 +123,7 @@ export class Subject {
     return this.ledger.prepare(termsOf(terms));
   }
 
-  /** Until nothing is under way that the disk does not hold up. */
+  /** Resolves once nothing is in progress except what the disk blocks. */
   async quiet(): Promise<void> {
     do {
       await Promise.allSettled([...this.gate.busy]);
@@ -131,22 +131,28 @@ export class Subject {
     } while (this.gate.busy.size > 0);
   }
 
-  /** The files as `kill -9` would leave them at this moment, in a new place; the journal in them. */
+  /**
+   * Copies the files to a new place, as `kill -9` would leave them now.
+   * @returns the journal in the copy
+   */
   copyTo(file: string): Row[] {
     for (const part of ['', '-wal']) if (existsSync(this.file + part)) copyFileSync(this.file + part, file + part);
     return rowsOf(file);
   }
 
-  /** Ends what a killed process would take along. */
+  /** Ends everything that a killed process would end. */
   async end(): Promise<void> {
     for (const { timer } of this.#waits.values()) clearTimeout(timer);
-    // Behind a shut gate it would never end.
+    // While the gate is shut, it would never end.
     this.ledger.close().catch(() => {});
     await this.gate.close().catch(() => {});
     for (const part of ['', '-wal', '-shm']) rmSync(this.file + part, { force: true });
   }
 
-  /** As an operator's command does it: from another handle. Null when the hold is not on the disk as closed. */
+  /**
+   * Requests an adjustment from another handle, as an operator's command does.
+   * @returns null if the hold is not on disk as closed
+   */
   adjust({ kind, keyId, reservation, amount }: Omit<Adjustment, 'id'>): Adjustment | null {
     const db = new Database(this.file, { readwrite: true });
     try {
@@ -167,7 +173,7 @@ export class Subject {
   }
 }
 
-/** The journal, but for what only repeats the policy. */
+/** The journal, without rows that only repeat the policy. */
 function rowsOf(file: string): Row[] {
   const db = new Database(file, { readwrite: true });
   try {

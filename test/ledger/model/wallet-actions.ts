@@ -4,7 +4,7 @@ import type { Entry } from './entries.ts';
 import type { Play } from './play.ts';
 import type { Payment } from './reference.ts';
 
-/** A wallet asks, or pays beside a key, with a payment that is to bring some of what it may cost. */
+/** A wallet makes a request, or pays for a key, with a payment that will cover a part of the cost. */
 export function earmark(play: Play): void {
   const { chance } = play;
   const wallet = chance.one(WALLETS);
@@ -19,7 +19,7 @@ export function earmark(play: Play): void {
   });
 }
 
-/** The payment has come: mostly as much as was expected. */
+/** The payment arrives, usually with the expected amount. */
 export function capture(play: Play): void {
   const { chance, reference } = play;
   const found = chance.any(play.earmarks());
@@ -41,7 +41,7 @@ export function capture(play: Play): void {
   play.track(captured, asked);
 }
 
-/** The payment has come to nothing; that may be said twice. */
+/** No payment arrives. The release may be called twice. */
 export function letGo(play: Play): void {
   const { chance, reference } = play;
   const found = chance.any(play.earmarks());
@@ -54,7 +54,7 @@ export function letGo(play: Play): void {
   play.asked.delete(asked.ask.id);
 }
 
-/** A wallet tops up, or the fee of a payment is given back by itself. */
+/** A wallet tops up, or the fee of a payment is refunded on its own. */
 export function deposit(play: Play): void {
   const { chance, reference, subject } = play;
   const kept = chance.yes(0.3) ? chance.any(reference.kept) : undefined;
@@ -64,7 +64,7 @@ export function deposit(play: Play): void {
     : { wallet: chance.one(WALLETS), note: play.newNote, paid, fee: chance.int(0, Math.min(paid, 20)) };
   note(play, payment);
   book(play, reference.deposit(payment), subject.ledger.deposit(payment.wallet, payment, []));
-  // Before it is on the disk.
+  // Before the deposit is on disk.
   if (chance.yes(0.5)) tick(play);
 }
 
