@@ -10,7 +10,7 @@ import { startOver } from '../support/fleet.ts';
 import { TOY } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 
-/** Alerts of two applications on one store: one looks at what both have, and another one once that has ended. */
+/** Two applications share one store. One of them watches the budgets of both, and the other takes over once the first has ended. */
 const receiver = startReceiver();
 const POLICY = `${TOY}budgets:
   - { name: early, match: key.labels.late != "yes", limit_credits: 1000, window: month }
@@ -23,7 +23,7 @@ alerts:
     - { name: late, on: budget_share, at: [0.1], budgets: [late], to: [ops] }
 `;
 const SOON = 50;
-/** Looks and renewals come twenty times a second; all else has its own time. */
+/** Polls and lease renewals run twenty times a second. Everything else runs at its usual interval. */
 const timers: Timers = {
   after: processTimers.after,
   every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS || ms === RENEW_MS ? SOON : ms, run),
@@ -50,7 +50,7 @@ const spend = async (key: string) => {
   expect(answer.status).toBe(200);
 };
 
-test('the leader tells once of a budget that another has drawn on, and so does whichever takes over', async () => {
+test('the leader reports once a budget that another server has drawn on, and so does its successor', async () => {
   const first = world.leaders.leaderOf('alerts');
   await spend(leader.key);
   await waitFor(() => rules().includes('early'));

@@ -17,8 +17,8 @@ export interface Told {
 export type Application = Awaited<ReturnType<typeof startApplication>>;
 
 /**
- * Serves over a handle of a store. Stopping it leaves the handle open.
- * @param change makes a mutant of its idempotency
+ * Starts an application over a handle of a store. Stopping the application leaves the handle open.
+ * @param change replaces parts of its idempotency, to make a mutant
  * @param section the section `gateway` of its policy
  */
 export async function startApplication(

@@ -18,7 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-/** Asks one application after the other until each has refused. @returns Credits that were told */
+/**
+ * Sends requests to both applications in turn, until each has refused one.
+ * @returns the Credits that the answers reported
+ */
 async function spendAll(key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
   const body = { model: 'best', messages: [{ role: 'user', content: 'How far is the moon?' }], max_tokens: 100 };
@@ -37,21 +40,21 @@ async function spendAll(key: string): Promise<number> {
   return told;
 }
 
-test('a budget of the policy is spent once by two applications', async () => {
+test('two applications together spend a budget of the policy once', async () => {
   const told = await spendAll(await fleet.makeKey({ labels: { team: 'red' } }));
-  // The worst case of the next no longer fits.
+  // Then the worst case of the next request no longer fits.
   expect(told).toBeGreaterThan(0.6);
   expect(told).toBeLessThanOrEqual(1);
 });
 
-test('the budget of a key is spent once by two applications', async () => {
+test('two applications together spend the budget of a key once', async () => {
   const told = await spendAll(await fleet.makeKey({ budgets: [{ limit_credits: 0.5, window: 'day' }] }));
   expect(told).toBeGreaterThan(0.1);
-  // Each of two budgets would admit 0.198.
+  // With a budget of its own, each application would admit 0.198 Credits.
   expect(told).toBeLessThan(0.3);
 });
 
-test('the audit of all that both have booked finds nothing', async () => {
+test('the audit finds nothing wrong in the books of both applications', async () => {
   const { findings, totals } = await auditLedger(fleet.world.store.journal, { idle: true });
   expect(findings).toEqual([]);
   expect(totals.entries).toBeGreaterThan(50);

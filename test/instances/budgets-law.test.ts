@@ -7,7 +7,7 @@ import { MemoryFunds } from '../store/memory/books/funds.ts';
 import { LAW, type Lay, lawOf } from './budgets-law.ts';
 import { findingsIn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
 
-/** @param seen the books as each server sees them */
+/** @param seen changes the books as one server sees them, to make a mutant */
 const inMemory =
   (seen: (shared: SharedBooks) => { readonly books: LedgerBooks }): Lay =>
   async () => {
@@ -26,26 +26,26 @@ test(LAW, async () => {
 });
 
 const MUTANTS: Readonly<Record<string, () => () => void>> = {
-  'a count is no condition': () =>
+  'a count has no condition': () =>
     patch(MemoryFunds.prototype, 'count', (count) => {
       return function (this: MemoryFunds, op) {
         return count.call(this, { ...op, from: this.countedTo(op.budget) });
       };
     }),
-  'charges behind a count are forgotten': () =>
+  'charges after a count are forgotten': () =>
     patch(MemoryCharges.prototype, 'uncounted', (uncounted) => {
       return function (this: MemoryCharges, budget, from, window) {
         const found = uncounted.call(this, budget, from, window);
         return from === null ? found : { ...found, charges: [] };
       };
     }),
-  'charges that a hold drew on a budget are counted again': () =>
+  'charges that already drew on a budget are counted again': () =>
     patch(MemoryCharges.prototype, 'uncounted', (uncounted) => {
       return function (this: MemoryCharges, _, from, window) {
         return uncounted.call(this, -1, from, window);
       };
     }),
-  'the last limit holds, not the newest': () =>
+  'the last limit applies instead of the newest': () =>
     patch(MemoryFunds.prototype, 'enforce', (enforce) => {
       return function (this: MemoryFunds, op) {
         enforce.call(this, { ...op, budgets: op.budgets.map((one) => ({ ...one, rank: Number.MAX_SAFE_INTEGER })) });
@@ -53,11 +53,11 @@ const MUTANTS: Readonly<Record<string, () => () => void>> = {
     }),
 };
 
-/** By this seed, each is found within a few runs. */
+/** With this seed, each mutant is found within a few runs. */
 const SOON = 14;
 
 for (const [name, infect] of Object.entries(MUTANTS)) {
-  test(`the law finds out: ${name}`, async () => {
+  test(`the law of shared budgets fails if ${name}`, async () => {
     const cure = infect();
     try {
       const how = { ...tries('budgets of two servers', 1_500, 1_500), endOnFailure: true };

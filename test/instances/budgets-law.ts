@@ -10,12 +10,12 @@ import { budget, caller, line, terms } from '../ledger/support.ts';
 import { holdOn, ledgerOn } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;
-/** The database uses its own clock, so windows of the law do not end. */
+/** A time far in the future: the database uses its own clock, and the windows of the law must not end. */
 const START = Date.UTC(2040, 10, 20, 12);
 const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
 const isOfA = ({ key }: { readonly key: { readonly id: string } }): boolean => key.id === 'a';
 
-/** The budgets that policies are made of: one under two names, one with windows for each key, one of a single key. */
+/** The budgets of the random policies: one budget under two names, a budget with a window for each key, and a budget of a single key. */
 const BUDGETS: Readonly<Record<string, (limit: number) => Budget>> = {
   all: (limit) => budget(limit, { name: 'all', window: 'day' }),
   renamed: (limit) => budget(limit, { name: 'renamed', window: 'day' }),
@@ -27,7 +27,7 @@ type Policy = Readonly<Record<string, number>>;
 
 const who = fc.nat(1);
 const key = fc.constantFrom('a', 'b');
-/** Names and limits of budgets. */
+/** Random policies: the names and limits of their budgets. */
 const policy = fc.constantFrom<Policy>(
   {},
   { all: 100 },
@@ -59,20 +59,20 @@ interface Server {
   readonly books: LedgerBooks;
   readonly ledger: Ledger;
   policy: Policy;
-  /** Of a policy that is prepared. */
+  /** The policy that is prepared and not active yet; null if there is none. */
   next: { readonly policy: Policy; readonly rank: number; readonly put: () => void } | null;
   rank: number;
 }
 
-/** The books of two servers, which share them. */
+/** The shared books of two servers. */
 interface Shared extends AsyncDisposable {
   readonly books: readonly LedgerBooks[];
-  /** Of the audit. */
+  /** The findings of the audit. */
   findings(): Promise<readonly string[]>;
 }
 export type Lay = () => Promise<Shared>;
 
-/** Two servers on the same books, and what was charged, written down a second time. */
+/** Two servers that share books, and a second record of what was charged. */
 class World {
   readonly servers: Server[] = [];
   readonly holds: { readonly hold: Hold; readonly key: string }[] = [];
@@ -80,7 +80,7 @@ class World {
   readonly #shared: Shared;
   #now = START;
   #ids = 0;
-  /** The policy that was accepted last, with its rank, and the limits of the newest that were put in force. */
+  /** The policy that was accepted last, with its rank (`#newest`), and the newest limits that were activated (`#limits`). */
   #newest = { text: textOf({}), rank: 1 };
   readonly #limits = new Map<string, { readonly rank: number; readonly limit: number }>();
 
@@ -111,11 +111,11 @@ class World {
     }
   }
 
-  /** All that a server has in force has counted every charge of its window, once. */
+  /** Checks that each active budget has counted every charge of its window exactly once. */
   async prove(): Promise<void> {
     for (const server of this.servers) await this.#swap(server);
     for (let which = this.holds.length; which > 0; which--) await this.#settle(0, 1);
-    // The second look sees what the other server has counted behind the first.
+    // The second refresh sees what the other server has counted after the first.
     for (let looks = 0; looks < 2; looks++) await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
     for (const { ledger, policy } of this.servers) {
       const { funds } = await ledger.status();
@@ -127,7 +127,7 @@ class World {
         expect([name, spent]).toEqual([name, this.#spentOf(BUDGETS[name]!(1))]);
       }
     }
-    // The books name a window when it is first drawn on, and charges of servers with other policies are counted behind that.
+    // The books add a row for a window when it is first drawn on. Charges of servers with other policies are counted after that.
     const others = (await this.#shared.findings()).filter((message) => !message.includes('was counted as'));
     expect(others).toEqual([]);
   }
@@ -145,7 +145,7 @@ class World {
   async #swap(server: Server): Promise<void> {
     if (!server.next) return;
     server.next.put();
-    // From here on its limits hold for all.
+    // From here on, its limits apply to both servers.
     await server.books.written();
     const { policy, rank } = server.next;
     Object.assign(server, { policy, rank, next: null });
@@ -208,4 +208,4 @@ export const lawOf = (...lays: readonly Lay[]) =>
   );
 
 export const LAW =
-  'whatever two servers swap, charge and rename, each budget has the charges of its window, and no hold passes the newest limit';
+  'whatever two servers swap, charge and rename, each budget counts the charges of its window, and no hold exceeds the newest limit';

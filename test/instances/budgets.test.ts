@@ -6,7 +6,7 @@ import { figuresOf, findingsIn, holdOn, ledgerOn, sharedBooks, spend, swap } fro
 const DAY_MS = 86_400_000;
 const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
 
-test('two servers on the same books spend a budget once', async () => {
+test('two servers that share their books spend a budget once', async () => {
   const shared = sharedBooks();
   const daily = budget(1_000, { window: 'day' });
   const [one, other] = [await ledgerOn(shared, terms(daily)), await ledgerOn(shared, terms(daily))];
@@ -15,7 +15,7 @@ test('two servers on the same books spend a budget once', async () => {
     for (let more = 1; more > 0; spent += more) more = await spend(ledger, 33);
   }
   expect(spent).toBe(990);
-  // A hold at one keeps the money from the other.
+  // Money that is held on one server is not available on the other.
   const hold = await holdOn(one, 8);
   expect([hold === null, await holdOn(other, 3)]).toEqual([false, null]);
   hold!.settle(line(2), () => []);
@@ -23,7 +23,7 @@ test('two servers on the same books spend a budget once', async () => {
   expect(await findingsIn(shared)).toEqual([]);
 });
 
-test('the next window is shared, too, whichever server begins it', async () => {
+test('two servers also share the next window, whichever server starts it', async () => {
   const shared = sharedBooks();
   let now = NOON;
   const policy = terms(budget(100, { window: 'day', each }));
@@ -37,7 +37,7 @@ test('the next window is shared, too, whichever server begins it', async () => {
   expect(await findingsIn(shared)).toEqual([]);
 });
 
-test('a budget that was removed and is back has counted what was spent without it, at every server', async () => {
+test('a budget that was removed and added again counts what was spent in between, on every server', async () => {
   const shared = sharedBooks();
   const all = budget(100);
   const [one, other] = [await ledgerOn(shared, terms(all)), await ledgerOn(shared, terms(all))];
@@ -55,7 +55,7 @@ test('a budget that was removed and is back has counted what was spent without i
   expect(await findingsIn(shared)).toEqual([]);
 });
 
-test('a budget renamed under load has counted all before it is in force, and each request draws on one of the two', async () => {
+test('a renamed budget has counted all earlier charges before it is active, and each request draws on one of the two', async () => {
   const shared = sharedBooks();
   const old = budget(1_000, { name: 'old' });
   const ledger = await ledgerOn(shared, terms(old));
@@ -63,7 +63,7 @@ test('a budget renamed under load has counted all before it is in force, and eac
   await spend(other, 10);
   const running = await holdOn(ledger, 100);
   const prepared = ledger.prepare(terms(budget(1_000, { name: 'new' })));
-  // Charges while it is being counted, and behind that.
+  // These charges happen while the budget is being counted, and after that.
   await spend(ledger, 20);
   const put = await prepared;
   await spend(ledger, 30);
@@ -72,7 +72,7 @@ test('a budget renamed under load has counted all before it is in force, and eac
   expect(await figuresOf(ledger)).toEqual({ 'new/': [1_000, 100, 100] });
   running!.settle(line(50), () => []);
   expect(await figuresOf(ledger)).toEqual({ 'new/': [1_000, 150, 0] });
-  // The other server has the old policy still: what it spends is counted in behind.
+  // The other server still has the old policy. Its charges are counted in the new budget later.
   await spend(other, 5);
   await ledger.refresh();
   await other.refresh();
@@ -81,7 +81,7 @@ test('a budget renamed under load has counted all before it is in force, and eac
   expect(await findingsIn(shared)).toEqual([]);
 });
 
-test('servers that know of different keys spend the budget of a key once', async () => {
+test('servers that know different keys spend the budget of a key once', async () => {
   const shared = sharedBooks();
   const own = (limit: number) => [{ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const keys = [

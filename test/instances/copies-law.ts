@@ -14,8 +14,8 @@ import type { tries } from '../deep/effort.ts';
 import { broken } from '../store/suites/endpoints.ts';
 
 /**
- * Two instances on one database, each with its copies of keys, blocked wallets and broken declarations. After any changes by
- * either, with messages that come late, twice, in another order or never, a copy is as the store from its next look on.
+ * Two instances share one database. Each has its own copies of keys, blocked wallets and broken declarations. Notifications may come late,
+ * twice, in another order or never. After any changes by either instance, a copy must equal the store from its next poll on.
  */
 const LOG = { info: () => {}, warn: () => {}, error: () => {} };
 const NO_POLICY = { models: [], providers: new Map() } as unknown as Parameters<typeof keepDeclarations>[1];
@@ -27,14 +27,14 @@ type Handle = Pick<Store, 'commit' | 'append' | 'flush' | 'close'> &
   Pick<SqlTables, 'query'> & { readonly news: News };
 type Open = () => Promise<Handle>;
 
-/** What a mutant spoils. */
+/** What a mutant breaks. */
 interface Flaws {
   readonly keys?: (table: KeyTable) => KeyTable;
   readonly declarations?: (table: BrokenDeclarationTable) => BrokenDeclarationTable;
   readonly desk?: () => NewsDesk;
 }
 
-/** One instance, whose messages the law carries. */
+/** One instance. The law delivers its notifications. */
 class Instance {
   readonly #desk: NewsDesk;
   readonly #store: Handle;
@@ -77,7 +77,7 @@ class Instance {
     return this.#store.news.look();
   }
 
-  /** Hears of the numbers as they were at some time. */
+  /** Delivers the numbers of the news as they were at some time. */
   hear(numbers: NewsNumbers): Promise<void> {
     return this.#desk.tell(numbers);
   }
@@ -107,10 +107,10 @@ class Instance {
     else world.push((await this.keys.rotate(key.info.id, 0)) ?? key);
   }
 
-  /** Its copies, as far as its callers see them. */
+  /** Its copies, as its callers see them. */
   copies(world: Made): unknown {
     const seen = world.map(({ key }) => this.keys.authenticate(`Bearer ${key}`));
-    // A revoked key leaves the copies, so that it is unknown after a start.
+    // A copy forgets a revoked key, so that key is unknown after a restart.
     const admitted = seen.map(({ reason, caller }) => [
       reason === 'revoked' ? 'unknown' : reason,
       caller?.models && [...caller.models],
@@ -150,7 +150,7 @@ const steps = fc.array(
     by: fc.constantFrom(0, 1),
     take: fc.oneof(
       { weight: 4, arbitrary: change },
-      // Counted back from the last: a message may come twice, late, and before an older one.
+      // How many notifications back: a notification may come twice, late, and before an older one.
       { weight: 2, arbitrary: fc.record({ what: fc.constant('hear'), from: fc.nat(3) }) },
       { weight: 1, arbitrary: fc.constant({ what: 'look' }) },
     ),
@@ -158,7 +158,7 @@ const steps = fc.array(
   { minLength: 3, maxLength: 16 },
 );
 
-/** Makes an empty database. */
+/** Creates an empty database. */
 export type Lay = () => Promise<Open>;
 
 async function openPair(lay: Lay, flaws: Flaws) {
@@ -166,7 +166,7 @@ async function openPair(lay: Lay, flaws: Flaws) {
   return { open, all: [await Instance.open(open, flaws), await Instance.open(open, flaws)] as const };
 }
 
-/** All runs share a database: their keys and wallets are those of one long life. */
+/** All runs share a database, so its keys and wallets accumulate. */
 function lawOf({ open, all }: Awaited<ReturnType<typeof openPair>>) {
   return fc.asyncProperty(steps, async (run) => {
     const world: Made = [];
@@ -187,7 +187,7 @@ function lawOf({ open, all }: Awaited<ReturnType<typeof openPair>>) {
   });
 }
 
-/** Forgets a subject once its listener has been called so often. */
+/** Stops calling a listener after a number of calls. */
 class Forgetful extends NewsDesk {
   #calls = 0;
 
@@ -205,7 +205,7 @@ const changesOf =
     },
   });
 
-/** Hears nothing of one subject. */
+/** Ignores one subject. */
 const deafTo = (deaf: NewsSubject) =>
   class extends NewsDesk {
     override on: NewsDesk['on'] = (subject, listener) =>
@@ -213,12 +213,12 @@ const deafTo = (deaf: NewsSubject) =>
   };
 
 const MUTANTS: Readonly<Record<string, Flaws>> = {
-  'no change of a key is heard': { desk: () => new (deafTo('keys'))() },
-  'no change of a blocked wallet is heard': { desk: () => new (deafTo('wallets'))() },
-  'no change of a declaration is heard': { desk: () => new (deafTo('endpoints'))() },
-  'a reading of keys misses the last one': { keys: changesOf(({ rows }) => ({ rows: rows.slice(0, -1) })) },
-  'a reading of keys takes the next change for read': { keys: changesOf(({ through }) => ({ through: through + 1 })) },
-  'a narrowing is not read': {
+  'changes of keys are ignored': { desk: () => new (deafTo('keys'))() },
+  'changes of blocked wallets are ignored': { desk: () => new (deafTo('wallets'))() },
+  'changes of declarations are ignored': { desk: () => new (deafTo('endpoints'))() },
+  'reading keys misses the last one': { keys: changesOf(({ rows }) => ({ rows: rows.slice(0, -1) })) },
+  'reading keys skips the next change': { keys: changesOf(({ through }) => ({ through: through + 1 })) },
+  'a narrowed key is not read again': {
     keys: changesOf(({ rows }) => ({
       rows: rows.map((row) => ({ ...row, key: { ...row.key, info: { ...row.key.info, models: null } } })),
     })),
@@ -227,9 +227,12 @@ const MUTANTS: Readonly<Record<string, Flaws>> = {
 };
 
 export const LAW =
-  'after any changes by two instances, each copy is as the store from its next look on, whatever was heard of them';
+  'after any changes by two instances, each copy equals the store from its next poll on, whatever notifications arrived';
 
-/** Holds copies of a database to the law. @param mutates whether it must find its mutants there as well */
+/**
+ * Tests the law on copies of a database.
+ * @param mutates true to check that the law finds its mutants in this database, too
+ */
 export function overCopies(place: string, lay: Lay, runs: ReturnType<typeof tries>, mutates: boolean): void {
   test(`in ${place} ${LAW}`, async () => {
     const pair = await openPair(lay, {});
@@ -238,7 +241,7 @@ export function overCopies(place: string, lay: Lay, runs: ReturnType<typeof trie
   }, 600_000);
 
   for (const [name, flaws] of Object.entries(mutates ? MUTANTS : {})) {
-    test(`in ${place} the law finds where ${name}`, async () => {
+    test(`in ${place} the law of copies fails if ${name}`, async () => {
       const pair = await openPair(lay, flaws);
       const { failed } = await fc.check(lawOf(pair), { numRuns: 300, seed: 44, endOnFailure: true });
       expect(failed).toBe(true);

@@ -6,7 +6,7 @@ import { UPSTREAM_KEY } from '../support/policies.ts';
 import { type Application, startApplication } from './application.ts';
 import { SharedWorld } from './world.ts';
 
-/** Two applications on one store: what one changes of keys and wallets, the other knows. */
+/** Two applications share one store. Changes of keys and wallets by one application must reach the other. */
 let upstream: FakeUpstream;
 let world: SharedWorld;
 let a: Application;
@@ -28,11 +28,11 @@ afterEach(async () => {
 let names = 0;
 const statusAt = async (one: Application, key: string): Promise<number> =>
   (await one.ask(key, `name ${names++}`)).status;
-/** Resolves once an instance answers so: within the second that is promised, by a wait of four times that. */
+/** Resolves once an instance answers with this status. The promise is one second; the test waits four times as long. */
 const answered = (one: Application, key: string, status: number) =>
   waitFor(async () => (await statusAt(one, key)) === status, 4_000);
 
-test('a key that one instance makes is admitted by the other, and a revoked key is refused by it', async () => {
+test('an instance admits a key that another instance has made, and refuses a key that another has revoked', async () => {
   const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
   await answered(b, key, 200);
   expect(await a.keys.revoke(info.id)).toBe(true);
@@ -41,7 +41,7 @@ test('a key that one instance makes is admitted by the other, and a revoked key 
   expect(await b.keys.get(info.id)).toMatchObject({ revokedAt: expect.any(Number) });
 });
 
-test('a key that one instance suspends, resumes or narrows is so at the other', async () => {
+test('suspending, resuming or narrowing a key on one instance applies on the other', async () => {
   const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
   await answered(b, key, 200);
   expect(await a.keys.suspend(info.id)).toMatchObject({ suspendedAt: expect.any(Number) });
@@ -54,7 +54,7 @@ test('a key that one instance suspends, resumes or narrows is so at the other', 
   await answered(a, key, 403);
 });
 
-test('two instances cannot take the last two admin keys away at once', async () => {
+test('two instances cannot remove the last two admin keys at the same time', async () => {
   const [one, other] = [
     await a.keys.create({ name: 'one', scopes: ['admin'] }),
     await b.keys.create({ name: 'other', scopes: ['admin'] }),
@@ -64,7 +64,7 @@ test('two instances cannot take the last two admin keys away at once', async () 
   expect(refused).toEqual([expect.objectContaining({ name: 'KeyConflict', reason: 'last_admin_key' })]);
 });
 
-test('an old secret ends at both instances once one of them has rotated its key', async () => {
+test('an old secret stops working on both instances once one of them has rotated the key', async () => {
   const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
   await answered(b, key, 200);
   const made = await b.keys.rotate(info.id, 0);
@@ -72,7 +72,7 @@ test('an old secret ends at both instances once one of them has rotated its key'
   await answered(a, key, 401);
 });
 
-test('a blocked wallet is refused by the instance that has not blocked it, until it is unblocked', async () => {
+test('a wallet that one instance has blocked is refused by the other until it is unblocked', async () => {
   const { key } = await a.keys.createForHolder(WALLET, 'an agent');
   await answered(b, key, 402);
   await a.payments.blocklist.add(WALLET, 'fraud');
@@ -82,10 +82,10 @@ test('a blocked wallet is refused by the instance that has not blocked it, until
   await answered(a, key, 402);
 });
 
-test('a key with a budget is admitted by both instances, and they spend its one budget', async () => {
+test('a key with a budget is admitted by both instances, which spend its budget once', async () => {
   const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const { key } = await a.keys.create({ name: 'app', scopes: ['chat'], budgets });
-  // The other reads nothing of its own accord.
+  // The other instance does not poll by itself in this test.
   await waitFor(() => b.keys.authenticate(`Bearer ${key}`).caller, 4_000);
   const statuses: number[] = [];
   while (!statuses.includes(402)) statuses.push(await statusAt(statuses.length % 2 === 0 ? a : b, key));
@@ -97,7 +97,7 @@ test('a key with a budget is admitted by both instances, and they spend its one 
   }
 });
 
-test('a key whose budget cannot be counted is admitted by no instance until it is', async () => {
+test('a key whose budget cannot be counted is admitted by no instance until it can', async () => {
   const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
   const accept = world.books.accept.bind(world.books);
   world.books.accept = () => Promise.reject(new StoreError('away', { reason: 'broken' }));

@@ -3,7 +3,10 @@ import type { LedgerBooks } from '../../src/store/books.ts';
 import { held, line, order } from '../ledger/support.ts';
 import { SharedBooks } from './support.ts';
 
-/** A start of another instance while a request runs: what its caller is told, and what is booked. */
+/**
+ * Starts another instance while a request runs.
+ * @returns what the caller is told, and what is booked
+ */
 async function startBeside(shared: SharedBooks, other: Partial<LedgerBooks> = {}) {
   await using one = await shared.ledger();
   const hold = await held(one.ledger, order(500));
@@ -13,12 +16,12 @@ async function startBeside(shared: SharedBooks, other: Partial<LedgerBooks> = {}
   return { told: charged, booked: await shared.booked(hold.id), recovered: two.ledger.recovered.ids };
 }
 
-describe('a start beside a running request', () => {
-  test('its hold stays, and is charged what its caller is told', async () => {
+describe('a start of another instance during a request', () => {
+  test('a running request keeps its hold when another instance starts, and is charged what its caller is told', async () => {
     expect(await startBeside(new SharedBooks())).toEqual({ told: 120, booked: 120, recovered: [] });
   });
 
-  test('mutant: all that is open is taken for a dead instance’s', async () => {
+  test('mutant: a start that takes all open holds for holds of ended instances is found', async () => {
     const shared = new SharedBooks();
     const orphans = async () =>
       [...shared.books.openIds()].map((id) => ({ id, reserved: 500, charged: 0, holder: null }));
@@ -30,7 +33,7 @@ describe('a start beside a running request', () => {
     ['charge', 500],
     ['release', 0],
   ] as const) {
-    test(`the hold of a dead instance is resolved once, whoever sweeps (${rule})`, async () => {
+    test(`the hold of an ended instance is closed once, whichever instances sweep (${rule})`, async () => {
       const shared = new SharedBooks();
       await using dead = await shared.ledger(rule);
       const { id } = await held(dead.ledger, order(500));

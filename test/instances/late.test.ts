@@ -10,7 +10,7 @@ describe('a settlement after on_crash', () => {
     ['charge', 500],
     ['release', 0],
   ] as const) {
-    test(`is told and booked at its price, and the hold has ended once (${rule})`, async () => {
+    test(`a settlement after on_crash is told and booked at its price, and the hold ends once (${rule})`, async () => {
       const shared = new SharedBooks();
       await using one = await shared.ledger(rule);
       await using two = await shared.ledger(rule);
@@ -33,8 +33,9 @@ const kinds = fc.constantFrom<Step[0][]>('hold', 'hold', 'hold', 'post', 'settle
 const plans = fc.array(fc.tuple(kinds, fc.nat(11), fc.nat(90)), { minLength: 5, maxLength: 60 });
 
 /**
- * Three instances; one whose lease has ended may still run, and settle. `wrap`: what an instance makes of the shared books.
- * What callers are told is what is booked, and what they used; each hold ends once.
+ * Three instances. An instance whose lease has ended may still run and settle. What callers are told must equal what is booked and what
+ * they used, and each hold must end once.
+ * @param wrap replaces methods of the books of an instance, to make a mutant
  */
 const toldIsBooked = (wrap: (books: SharedBooks) => Partial<LedgerBooks> = () => ({})) =>
   fc.asyncProperty(plans, fc.constantFrom('charge' as const, 'release' as const), async (plan, rule) => {
@@ -72,13 +73,13 @@ const toldIsBooked = (wrap: (books: SharedBooks) => Partial<LedgerBooks> = () =>
     expect(shared.ends().every((ends) => ends.length === 1)).toBe(true);
   });
 
-test('whoever dies, sweeps or settles late: told is booked, and each hold ends once', async () => {
+test('whichever instance dies, sweeps or settles late, callers are told what is booked, and each hold ends once', async () => {
   await fc.assert(toldIsBooked(), tries('told is booked', 60, 5_000));
 });
 
-describe('the law is broken where', () => {
+describe('the law of late settlements fails if', () => {
   const mutants: Readonly<Record<string, (shared: SharedBooks) => Partial<LedgerBooks>>> = {
-    'a hold tells its own reckoning': ({ books }) => ({
+    'a hold reports its own calculation': ({ books }) => ({
       append: async (ops, follow) => {
         const results = ops.map((op) =>
           op.kind === 'settle' && op.entry ? { kind: 'charged' as const, charged: op.entry.cost, overrun: 0 } : null,
@@ -86,7 +87,7 @@ describe('the law is broken where', () => {
         return books.append(ops, follow && ((real) => follow(real.map((one, at) => results[at] ?? one))));
       },
     }),
-    'a late settlement is thrown away': ({ books }) => ({
+    'a late settlement is discarded': ({ books }) => ({
       append: async (ops, follow) => {
         const [op] = ops;
         const isLate = op?.kind === 'settle' && !(await books.reservation(op.id))?.isOpen;

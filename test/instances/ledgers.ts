@@ -12,7 +12,7 @@ import { booksOf } from '../store/memory/books/handle.ts';
 import { memoryJournal } from '../store/memory/books/journal.ts';
 import { storeInMemory } from '../store/memory/store.ts';
 
-/** Books in memory, which several ledgers share. */
+/** Books in memory that several ledgers share. */
 export function sharedBooks() {
   const store = storeInMemory();
   const books = new MemoryBooks(store);
@@ -20,14 +20,14 @@ export function sharedBooks() {
 }
 export type SharedBooks = ReturnType<typeof sharedBooks>;
 
-/** A ledger on shared books, as a server opens one. */
+/** Opens a ledger on shared books, as a server does. */
 export const ledgerOn = (
   { books }: { readonly books: LedgerBooks },
   policy: LedgerTerms,
   now: () => number = () => NOON,
 ): Promise<Ledger> => openLedger({ books, terms: policy, now, onAlarm: () => {} });
 
-/** The same books behind a wire: charges that are not counted are read by a query. */
+/** The same books as if over a network: charges that are not counted are read by a query that must be awaited. */
 export function remote({ books }: SharedBooks): { readonly books: LedgerBooks } {
   const uncounted: LedgerBooks['uncounted'] = async (...asked) => {
     const found = books.uncounted(...asked);
@@ -41,20 +41,26 @@ export async function swap(ledger: Ledger, ...budgets: Budget[]): Promise<void> 
   (await ledger.prepare(terms(...budgets)))();
 }
 
-/** Holds an amount; null where there is no room. */
+/**
+ * Holds an amount.
+ * @returns null if there is not enough money
+ */
 export async function holdOn(ledger: Ledger, amount: number, over: Partial<HoldRequest> = {}): Promise<Hold | null> {
   const hold = await ledger.reserve(order(amount, over));
   return isShortage(hold) ? null : hold;
 }
 
-/** Spends an amount. @returns what was charged; 0 where there was no room */
+/**
+ * Spends an amount.
+ * @returns what was charged; 0 if there was not enough money
+ */
 export async function spend(ledger: Ledger, amount: number, over: Partial<HoldRequest> = {}): Promise<number> {
   const hold = await holdOn(ledger, amount, over);
   const settled = await hold?.settle(line(amount), () => []);
   return settled?.charged ?? 0;
 }
 
-/** Limit, spent and held of the budgets of a ledger that something was drawn on, by name and subject. */
+/** The limit, spent and held amount of each budget that was drawn on, by name and subject. */
 export async function figuresOf(ledger: Ledger): Promise<Record<string, readonly number[]>> {
   const { funds } = await ledger.status();
   return Object.fromEntries(

@@ -7,7 +7,7 @@ import { type Fleet, startFleet } from '../support/fleet.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** Rate limits through two applications on one store. */
+/** Rate limits with two applications on one store. */
 const upstream = useUpstream({ key: UPSTREAM_KEY });
 const LIMITS = `rate_limits:
   - { name: slow, each: key, match: key.labels.pace == "slow", requests_per_minute: 10, tokens_per_minute: 10000 }
@@ -34,14 +34,14 @@ const ask = (key: string, more: object = {}, at?: number, signal?: AbortSignal) 
   );
 };
 
-test('of thirty requests at once over both, as many pass as the limit says, and the others are told what is true', async () => {
+test('of thirty requests at once to both applications, as many pass as the limit allows, and the others get correct headers', async () => {
   const key = await keyFor('slow');
   const begun = performance.now();
   const answers = await Promise.all(Array.from({ length: 30 }, () => ask(key)));
   const minutes = (performance.now() - begun) / 60_000;
   const passed = answers.filter(({ status }) => status === 200);
   expect(passed.length).toBeGreaterThanOrEqual(10);
-  // One more for each six seconds that a slow machine takes.
+  // A slow machine may take longer: each six seconds allow one more request.
   expect(passed.length).toBeLessThanOrEqual(10 + Math.floor(10 * minutes));
   const refused = answers.filter(({ status }) => status !== 200);
   for (const answer of refused) {
@@ -56,7 +56,7 @@ test('of thirty requests at once over both, as many pass as the limit says, and 
   for (const { headers } of passed) expect(Number(headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(10_000);
 });
 
-test('tokens that one application has used are missing at the other', async () => {
+test('tokens that one application has used are not available on the other', async () => {
   const key = await keyFor('tokens');
   const begun = performance.now();
   let used = 0;
@@ -70,16 +70,16 @@ test('tokens that one application has used are missing at the other', async () =
     used += usage?.total_tokens ?? 0;
   }
   const came = (2_000 * (performance.now() - begun)) / 60_000;
-  // What an answer is expected to use is more than it does: the last ones are refused though something is left.
+  // A request needs its expected tokens, which are more than it uses. So the last requests are refused although some tokens are left.
   expect(used).toBeGreaterThan(1_000);
   expect(used).toBeLessThan(2_000 + came);
 });
 
 const limitOf = async (answer: Response) => (await expectError(answer, 'rate_limit_exceeded', null, true)).details;
 
-test('streams at once are counted over both, and an end makes room at the other', async () => {
+test('both applications count their open streams together, and a stream that ends makes room on the other', async () => {
   const key = await keyFor('streams');
-  /** Opens a stream that hangs after its first part. */
+  /** Opens a stream that stalls after its first part. */
   const open = (at: number, signal?: AbortSignal) => {
     upstream.next({ text: ['a ', 'b '], hang: 2 });
     return ask(key, { stream: true }, at, signal);
@@ -89,7 +89,7 @@ test('streams at once are counted over both, and an end makes room at the other'
   expect((await open(1)).status).toBe(200);
   for (const at of [0, 1])
     expect(await limitOf(await ask(key, { stream: true }, at))).toEqual({ limit: 'streams', kind: 'streams' });
-  // Whatever is no stream runs beside them.
+  // Requests without a stream are not limited.
   expect((await ask(key, {}, 1)).status).toBe(200);
   leaving.abort();
   const next = await waitFor(async () => {
@@ -99,7 +99,7 @@ test('streams at once are counted over both, and an end makes room at the other'
   expect((await eventsOf(next)).done).toBe(true);
 });
 
-test('while limits cannot be counted a request is refused at once, to be sent again, and none passes uncounted', async () => {
+test('while limits cannot be counted, a request is refused at once with retry-after, and none passes uncounted', async () => {
   const key = await keyFor('away');
   const { rates } = fleet.world;
   const take = rates.take.bind(rates);

@@ -6,16 +6,16 @@ import { SharedWorld } from './world.ts';
 
 const USER = { user: 'user_1', key: null, keyHash: null };
 
-test('a login that one instance begins is known to the other, and refused by it once ended', async () => {
+test('a login that starts on one instance is known on the other, and refused there once it has ended', async () => {
   const world = new SharedWorld();
   const [a, b] = await Promise.all([0, 1].map((slot) => openLogins({ store: world.open(slot), now: Date.now })));
   if (!a || !b) return expect.unreachable();
   const { login, value } = await a.begin({ ...USER, browser: 'x', from: null, refreshToken: 't' }, SERVER);
-  // Within the second that is promised, by a wait of four times that.
+  // The promise is one second; the test waits four times as long.
   await waitFor(() => b.of(value) !== null, 4_000);
   expect(await b.tokenOf(login, value)).toBe('t');
   expect(await b.tokenOf(login, `${value.slice(1)}A`)).toBeNull();
-  // One of them renews it.
+  // Only one of the two instances renews it.
   expect([await a.claim(login), await b.claim(login)]).toEqual([true, false]);
   expect(await a.end(login, SERVER)).toBe(true);
   expect(a.of(value)).toBeNull();

@@ -6,7 +6,7 @@ import { held, line, order } from '../ledger/support.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { SharedBooks } from './support.ts';
 
-/** Pauses are over at once, and counted. */
+/** Timers whose pauses end at once and are counted. */
 function hasty(): Timers & { waited: number } {
   const never = { unref: () => {}, close: () => {} };
   const timers = {
@@ -23,7 +23,7 @@ function hasty(): Timers & { waited: number } {
 
 const lost = () => new StoreError('no answer', { reason: 'unknown' });
 
-/** Books whose first answers are lost, before or after the deed. */
+/** Books whose first answers get lost, before or after the operations are applied. */
 const losing = (books: MemoryBooks, losses: readonly ('before' | 'after')[]): Pick<LedgerBooks, 'apply'> => {
   const left = [...losses];
   return {
@@ -39,7 +39,7 @@ const losing = (books: MemoryBooks, losses: readonly ('before' | 'after')[]): Pi
 
 describe('a commit whose answer is lost', () => {
   for (const loss of ['before', 'after'] as const) {
-    test(`${loss} the deed is repeated by its ID: the hold is made once, and its caller told one price`, async () => {
+    test(`if an answer is lost ${loss} the commit, the commit is sent again with its ID: there is one hold and one price`, async () => {
       const shared = new SharedBooks();
       const one = await shared.ledger('charge', losing(shared.books, [loss, loss]), hasty());
       const hold = await held(one.ledger, order(500));
@@ -49,7 +49,7 @@ describe('a commit whose answer is lost', () => {
     });
   }
 
-  test('for good: the hold is voided, once it is known to be refused to its caller', async () => {
+  test('if every answer is lost, the request is refused and its hold is voided', async () => {
     const shared = new SharedBooks();
     const timers = hasty();
     const one = await shared.ledger('charge', losing(shared.books, new Array(1_000).fill('after')), timers);
@@ -60,7 +60,7 @@ describe('a commit whose answer is lost', () => {
     expect([await shared.booked(asked.id), shared.endsOf(asked.id)]).toEqual([0, ['expire']]);
   });
 
-  test('a hold that comes behind its void is refused', async () => {
+  test('a hold that arrives after its void is refused', async () => {
     const shared = new SharedBooks();
     const late = losing(shared.books, new Array(1_000).fill('before'));
     const one = await shared.ledger('charge', late, hasty());
@@ -71,7 +71,7 @@ describe('a commit whose answer is lost', () => {
     expect(shared.books.open()).toEqual({ count: 0, held: 0 });
   });
 
-  test('a raise is repeated by its step, and made once', async () => {
+  test('a raise whose answer is lost is sent again with its step, and made once', async () => {
     const shared = new SharedBooks();
     let isLosing = false;
     const apply: LedgerBooks['apply'] = async (ops, also) => {
@@ -87,7 +87,7 @@ describe('a commit whose answer is lost', () => {
     expect([hold.reserved, shared.books.open().held]).toEqual([600, 600]);
   });
 
-  test('what rides in it is written once', async () => {
+  test('the attached writes of a commit that is sent again are written once', async () => {
     const written: Write[] = [];
     const take = (writes: readonly Write[]) => void written.push(...writes);
     const books = new MemoryBooks({
@@ -102,7 +102,7 @@ describe('a commit whose answer is lost', () => {
     expect(written).toEqual([claim]);
   });
 
-  test('mutant: it is taken for one that has not happened, and its money stays held', async () => {
+  test('mutant: if a lost answer counts as a failure, the money stays held', async () => {
     const shared = new SharedBooks();
     const other = losing(shared.books, ['after']);
     const apply: LedgerBooks['apply'] = (ops, also) =>

@@ -12,6 +12,6 @@ const inMemory: Lay = async () => {
 
 overNames({
   ...{ name: 'memory', lay: inMemory, turns: fc.scheduler(), runs: tries(LAW, 150, 5_000) },
-  // One history in 220 or 750 finds the rarer ones.
+  // The rarer mutants are found by one history in 220 to 750.
   ...{ mutantRuns: 20_000, mutants: () => true },
 });

@@ -15,13 +15,13 @@ import type { tries } from '../deep/effort.ts';
 import { line, NO_TERMS, NOON, order } from '../ledger/support.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 
-/** The hold of every request, microcredits. */
+/** The amount that every request holds, microcredits. */
 const RESERVED = 1_000;
-/** A ledger does nothing by itself. */
+/** Timers without regular work, so that a ledger does nothing by itself. */
 const STILL: Timers = { ...processTimers, every: () => ({ close: () => {}, unref: () => {} }) };
 const NAMES = ['one', 'other'];
 
-/** What requests of a plan do: come to an instance under a name, and end as they end. */
+/** The requests of a plan: each comes to an instance under a name and ends in a given way. */
 interface Request {
   readonly at: number;
   readonly name: number;
@@ -31,11 +31,11 @@ interface Request {
 
 interface Plan {
   readonly requests: readonly Request[];
-  /** The instances that die, after so many steps of all. */
+  /** The instances that die, each after a number of steps. */
   readonly deaths: readonly {
     readonly at: number;
     readonly after: number;
-    /** It goes on with its work, whose time is over: it has slept past its lease. */
+    /** True if the instance goes on working after its lease has ended, because it slept. */
     readonly isLate: boolean;
   }[];
   readonly onCrash: 'charge' | 'release';
@@ -57,21 +57,21 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 
 type Rows = Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
 
-/** What two instances have of their store. */
+/** What two instances share in their store. */
 interface Shared extends AsyncDisposable {
   readonly handles: readonly { readonly rows: Rows; readonly books: LedgerBooks }[];
 }
 export type Lay = () => Promise<Shared>;
 
-/** A store, its books and its rows with an error in them. */
+/** A fault in a store, its books or its rows. */
 interface Mutant {
-  /** Hundreds of runs find it, which take minutes at a database. */
+  /** True if it takes hundreds of runs to find it, which takes minutes with a real database. */
   readonly isRare?: boolean;
   readonly options?: (options: IdempotencyOptions) => IdempotencyOptions;
   readonly books?: (books: LedgerBooks, rows: Rows) => LedgerBooks;
 }
 
-/** An answer that a caller got, by the decision that made it. */
+/** An answer that a caller got, with the decision that made it. */
 interface Delivered {
   readonly name: number;
   readonly decision: number;
@@ -79,7 +79,7 @@ interface Delivered {
   readonly isKept: boolean;
 }
 
-/** Calls that a database has not answered. */
+/** The calls that the database has not answered. */
 const calls = new Set<Promise<unknown>>();
 
 function noted(result: unknown): unknown {
@@ -90,7 +90,7 @@ function noted(result: unknown): unknown {
   return result;
 }
 
-/** Resolves once no call is under way. */
+/** Resolves once no call is in progress. */
 async function answered(): Promise<void> {
   do {
     await Promise.allSettled(calls);
@@ -98,7 +98,7 @@ async function answered(): Promise<void> {
   } while (calls.size > 0);
 }
 
-/** Has the next turn once a database has answered: a plan's steps would else be over before its first call is. */
+/** A scheduler that waits until the database has answered. Otherwise all steps of a plan would be over before its first call is. */
 export const inTurns = fc.scheduler({
   act: async (step) => {
     await step();
@@ -106,16 +106,16 @@ export const inTurns = fc.scheduler({
   },
 });
 
-/** Two instances on one store: each of their calls, and each answer to one, comes when the scheduler lets it. */
+/** Two instances on one store. The scheduler decides when each call is made and when each answer arrives. */
 class Race {
   readonly #handles: Shared['handles'];
   readonly #scheduler: fc.Scheduler;
   readonly #mutant: Mutant;
-  /** The instances whose time is over, and those of them that do nothing any more. */
+  /** The instances whose lease has ended, and the ones among them that have stopped working. */
   readonly #over = new Set<number>();
   readonly #dead = new Set<number>();
   readonly #deaths = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-  /** Decisions that run, by their names. */
+  /** The decisions that run, with their names. */
   readonly #running = new Map<number, { readonly at: number; readonly name: number }>();
   #decisions = 0;
   readonly delivered: Delivered[] = [];
@@ -140,7 +140,7 @@ class Race {
       this.#deaths[at]!.resolve();
     });
     await this.#scheduler.waitFor(Promise.all([...work, ...ends]));
-    // What a dead instance had sent may still arrive.
+    // What a dead instance has sent may still arrive.
     await answered();
     await this.#sweep(onCrash);
     for (const [name] of NAMES.entries()) {
@@ -152,7 +152,7 @@ class Race {
     await this.#check();
   }
 
-  /** What the sweep does with the holds of instances that have ended. */
+  /** Closes the holds of ended instances, as the sweep does. */
   async #sweep(rule: 'charge' | 'release'): Promise<void> {
     const left = this.holds.filter(({ at }) => this.#dead.has(at));
     for (const { id, at } of left) {
@@ -161,7 +161,7 @@ class Race {
     }
   }
 
-  /** Answers that were delivered are booked as they were told, and no name has two that are kept. */
+  /** Checks that each delivered answer is booked at the price it reported, and that no name has two kept answers. */
   async #check(): Promise<void> {
     for (const { decision, charged, isKept } of this.delivered) {
       const booked = await this.#handles[0]!.books.reservation(decision);
@@ -208,7 +208,10 @@ class Race {
     return { ledger, idempotency };
   }
 
-  /** A part whose calls wait before they are made, and whose answers wait before they are heard. A dead instance does neither. */
+  /**
+   * Makes the calls of a part wait for the scheduler, before each call and before each answer. A dead instance makes no calls and gets no
+   * answers.
+   */
   #scheduled<Part extends object>(at: number, part: Part, names: readonly (keyof Part)[]): Part {
     const gone = () => new Promise<never>(() => {});
     const call = (value: CallableFunction, given: readonly unknown[]) => async () => {
@@ -231,7 +234,7 @@ class Race {
     });
   }
 
-  /** One request from its coming to its answer. */
+  /** Runs one request from its arrival to its answer. */
   async #serve(
     { ledger, idempotency }: { readonly ledger: Ledger; readonly idempotency: Idempotency },
     { at, name, cost, how }: Request,
@@ -266,12 +269,12 @@ class Race {
     if (how === 'answer') await run.keep({ status: 200, headers: {}, frame: '', body: `${id} ${charged}` });
     else if (how === 'loss') await run.lose();
     else await run.drop();
-    // A repeat may have given back the charge of one that comes late, and was told so.
+    // If the answer came late, a repeat may have got the charge refunded, and its caller knows.
     this.delivered.push({ name, decision: id, charged, isKept: how === 'answer' && !this.#over.has(at) });
     return 'answered';
   }
 
-  /** A provider is called: by one living run of a name at a time. */
+  /** Calls a provider. At most one living instance may run a name at a time. */
   #begin(id: number, at: number, name: number): void {
     const beside = [...this.#running.values()].filter((one) => one.name === name && !this.#dead.has(one.at));
     expect(beside).toEqual([]);
@@ -279,7 +282,7 @@ class Race {
   }
 }
 
-/** Puts each row in place of whatever row there is, once the hold is granted. */
+/** A mutant that overwrites any existing row once the hold is granted. */
 function unconditional(books: LedgerBooks, store: Rows): LedgerBooks {
   const { idempotency: table } = store;
   const rows = new WeakMap<Write, AnswerRow>();
@@ -308,33 +311,33 @@ function unconditional(books: LedgerBooks, store: Rows): LedgerBooks {
 }
 
 const MUTANTS: Readonly<Record<string, Mutant>> = {
-  'a claim is put in place of whatever row there is': { books: unconditional },
-  'the owner of a running row is not asked for': {
+  'a claim overwrites any existing row': { books: unconditional },
+  'the owner of a running row is not checked': {
     options: (options) => ({ ...options, instance: { ...options.instance, lives: async () => false } }),
   },
-  'an instance that has ended owns its rows for ever': {
+  'an instance that has ended owns its rows forever': {
     options: (options) => ({ ...options, instance: { ...options.instance, lives: async () => true } }),
   },
-  'a hold that is open counts as closed': {
+  'an open hold counts as closed': {
     isRare: true,
     options: (options) => ({ ...options, isOpen: async () => false }),
   },
 };
 
-export const LAW = 'of two instances one at a time runs a request of a name, and its price is booked';
+export const LAW = 'at most one of two instances runs a request of a name at a time, and its price is booked';
 
 interface Place {
   readonly name: string;
   readonly lay: Lay;
-  /** Says whose turn it is. */
+  /** Decides whose turn it is. */
   readonly turns: fc.Arbitrary<fc.Scheduler>;
   readonly runs: ReturnType<typeof tries>;
-  /** How many histories are to find a mutant. */
+  /** How many histories may be needed to find a mutant. */
   readonly mutantRuns: number;
   readonly mutants: (mutant: Mutant) => boolean;
 }
 
-/** Holds two instances on a store to the law. */
+/** Tests the law with two instances on a store. */
 export function overNames({ name, lay, turns, runs, mutantRuns, mutants }: Place): void {
   const law = (mutant: Mutant = {}) =>
     fc.asyncProperty(plans, turns, async (plan, scheduler) => {
@@ -347,7 +350,7 @@ export function overNames({ name, lay, turns, runs, mutantRuns, mutants }: Place
   }, 600_000);
 
   for (const [what, mutant] of Object.entries(MUTANTS).filter(([, mutant]) => mutants(mutant))) {
-    test(`in ${name} the law notices that ${what}`, async () => {
+    test(`in ${name} the law of request names fails if ${what}`, async () => {
       const { failed } = await fc.check(law(mutant), { numRuns: mutantRuns, seed: runs.seed, endOnFailure: true });
       expect(failed).toBe(true);
     }, 600_000);

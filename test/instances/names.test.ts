@@ -7,7 +7,7 @@ import { UPSTREAM_KEY } from '../support/policies.ts';
 import { type Application, startApplication, type Told } from './application.ts';
 import { SharedWorld } from './world.ts';
 
-/** Two applications on one store, and one name for requests to both. */
+/** Two applications on one store that get requests with the same idempotency key. */
 let upstream: FakeUpstream;
 let world: SharedWorld;
 let stores: ReturnType<SharedWorld['open']>[];
@@ -36,10 +36,10 @@ afterEach(async () => {
 
 const creditsOf = ({ headers }: Told): number => Number(headers.get('x-signalbox-credits'));
 
-/** Resolves once so many requests have reached the provider. */
+/** Resolves once this many requests have reached the provider. */
 const reached = (requests: number) => waitFor(() => upstream.requests.length === requests);
 
-/** The books have what callers were told, less what was given back, and nothing is wrong with them. */
+/** Checks that the books have what callers were told, minus refunds, and that the audit finds nothing. */
 async function expectBooked(...told: readonly Told[]): Promise<void> {
   const credits = told.reduce((sum, one) => sum + creditsOf(one), 0);
   await waitFor(async () => world.books.open().count === 0);
@@ -47,11 +47,11 @@ async function expectBooked(...told: readonly Told[]): Promise<void> {
   expect((await auditLedger(stores.at(-1)!.journal, { idle: true })).findings).toEqual([]);
 }
 
-test('a repeat at the other instance, before the first is held: one of the two runs, and the other is told so', async () => {
+test('if a repeat reaches the other instance before the first request is held, one of them runs and the other is told', async () => {
   upstream.behave({ headersAfterMs: 400 });
   const commit = world.store.commit.bind(world.store);
   world.store.commit = async (writes) => {
-    // Both have found no row, and ask for their holds.
+    // Both have found no row, and request their holds.
     await waitFor(() => world.books.open().count === 2);
     world.store.commit = commit;
     await commit(writes);
@@ -69,7 +69,7 @@ test('a repeat at the other instance, before the first is held: one of the two r
   await a.stop();
 });
 
-test('a repeat at the other instance while the first runs is told that it runs, and that its body differs where it does', async () => {
+test('a repeat on the other instance while the first request runs is told that it runs, or that its body differs', async () => {
   upstream.next({ headersAfterMs: 400 });
   const first = a.ask(key, 'once');
   await reached(1);
@@ -83,12 +83,12 @@ test('a repeat at the other instance while the first runs is told that it runs, 
   await a.stop();
 });
 
-test('a repeat at the other instance between the settlement of the first and its kept answer is told that it runs', async () => {
+test('a repeat on the other instance after the settlement, but before the answer is stored, is told that it runs', async () => {
   const kept = Promise.withResolvers<void>();
   const commit = world.store.commit.bind(world.store);
   let isSettled = false;
   world.store.commit = async (writes) => {
-    // The only commit behind the settlement keeps the answer.
+    // The only commit after the settlement is the one that stores the answer.
     if (world.books.open().count === 0 && upstream.requests.length === 1) {
       isSettled = true;
       await kept.promise;
@@ -107,7 +107,7 @@ test('a repeat at the other instance between the settlement of the first and its
   await a.stop();
 });
 
-test('a repeat at the other instance after the first gets the same answer, and pays nothing', async () => {
+test('a repeat on the other instance after the first request gets the same answer and is not charged', async () => {
   const answered = await a.ask(key, 'once');
   const repeat = await b.ask(key, 'once');
   expect([repeat.status, repeat.headers.get('x-signalbox-replayed')]).toEqual([200, 'true']);
@@ -118,12 +118,12 @@ test('a repeat at the other instance after the first gets the same answer, and p
   await a.stop();
 });
 
-test('a repeat at the other instance after the first has crashed runs once its hold is resolved, and gets that charge back', async () => {
+test('a repeat on the other instance after the first crashed runs once the hold is closed, and the crash is refunded', async () => {
   upstream.next({ hang: 'headers' });
   void a.ask(key, 'once').catch(() => {});
   await reached(1);
   stores[0]!.die();
-  // Its charge is not known yet.
+  // The charge of the crashed request is not known yet.
   expect((await b.ask(key, 'once')).body.error.code).toBe('in_flight');
   const [open] = world.books.journal.entries.filter(({ kind }) => kind === 'reserve');
   const [closed] = await world.books.apply([
@@ -134,14 +134,14 @@ test('a repeat at the other instance after the first has crashed runs once its h
   const isReplayed = ({ headers }: (typeof repeats)[number]) => headers.get('x-signalbox-replayed') !== null;
   const answered = repeats.find((one) => one.status === 200 && !isReplayed(one))!;
   const other = repeats.find((one) => one !== answered)!;
-  // The second one finds the first under way, or its answer.
+  // The second one finds the first in progress, or its answer.
   expect(other.status).toBe(isReplayed(other) ? 200 : 409);
   expect(Number(answered.headers.get('x-signalbox-given-back'))).toBe(toCredits(charged));
   expect(upstream.requests).toHaveLength(2);
   await expectBooked(answered);
 });
 
-test('a repeat that waits on another server runs once the first server has crashed and its hold is resolved', async () => {
+test('a repeat that waits on another server runs once the first server has crashed and its hold is closed', async () => {
   const waiting = world.open(2);
   stores.push(waiting);
   const c = await startApplication(waiting, upstream.url, undefined, 'gateway: { repeats_in_flight: wait }\n');
@@ -150,7 +150,11 @@ test('a repeat that waits on another server runs once the first server has crash
   await reached(1);
   const repeats = [c.ask(key, 'once'), c.ask(key, 'once')];
   stores[0]!.die();
-  await quietFor(1_500, 'a repeat runs before the charge of the crash is known', () => upstream.requests.length > 1);
+  await quietFor(
+    1_500,
+    'a repeat ran before the charge of the crashed request was known',
+    () => upstream.requests.length > 1,
+  );
   const [open] = world.books.journal.entries.filter(({ kind }) => kind === 'reserve');
   const [closed] = await world.books.apply([
     { kind: 'expire', id: open!.reservation!, at: Date.now(), rule: 'charge' },
@@ -165,7 +169,7 @@ test('a repeat that waits on another server runs once the first server has crash
   await c.stop();
 });
 
-test('a start beside a running request leaves its name alone, and a sweep takes the owner out of names of those that ended', async () => {
+test('a start keeps the names of running requests, and a sweep removes the owner from names of ended instances', async () => {
   upstream.next({ headersAfterMs: 400 }, { hang: 'headers' });
   const first = a.ask(key, 'once');
   await reached(1);
@@ -183,7 +187,7 @@ test('a start beside a running request leaves its name alone, and a sweep takes 
   await c.stop();
 });
 
-test('a request with a name has no commit of its own before it is sent', async () => {
+test('a request with an idempotency key needs no extra commit before it is sent to the provider', async () => {
   upstream.behave({ hang: 'headers' });
   const before = world.store.commits;
   void a.ask(key, 'once').catch(() => {});

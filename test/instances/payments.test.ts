@@ -7,7 +7,7 @@ import { FakeNetwork } from '../payments/fake-network.ts';
 import { all, type Bench, CONTEXT, failure, never, newAccount, shopTest, type Workshop } from '../payments/support.ts';
 import { waitFor } from '../support/answers.ts';
 
-/** Payments of several instances on one store and one chain. */
+/** The payment services of several instances that share one store and one chain. */
 function fleet(shop: Workshop) {
   const clock = { now: Date.now() };
   const chain = new FakeNetwork(clock);
@@ -33,7 +33,7 @@ const captured = async (bench: Bench): Promise<Payment> => {
 };
 
 shopTest(
-  'a start beside a running request leaves its payment alone; after its end that is balance, once',
+  'a start keeps the payment of a running request; when the request has ended, the payment is added to the balance once',
   async (shop) => {
     const ships = fleet(shop);
     const one = await ships.open(0);
@@ -59,7 +59,7 @@ shopTest(
   },
 );
 
-shopTest('an authorization that comes to two instances at once is sent once', async (shop) => {
+shopTest('an authorization that reaches two instances at once is sent to the chain once', async (shop) => {
   const ships = fleet(shop);
   const [one, other] = [await ships.open(0), await ships.open(1)];
   const signed = await one.signedPayment(newAccount());
@@ -76,7 +76,7 @@ shopTest('an authorization that comes to two instances at once is sent once', as
   expect(await all(one)).toMatchObject([{ state: 'captured' }]);
 });
 
-shopTest('a payment of unknown outcome is sent again by one instance at a time', async (shop) => {
+shopTest('a payment whose outcome is unknown is sent again by one instance at a time', async (shop) => {
   const ships = fleet(shop);
   const [one, other] = [await ships.open(0), await ships.open(1)];
   const signed = await one.signedPayment(newAccount());
@@ -94,7 +94,7 @@ shopTest('a payment of unknown outcome is sent again by one instance at a time',
 });
 
 shopTest(
-  'a payment that is not settled is known at the other instance, once its sender does not wait for it',
+  'a payment that is not settled is known on the other instance once its sender no longer waits for it',
   async (shop) => {
     const ships = fleet(shop);
     const [one, other] = [await ships.open(0), await ships.open(1)];
@@ -106,7 +106,7 @@ shopTest(
     const sender = new AbortController();
     const settling = one.payments.settle(signed, { ...CONTEXT, signal: sender.signal }, one.book);
     await waitFor(() => ships.chain.count('settle') === 1);
-    // Two equal requests at once mean two payments.
+    // Two equal requests at the same time mean two payments.
     expect(await open()).toBeNull();
     sender.abort();
     await waitFor(async () => (await open()) !== null);
@@ -116,18 +116,21 @@ shopTest(
   },
 );
 
-shopTest('a payment whose instance has ended while it was sent is looked up, or sent, by the others', async (shop) => {
-  const ships = fleet(shop);
-  const [one, other] = [await ships.open(0), await ships.open(1)];
-  const signed = await one.signedPayment(newAccount());
-  ships.chain.gate = new Promise(() => {});
-  void one.payments.settle(signed, CONTEXT, never).catch(() => {});
-  await waitFor(() => ships.chain.count('settle') === 1);
-  expect((await failure(other.payments.settle(signed, CONTEXT, never))).code).toBe('in_flight');
-  one.die();
-  await other.payments.sweep();
-  expect(await all(other)).toMatchObject([{ state: 'settling', owner: null }]);
-  ships.chain.gate = Promise.resolve();
-  expect((await other.payments.settle(signed, CONTEXT, other.book)).state).toBe('captured');
-  expect((await other.payments.settle(signed, CONTEXT, never)).state).toBe('known');
-});
+shopTest(
+  'if an instance ends while it sends a payment, the other instances look the payment up or send it',
+  async (shop) => {
+    const ships = fleet(shop);
+    const [one, other] = [await ships.open(0), await ships.open(1)];
+    const signed = await one.signedPayment(newAccount());
+    ships.chain.gate = new Promise(() => {});
+    void one.payments.settle(signed, CONTEXT, never).catch(() => {});
+    await waitFor(() => ships.chain.count('settle') === 1);
+    expect((await failure(other.payments.settle(signed, CONTEXT, never))).code).toBe('in_flight');
+    one.die();
+    await other.payments.sweep();
+    expect(await all(other)).toMatchObject([{ state: 'settling', owner: null }]);
+    ships.chain.gate = Promise.resolve();
+    expect((await other.payments.settle(signed, CONTEXT, other.book)).state).toBe('captured');
+    expect((await other.payments.settle(signed, CONTEXT, never)).state).toBe('known');
+  },
+);

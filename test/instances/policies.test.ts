@@ -5,7 +5,7 @@ import { figuresOf, findingsIn, holdOn, ledgerOn, sharedBooks, spend, swap } fro
 
 const DAY_MS = 86_400_000;
 
-test('the worth of a Credit is set once: a server with another does not open the ledger', async () => {
+test('the value of a Credit is set once: a server with another value cannot open the ledger', async () => {
   const shared = sharedBooks();
   const one = await ledgerOn(shared, NO_TERMS);
   await expect(ledgerOn(shared, { ...NO_TERMS, usdPerCredit: '0.01' })).rejects.toThrow(
@@ -17,14 +17,14 @@ test('the worth of a Credit is set once: a server with another does not open the
   );
 });
 
-test('two servers that open empty books at once agree on the worth of a Credit', async () => {
+test('two servers that open empty books at the same time agree on the value of a Credit', async () => {
   const shared = sharedBooks();
   const worths = ['0.001', '0.01'].map((usdPerCredit) => ledgerOn(shared, { ...NO_TERMS, usdPerCredit }));
   const opened = await Promise.allSettled(worths);
   expect(opened.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
-test('the limit of the newest policy holds at the servers that have not read it yet', async () => {
+test('the limit of the newest policy also applies on servers that have not read it yet', async () => {
   const shared = sharedBooks();
   let now = NOON;
   const daily = (limit: number) => budget(limit, { window: 'day' });
@@ -36,14 +36,14 @@ test('the limit of the newest policy holds at the servers that have not read it 
   await swap(other, daily(50));
   expect(await holdOn(one, 21)).toBeNull();
   expect(await spend(one, 20)).toBe(20);
-  // In the next window, too, and though the older policy is prepared again, as after a change of keys.
+  // It also applies in the next window, and if the older policy is prepared again, as after a change of keys.
   now += DAY_MS;
   await swap(one, daily(100));
   const at = (n: number) => ({ id: idAt(now) + n });
   expect(await holdOn(one, 51, at(0))).toBeNull();
   expect(await spend(one, 50, at(1))).toBe(50);
   expect(await figuresOf(one)).toEqual({ 'all/': [50, 50, 0] });
-  // Once both have read it, either may state another.
+  // Once both servers have read the newest policy, either may change the limit.
   await swap(one, daily(50));
   await swap(one, daily(70));
   expect(await spend(other, 20, at(2))).toBe(20);

@@ -29,13 +29,13 @@ const built = await buildCandidate(bundleOf([{ path: 'p.yaml', text: SMALL }]), 
 if (isRejected(built)) throw new Error('the policy of the test is not valid');
 const candidate: PolicyCandidate = built;
 
-/** What may go wrong. */
+/** A fault of a mutant. */
 interface Fault {
   /** A push does not ask the servers first. */
   readonly isDeaf?: boolean;
-  /** A server puts in force what is only offered. */
+  /** A server activates what is only offered. */
   readonly isHasty?: boolean;
-  /** A server judges that it can serve everything. */
+  /** A server claims that it can serve everything. */
   readonly isBlind?: boolean;
 }
 
@@ -55,10 +55,10 @@ export type Lay = () => Promise<Shared>;
 
 const log = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** A server that follows pushes. It cannot serve what names it. */
+/** A server that follows pushes. It cannot serve a push that names it. */
 class Member {
   readonly name: string;
-  /** The numbers of all that it had in force. */
+  /** The numbers of all pushes that were active on it. */
   readonly had: number[] = [];
   readonly #follower: PushFollower;
   readonly #reporter: InstanceReporter;
@@ -134,7 +134,7 @@ class Member {
   }
 }
 
-/** Pushes that are made at once, each with the servers that cannot serve it. A server that joins before them. */
+/** Pushes that are made at the same time, each with the servers that cannot serve it. A server may join before them. */
 const step = fc.record({
   joins: fc.boolean(),
   pushes: fc.array(fc.subarray(['server-0', 'server-1', 'server-2']), { minLength: 1, maxLength: 2 }),
@@ -162,7 +162,10 @@ async function offerOf(cannot: readonly string[], at: number, store: Store, targ
   );
 }
 
-/** No server has in force what another refuses; what is accepted comes into force at all, one upon the other. */
+/**
+ * Checks that no server has activated a push that another server refuses, and that every accepted push becomes active, based on the one
+ * before.
+ */
 async function isOne(lay: Lay, all: readonly Step[], fault: Fault = {}): Promise<boolean> {
   await using shared = await lay();
   const store = await shared.open();
@@ -180,10 +183,10 @@ async function isOne(lay: Lay, all: readonly Step[], fault: Fault = {}): Promise
       if (joins) await join();
       const ends = await Promise.all(pushes.map((cannot, other) => offerOf(cannot, 10 * at + other, store, target)));
       const isServable = (cannot: readonly string[]) => !members.some(({ name }) => cannot.includes(name));
-      // Of several at once, one that all can serve may still come behind another.
+      // Of several pushes at the same time, one that all servers can serve may still come after another one.
       if (ends.some((isAccepted, other) => isAccepted && !isServable(pushes[other]!))) return false;
       if (pushes.length === 1 && !ends[0] && isServable(pushes[0]!)) return false;
-      // One that comes later may lack what the others have: it stays behind, and its report says so.
+      // A server that joins later may lack something that the others have. It keeps its revision, and its report says that.
       const head = await store.pushedPolicies.head();
       const able = members.filter(({ name }) => !head?.source.includes(name));
       await waitFor(() => able.every(({ pushed }) => pushed === (head?.id ?? null)), 4_000).catch(() => null);
@@ -201,16 +204,19 @@ async function isOne(lay: Lay, all: readonly Step[], fault: Fault = {}): Promise
   }
 }
 
-const LAW = 'a push is in force at all servers or at none, and each replaces the one that it began from';
+const LAW = 'a push is active on all servers or on none, and each push replaces the one that it started from';
 const lawOf = (lay: Lay, fault?: Fault) => fc.asyncProperty(steps, (all) => isOne(lay, all, fault));
 
 const MUTANTS: Readonly<Record<string, Fault>> = {
   'a push asks no server': { isDeaf: true },
-  'a server puts in force what is only offered': { isHasty: true },
-  'a server judges that it can serve everything': { isBlind: true },
+  'a server activates what is only offered': { isHasty: true },
+  'a server claims that it can serve everything': { isBlind: true },
 };
 
-/** Holds servers that share a store to the law. @param mutates whether it must find its mutants there as well */
+/**
+ * Tests the law with servers that share a store.
+ * @param mutates true to check that the law finds its mutants in this store, too
+ */
 export function overPushes(place: string, lay: Lay, { runs, seed, proved }: Effort, mutates: boolean): void {
   test(`in ${place} ${LAW}`, async () => {
     await fc.assert(lawOf(lay), { numRuns: runs, seed });
@@ -218,7 +224,7 @@ export function overPushes(place: string, lay: Lay, { runs, seed, proved }: Effo
   }, 600_000);
 
   for (const [name, fault] of Object.entries(mutates ? MUTANTS : {})) {
-    test(`in ${place} the law finds out: ${name}`, async () => {
+    test(`in ${place} the law of pushes fails if ${name}`, async () => {
       expect((await fc.check(lawOf(lay, fault), { numRuns: 50, seed, endOnFailure: true })).failed).toBe(true);
     });
   }

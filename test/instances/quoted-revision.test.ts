@@ -21,7 +21,7 @@ async function candidateOf(text: string) {
   return found;
 }
 
-/** A store in which one instance has saved its policy, and how another finds revisions there. */
+/** A store in which one instance has saved its policy, and the revisions that another instance finds in it. */
 async function shared(text: string) {
   const store = storeInMemory();
   const records = openRecords({ store, tables: store.records, now: () => 0 });
@@ -35,18 +35,18 @@ async function shared(text: string) {
   return { store, candidate, records, stored: new StoredRuntimes({ tools, find }), reads: () => reads };
 }
 
-test('a quote of a revision that only another server has had in force is served by that revision', async () => {
+test('a quote is served by its revision, even if only another server has ever activated that revision', async () => {
   const { candidate, stored, reads } = await shared(SMALL);
   const { revision, models } = candidate.runtime.snapshot;
   const [first, second] = await Promise.all([stored.find(revision), stored.find(revision)]);
   expect(first?.snapshot.revision).toBe(revision);
   expect(first?.snapshot.models.map(({ id }) => id)).toEqual(models.map(({ id }) => id));
   expect(first?.targets.length).toBe(models.length);
-  // Built once.
+  // The revision was built once.
   expect([second === first, (await stored.find(revision)) === first, reads()]).toEqual([true, true, 1]);
 });
 
-test('a revision that is unknown is looked for again, and one whose text has changed is not served', async () => {
+test('an unknown revision is looked up again the next time, and a revision whose text has changed is not served', async () => {
   const { candidate, records, stored } = await shared(SMALL);
   expect(await stored.find('unknown')).toBeNull();
   const { surroundings } = candidate;

@@ -10,7 +10,7 @@ import { callerNamed } from '../support/request-context.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { Visitor } from '../support/visitor.ts';
 
-/** A copy that has heard nothing of the store for five seconds serves nobody: neither 200 nor 401 would be right. */
+/** A copy that has had no contact with the store for five seconds must serve no request, because neither 200 nor 401 would be right. */
 const STALE_MS = 5_001;
 const ages = new Map<NewsSubject, number>();
 let box: Signalbox;
@@ -35,7 +35,7 @@ async function expectAway(answer: Response): Promise<void> {
   expect(answer.headers.get('retry-after')).toBe('1');
 }
 
-test('keys, known or not', async () => {
+test('a copy of keys that is too old answers 503 for known and unknown keys', async () => {
   const { key } = await made('/admin/keys', { name: 'app', scopes: ['chat'] });
   const unknown = `${String(key).slice(0, -4)}AAAA`;
   expect([(await modelsBy(key)).status, (await modelsBy(unknown)).status]).toEqual([200, 401]);
@@ -46,7 +46,7 @@ test('keys, known or not', async () => {
   expect((await modelsBy(key)).status).toBe(200);
 });
 
-test('people: keys of a team, whose terms may be others by now', async () => {
+test('a copy of people that is too old answers 503 for keys of a team, whose terms may have changed', async () => {
   const { id: team } = await made('/admin/teams', { name: 'search' });
   const { key: ofTeam } = await made('/admin/keys', { name: 'app', scopes: ['chat'], team });
   const { key: ofNobody } = await made('/admin/keys', { name: 'app', scopes: ['chat'] });
@@ -55,7 +55,7 @@ test('people: keys of a team, whose terms may be others by now', async () => {
   expect((await modelsBy(ofNobody)).status).toBe(200);
 });
 
-test('logins, ended or not, and the people behind them', async () => {
+test('a copy of logins or people that is too old answers 503 for all logins', async () => {
   const visitor = new Visitor();
   const answer = await visitor.go(`${box.url}/console/sign-in/key`, {
     method: 'POST',
@@ -74,7 +74,7 @@ test('logins, ended or not, and the people behind them', async () => {
   }
 });
 
-test('wallets, blocked or not', () => {
+test('a copy of blocked wallets that is too old refuses all wallets', () => {
   const wallet = `0x${'ab'.repeat(20)}`;
   const fundingAt = (ageMs: number) =>
     x402Funding({ payments: { blocklist: { blocked: new Set<string>(), ageMs } } } as unknown as X402Parts);

@@ -5,7 +5,7 @@ import { NO_TERMS, NOON } from '../ledger/support.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { booksOf } from '../store/memory/books/handle.ts';
 
-/** Books that several instances share, and the slot of the next. */
+/** Books that several instances share, with the slot of the next instance. */
 export class SharedBooks {
   readonly books: MemoryBooks;
   #slots = 0;
@@ -14,7 +14,10 @@ export class SharedBooks {
     this.books = books;
   }
 
-  /** The ledger of another instance. `other`: methods of its books that are others. */
+  /**
+   * Opens the ledger of another instance.
+   * @param other methods that replace methods of its books
+   */
   async ledger(onCrash: 'charge' | 'release' = 'charge', other: Partial<LedgerBooks> = {}, timers = processTimers) {
     const name = { slot: ++this.#slots, epoch: 1 };
     const books = booksOf(this.books, name, other);
@@ -33,7 +36,7 @@ export class SharedBooks {
     return this.books.journal.entries.flatMap((one) => (one.reservation === id && isEnd(one) ? [one.kind] : []));
   }
 
-  /** Those of each hold. */
+  /** The kinds of the entries that ended each hold. */
   ends(): string[][] {
     const ids = this.books.journal.entries.flatMap(({ kind, reservation }) =>
       kind === 'reserve' && reservation !== null ? [reservation] : [],
@@ -41,7 +44,7 @@ export class SharedBooks {
     return ids.map((id) => this.endsOf(id));
   }
 
-  /** What was charged for a hold, less what was given back. */
+  /** The charge of a hold minus refunds, microcredits. */
   async booked(id: number): Promise<number> {
     const { charged = 0, givenBack = 0 } = (await this.books.reservation(id)) ?? {};
     return charged - givenBack;

@@ -5,7 +5,7 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
-/** A history that a service keeps, with two applications on one store. */
+/** A service that keeps the history of a conversation, with two applications on one store. */
 const service = useUpstream({ dialect: 'anthropic' });
 let fleet: Fleet;
 let one: Signalbox;
@@ -27,7 +27,7 @@ const turnAt = (at: Signalbox, key: string, thread: object) => {
   return at.post('/v1/messages', body, { headers });
 };
 
-/** The first turn of a thread. */
+/** Sends the first turn of a thread. */
 async function begun(at: Signalbox, key: string): Promise<string> {
   const answer = await turnAt(at, key, { type: 'create' });
   expect(answer.status).toBe(200);
@@ -36,7 +36,7 @@ async function begun(at: Signalbox, key: string): Promise<string> {
 
 const goOn = (at: Signalbox, key: string, id: string) => turnAt(at, key, { type: 'continue', previous_message_id: id });
 
-test('a conversation goes on at the other instance, with each turn where the one before was not', async () => {
+test('a conversation continues on the other instance: each turn goes to the instance that did not serve the last one', async () => {
   const key = await fleet.makeKey();
   let id = await begun(one, key);
   for (const at of [other, one, other]) {
@@ -47,13 +47,13 @@ test('a conversation goes on at the other instance, with each turn where the one
   expect(service.requests.at(-1)!.body.messages).toHaveLength(1);
 });
 
-test('another key finds it at neither instance', async () => {
+test('another key finds the thread on neither instance', async () => {
   const [key, foreign] = [await fleet.makeKey(), await fleet.makeKey()];
   const id = await begun(one, key);
   for (const at of [one, other]) expect((await goOn(at, foreign, id)).status).toBe(404);
 });
 
-test('a thread is erased with its key, wherever that is revoked', async () => {
+test('a thread is erased with its key, on whichever instance the key is revoked', async () => {
   const key = await fleet.makeKey();
   const id = await begun(one, key);
   const keyId = key.split('_')[2]!;

@@ -43,7 +43,7 @@ export class SharedWorld {
   readonly #repositories = sqliteRepositories(this.store);
   readonly #live: InstanceName[] = [];
 
-  /** A handle for another instance, which may die: then it neither reads nor writes any more. */
+  /** Opens a handle for another instance. After `die`, the handle neither reads nor writes. */
   open(slot: number, now: () => number = Date.now): OpenStore & { die(): void } {
     const name = { slot, epoch: this.#live.filter((one) => one.slot === slot).length + 1 };
     this.#live.push(name);

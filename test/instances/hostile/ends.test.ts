@@ -8,9 +8,9 @@ import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 
-/** Answers whose instance loses its lease or its store while they are written. */
+/** Answers whose instance loses its lease or its store while they are being written. */
 const upstream = useUpstream();
-/** The time of the server and its store goes so many times faster. */
+/** How many times faster the time of the server and its store runs. */
 const FASTER = 10;
 const timers: Timers = {
   after: (ms, run) => processTimers.after(ms / FASTER, run),
@@ -37,9 +37,9 @@ afterAll(() => box.stop());
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Hello?' }], max_tokens: 100 };
 
-/** Asks; before the provider answers, something happens to the server. */
+/** Sends a request. Before the provider answers, `happens` does something to the server. */
 async function asked(stream: boolean, happens: () => void): Promise<Response> {
-  // The server refuses requests until it has found that its store is back.
+  // The server refuses requests until it has noticed that its store is back.
   await waitFor(async () => (await box.get('/v1/models')).ok);
   upstream.behave({ headersAfterMs: 100 });
   const before = upstream.requests.length;
@@ -50,18 +50,18 @@ async function asked(stream: boolean, happens: () => void): Promise<Response> {
 }
 
 for (const stream of [false, true])
-  test(`an answer whose store is away ends whole, and tells no price, stream: ${stream}`, async () => {
+  test(`an answer ends whole but reports no price if its store becomes unavailable, stream: ${stream}`, async () => {
     const before = await world.books.charged();
     const answer = await asked(stream, () => store.connection.loseStore(15_000));
     expect(answer.status).toBe(200);
     const ends = stream ? (await eventsOf(answer)).chunks : [await answerOf(answer)];
     const told = ends.find(({ platform }) => platform !== undefined);
     expect(told?.platform).toMatchObject({ routed_model: 'best', credits_consumed: null, cost_saved_credits: null });
-    // It is charged all the same, once the store is back.
+    // It is charged nevertheless once the store is back.
     await waitFor(async () => (await world.books.charged()) > before && world.books.open().count === 0);
   });
 
-test('an answer whose instance has lost its lease tells its price by the next one', async () => {
+test('an answer whose instance lost its lease reports its price under the next lease', async () => {
   const { slot, epoch } = store.instance;
   const answer = await asked(false, () => world.leases.revoke(slot));
   const { credits_consumed } = (await answerOf(answer)).platform;

@@ -11,7 +11,7 @@ import { refusalOf } from '../../store/implementations.ts';
 import { type SharedPolicy, sharedPolicy } from '../seeds/member.ts';
 import { booked, held, lineOf, openMembers } from './support.ts';
 
-/** Work that one of several instances does for all, by a lease at their store. */
+/** Jobs that one of several instances does for all of them, while it has a lease for the job in their store. */
 const START = Date.UTC(2026, 10, 20, 12);
 let policy: SharedPolicy;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-/** Instances of a world, each with its leadership. */
+/** Opens instances that share a store, each with its leadership. */
 async function openLeaders(count: number, change: (table: LeaderTable) => LeaderTable = (table) => table) {
   const clock = new VirtualClock(START);
   const world = new World({ clock });
@@ -36,7 +36,7 @@ async function openLeaders(count: number, change: (table: LeaderTable) => Leader
   const opening = Promise.all(Array.from({ length: count }, (_, at) => one(at)));
   await clock.pass(100);
   const instances = await opening;
-  /** The places of those that may work at a job. A process that stands still does nothing. */
+  /** The indexes of the instances that may do a job now. A paused process does nothing. */
   const working = (job: (typeof LEADER_JOBS)[number]) =>
     instances.flatMap(({ store: { connection }, leadership }, at) =>
       leadership.of(job).isHeld && !connection.isCrashed && !connection.isPaused ? [at] : [],
@@ -44,7 +44,7 @@ async function openLeaders(count: number, change: (table: LeaderTable) => Leader
   return { clock, world, instances, working };
 }
 
-test('one of three leads, another takes over once its lease has ended, and a leader that wakes up writes nothing more', async () => {
+test('one of three instances leads, another takes over after its lease has ended, and the old leader writes nothing more', async () => {
   const { clock, world, instances, working } = await openLeaders(3);
   for (const job of LEADER_JOBS) expect(working(job)).toEqual([0]);
   const [first, second] = instances;
@@ -56,13 +56,13 @@ test('one of three leads, another takes over once its lease has ended, and a lea
   await clock.pass(2 * RENEW_MS + 1_000);
   expect(working('sweep')).toEqual([1]);
   await clock.pass(120_000);
-  // It has taken a new lease of its own meanwhile, and leads in nothing.
+  // It has taken a new lease by now and leads no job.
   expect(first!.leadership.of('sweep').isHeld).toBe(false);
   expect(world.leaders.leaderOf('sweep')).toMatchObject({ slot: second!.store.instance.slot });
   expect(await commit(first)).toBe('unmet');
 });
 
-test('a leader that stops leaves its jobs to others at once', async () => {
+test('a leader that stops releases its jobs to others at once', async () => {
   const { clock, instances, working } = await openLeaders(2);
   instances[0]!.leadership.stop();
   const closing = instances[0]!.store.close();
@@ -79,7 +79,7 @@ const step = fc.record({
   ms: fc.integer({ min: 1_000, max: 70_000 }),
 });
 
-/** Never two lead, whatever the store and the processes do; and where one is there for long enough, one does. */
+/** Two instances never lead at the same time, whatever the store and the processes do. If an instance runs for long enough, one leads. */
 const oneLeads = (change?: (table: LeaderTable) => LeaderTable) =>
   fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20 }), fc.nat(1_000), async (steps, seed) => {
     const { clock, world, instances, working } = await openLeaders(3, change);
@@ -87,7 +87,7 @@ const oneLeads = (change?: (table: LeaderTable) => LeaderTable) =>
     world.faults = { ...HOSTILE, lostAnswer: 0.1, refused: 0.1 };
     for (const { kind, at, ms } of steps) {
       const { connection } = instances[at]!.store;
-      // The last one stays.
+      // The last instance never crashes.
       if (kind === 'crash' && at > 0) connection.crash();
       else if (kind === 'pause') connection.pause(ms);
       else if (kind === 'lose') connection.loseStore(ms);
@@ -101,17 +101,17 @@ const oneLeads = (change?: (table: LeaderTable) => LeaderTable) =>
     return LEADER_JOBS.every((job) => working(job).length === 1);
   });
 
-test('at most one leads at any moment, and one does once it can', async () => {
+test('at most one instance leads a job at any time, and one does as soon as it can', async () => {
   await fc.assert(oneLeads(), tries('one of several instances leads', 30, 1_000));
 });
 
-test('the law fails where jobs are taken that another has', async () => {
+test('the law of leaders fails if an instance takes jobs that another one has', async () => {
   const greedy = (table: LeaderTable): LeaderTable => ({ ...table, take: async () => [...LEADER_JOBS] });
   const { failed } = await fc.check(oneLeads(greedy), { numRuns: 20, seed: 1, endOnFailure: true });
   expect(failed).toBe(true);
 });
 
-test('where the leader dies with what it held, another leads and resolves it once', async () => {
+test('if the leader dies with open holds, another instance leads and closes them once', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b', 'c');
   const leader = world.leaders.leaderOf('sweep');
   const dying = members.find(({ store }) => store.instance.slot === leader?.slot)!;

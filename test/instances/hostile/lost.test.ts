@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-test('a commit whose answer is lost is repeated by its ID: there is one hold, and its price is booked once', async () => {
+test('a commit whose answer is lost is sent again with its ID: there is one hold, and its price is booked once', async () => {
   const { clock, world, members } = await openMembers(policy, 'a');
   const { gateway } = members[0]!;
   const id = gateway.nextId();
@@ -29,7 +29,7 @@ test('a commit whose answer is lost is repeated by its ID: there is one hold, an
   expect([(await settling).charged, await booked(world, id)]).toEqual([100, 100]);
 });
 
-test('a hold whose answer was lost while the store stays away is void once it is back: nobody pays, and nothing stays held', async () => {
+test('a hold whose answer is lost while the store is unavailable is void afterwards: it is not charged and holds nothing', async () => {
   const { clock, world, members } = await openMembers(policy, 'a');
   const { gateway, connection } = members[0]!;
   const id = gateway.nextId();
@@ -47,7 +47,7 @@ test('a hold whose answer was lost while the store stays away is void once it is
   expect([world.books.open(), await booked(world, id)]).toEqual([{ count: 0, held: 0 }, 0]);
 });
 
-test('an earmark whose capture did not reach the store holds nothing any more: its payment is booked from the chain', async () => {
+test('an earmark whose capture never reached the store holds nothing, and its payment is booked from the chain', async () => {
   const { clock, members } = await openMembers(policy, 'a');
   const [a] = members as [Member];
   const { ledger, nextId } = a.gateway;

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-test('two writers whose rows appear out of order: a budget counts them all, once, and none before it is sure of those below', async () => {
+test('if rows of two writers become visible out of order, a budget counts all of them once', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a, b] = members as [(typeof members)[number], (typeof members)[number]];
   const { journal } = world.books;
@@ -22,7 +22,7 @@ test('two writers whose rows appear out of order: a budget counts them all, once
     return (await status).funds.find(({ title }) => title.name === 'all')?.spent;
   };
   const [early, late] = [await held(b, 300), await held(b, 200)];
-  // A commit takes its place, and the next one overtakes it.
+  // This commit takes its number first, and the next commit becomes visible before it.
   let isNext = true;
   journal.isOvertaken = () => isNext;
   const posting = late.post(lineOf(70));

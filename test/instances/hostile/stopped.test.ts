@@ -10,12 +10,12 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-test('an instance that was stopped for 60 s and longer grants nothing until it has a new epoch, and tells the booked price', async () => {
+test('an instance that was stopped for 60 s or longer grants nothing until it has a new epoch, and reports the booked price', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a, b] = members as [Member, Member];
   const [short, long] = [await held(a, 300), await held(a, 200)];
   const { epoch } = a.store.instance;
-  // Shorter than its lease and the time that others leave it: nobody takes over.
+  // The pause is shorter than its lease plus the grace time, so no other instance takes over.
   a.connection.pause(60_000);
   await clock.pass(60_000);
   const settled = short.settle(lineOf(100), () => []);
@@ -23,10 +23,10 @@ test('an instance that was stopped for 60 s and longer grants nothing until it h
   expect((await settled).charged).toBe(100);
   a.connection.pause(240_000);
   await clock.pass(239_000);
-  // The other one has charged what the dead one held.
+  // The other instance has charged what the stopped instance held.
   expect(await booked(world, long.id)).toBe(200);
   expect(isShortage(await asked(b.gateway, b.gateway.nextId(), 700))).toBe(false);
-  // It finds out before it does anything.
+  // It notices this before it does anything.
   expect(a.store.instance.isCurrent).toBe(false);
   expect(() => a.gateway.nextId()).toThrow();
   await clock.pass(1_000);
@@ -40,7 +40,7 @@ test('an instance that was stopped for 60 s and longer grants nothing until it h
   expect(isShortage(await asked(a.gateway, a.gateway.nextId(), 1_000))).toBe(true);
 });
 
-test('a hold that is granted to an instance while it sleeps past its lease is not used: others may have its request by then', async () => {
+test('a hold that is granted while the instance sleeps past its lease is not used, because others may have its request by then', async () => {
   const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a] = members as [Member, Member];
   for (const [slept, isOver] of [
@@ -56,12 +56,12 @@ test('a hold that is granted to an instance while it sleeps past its lease is no
     a.connection.pause(slept);
     await clock.pass(slept + 20_000);
     expect(await asking).toBe(isOver ? 'fenced' : 'granted');
-    // Nobody pays for it, though a sweep may have charged it.
+    // No caller pays for it, although a sweep may have charged it.
     expect(await booked(world, id)).toBe(0);
   }
 });
 
-test('equal IDs: instances that give IDs in one millisecond, crash and come back never give one twice', async () => {
+test('instances that create IDs in the same millisecond, crash and come back never create the same ID twice', async () => {
   const { clock, world, budgets, members } = await openMembers(policy, 'a', 'b', 'c');
   const given = new Set<number>();
   let count = 0;
@@ -78,7 +78,7 @@ test('equal IDs: instances that give IDs in one millisecond, crash and come back
     crashed.connection.crash();
     crashed.stop();
     give(others);
-    // At once on another slot, and behind its lease on the same.
+    // It takes another slot at once, or its own slot after its lease has ended.
     const opening = openMember(world, await world.open(`again ${round}`), policy, budgets, -600_000);
     await clock.pass(round % 2 === 0 ? 1_000 : 90_000);
     members.splice(0, 1);

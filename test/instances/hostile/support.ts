@@ -19,7 +19,7 @@ export const lineOf = (cost: number): EntryLine => ({
   cost,
 });
 
-/** Members on one world, by their names, with clocks 10 minutes apart. */
+/** Opens instances with these names in one world. Their clocks differ by 10 minutes. */
 export async function openMembers(policy: SharedPolicy, ...names: readonly string[]) {
   const clock = new VirtualClock(START);
   const world = new World({ clock });
@@ -43,7 +43,7 @@ export const asked = ({ ledger }: Member['gateway'], id: number, amount: number)
     ...{ amounts: [amount], least: null, waitMs: 0, expiresAt: START + 86_400_000 },
   });
 
-/** What was charged for a hold, less what was given back. */
+/** The charge of a hold minus refunds, microcredits. */
 export async function booked({ books }: World, id: number): Promise<number> {
   const { charged = 0, givenBack = 0 } = (await books.reservation(id)) ?? {};
   return charged - givenBack;

@@ -6,12 +6,12 @@ import type { InstanceName } from '../../../src/store/instance.ts';
 import type { ThreadRow } from '../../../src/store/threads.ts';
 import type { Deed, World } from '../../store/hostile/world.ts';
 
-/** A revoked or suspended key is refused after so long, ms. */
+/** A revoked or suspended key must be refused after this time, ms. */
 const REVOKED_WITHIN_MS = 1_000;
 const CHARGES: ReadonlySet<string> = new Set(['settle', 'expire', 'post', 'correct']);
 const GIVEN_BACK = 'its answer was lost, and the request repeated';
 
-/** What must hold, by name. */
+/** The laws, by name. */
 const LAWS = {
   limit: 'no fund grants beyond its limit',
   ended: 'each hold ends once',
@@ -21,21 +21,21 @@ const LAWS = {
   revoked: 'a revoked or suspended key is refused after one second',
   thread: 'a thread is kept with its settlement, and erased with its key',
   payment: 'no payment waits for an instance that has ended',
-  counted: 'each fund has the charges of its window, whoever drew on it',
+  counted: 'each fund has the charges of its window, whichever server drew on it',
   audit: 'the audit finds nothing',
-  defect: 'nothing throws but what the store answers',
+  defect: 'only errors of the store are thrown',
 } as const;
 type Law = keyof typeof LAWS;
 
-/** What must hold whatever happens, of one play. */
+/** Checks the laws during one play. */
 export class Laws {
   readonly #world: World;
   readonly #broken = new Map<Law, string[]>();
   readonly #ids = new Set<number>();
-  /** Budgets' funds that were drawn on, by their keys. */
+  /** The funds of budgets that were drawn on, by their keys. */
   readonly #funds = new Map<string, FundRef>();
   readonly #told = new Map<number, number>();
-  /** Threads whose settlements are written. */
+  /** The threads whose settlements are written. */
   readonly threads = new Set<Pick<ThreadRow, 'keyId' | 'answer'>>();
   readonly #runs = new Map<string, InstanceName & { readonly id: number }>();
   readonly #revokedAt = new Map<string, number>();
@@ -51,7 +51,7 @@ export class Laws {
     found.push(`${this.#world.clock.now()}: ${what}`);
   }
 
-  /** Each law that was broken: how often, and the first times. */
+  /** Each law that was broken, with how often and the first cases. */
   get findings(): readonly string[] {
     return [...this.#broken].map(
       ([law, found]) => `${LAWS[law]}: ${found.length} times, such as ${found.slice(0, 3).join('; ')}`,
@@ -68,7 +68,10 @@ export class Laws {
     this.#told.set(id, charged);
   }
 
-  /** A provider is asked for a request with a name, as this decision; null: that is over. */
+  /**
+   * Called when a provider gets a request with a name.
+   * @param id the decision; null when the request is over
+   */
   ran(name: string, id: number | null, { slot, epoch }: InstanceName): void {
     const other = this.#runs.get(name);
     if (id === null) return void this.#runs.delete(name);
@@ -81,9 +84,9 @@ export class Laws {
   }
 
   /**
-   * A key was admitted.
-   * @param ageMs of the copy by which it was
-   * @param clearForMs the time in which the instance could have heard of its end
+   * Called when a key was admitted.
+   * @param ageMs the age of the copy of keys that was used
+   * @param clearForMs for how long the instance could have learned of the end of the key
    */
   admitted(key: string, ageMs: number, clearForMs: number): void {
     const since = this.#world.clock.now() - (this.#revokedAt.get(key) ?? Number.POSITIVE_INFINITY);
@@ -91,7 +94,10 @@ export class Laws {
     if (isLate) this.broken('revoked', `key ${key} was admitted ${since} ms after its end, by a copy of ${ageMs} ms`);
   }
 
-  /** @param inForce names of budgets that an instance enforces: nobody counts for the others */
+  /**
+   * Checks the laws after everything has ended.
+   * @param inForce the names of budgets that an instance enforces; no instance counts the others
+   */
   async atEnd(inForce: ReadonlySet<string>): Promise<readonly string[]> {
     const { books } = this.#world;
     const ended = new Map<number, number>();
@@ -100,7 +106,7 @@ export class Laws {
       if (reservation === null) continue;
       if (kind === 'reserve') ended.set(reservation, ended.get(reservation) ?? 0);
       if (kind === 'settle' || kind === 'expire') ended.set(reservation, (ended.get(reservation) ?? 0) + 1);
-      // A charge whose answer was lost is given back to its caller, who was told of it before.
+      // A charge whose answer was lost is refunded to its caller, who was told the price before.
       const isGift = kind === 'correct' && note === GIVEN_BACK;
       if (CHARGES.has(kind) && !isGift) charged.set(reservation, (charged.get(reservation) ?? 0) + amount);
     }
@@ -115,13 +121,13 @@ export class Laws {
     await this.#kept();
     const { findings } = await auditLedger(this.#world.store.journal, { idle: true });
     for (const finding of findings) {
-      // A fund is drawn on before the charges of instances with another policy are counted, a second later: see `counted`.
+      // A fund may be drawn on before the charges of instances with another policy are counted, a second later: see `counted`.
       if (finding.kind !== 'wrong_opening') this.broken('audit', JSON.stringify(finding));
     }
     return this.findings;
   }
 
-  /** What is kept beside the books. */
+  /** Checks what is stored next to the books. */
   async #kept(): Promise<void> {
     const { threads, payments, keys } = this.#world.store;
     for (const { keyId, answer } of this.threads) {
@@ -153,7 +159,7 @@ export class Laws {
     }
   }
 
-  /** No grant goes beyond what is free. */
+  /** Checks that no grant exceeds what is free. */
   #deed({ ops, results }: Deed): void {
     for (const [at, op] of ops.entries()) this.#granted(op, results[at]);
   }

@@ -20,16 +20,16 @@ import { timersOf } from '../../store/hostile/leases.ts';
 import type { HostileStore, World } from '../../store/hostile/world.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
 
-/** The use cases of one server over a handle of a world, as `serve` opens them, without its port. */
+/** The use cases of one server in a world, opened as `serve` does, without a port. */
 export type Member = Awaited<ReturnType<typeof openMember>>;
 
-/** A policy that all members start with. Made once: compiling takes longer than a thousand requests. */
+/** The policy that all members start with. It is made once, because compiling it takes longer than a thousand requests. */
 export interface SharedPolicy extends Disposable {
   readonly folder: string;
   readonly candidate: PolicyCandidate;
 }
 
-/** As `keepTrailNote` does, which writes files, too. */
+/** The interval of `keepTrailNote`, which also writes files. */
 const LOOK_EVERY_MS = 100;
 
 const silent = { write: () => {}, isTerminal: false };
@@ -44,7 +44,7 @@ export async function sharedPolicy(): Promise<SharedPolicy> {
   return { folder, candidate, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The policy with other budgets. */
+/** The same policy with other budgets. */
 export function withBudgets({ candidate }: SharedPolicy, budgets: readonly Budget[]): PolicyCandidate {
   const { runtime } = candidate;
   const snapshot = { ...runtime.snapshot, budgets };
@@ -53,7 +53,7 @@ export function withBudgets({ candidate }: SharedPolicy, budgets: readonly Budge
 
 /**
  * Opens the use cases of an instance.
- * @param skewMs the clock of its machine is so far ahead of the store's
+ * @param skewMs how far the clock of its machine is ahead of the clock of the store, ms
  */
 export async function openMember(
   world: World,

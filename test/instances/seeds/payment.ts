@@ -7,20 +7,21 @@ import { nameOf } from '../../../src/store/instance.ts';
 import type { Payment } from '../../../src/store/payments.ts';
 import type { Member } from './member.ts';
 
-/** Microcredits that a payment of a play brings, and what is kept of them. */
+/** The amount that a payment brings, and the fee that is kept of it, microcredits. */
 const PAID = 1_000;
 const FEE = 50;
 const WALLETS = ['0x00000000000000000000000000000000000000a1', '0x00000000000000000000000000000000000000b2'];
 
-/** A payment of a play, with the money that is set aside for its request. */
+/** A payment, with the money that is set aside for its request. */
 interface StoredPayment {
   readonly payment: Payment;
   readonly earmark: Earmark;
 }
 
 /**
- * Claims a payment and sets money aside for its request, as a settlement does before anything is sent. Signatures and the chain are
- * played elsewhere: they cost a thousand times as much. Resolves with null where there is no money.
+ * Claims a payment and sets money aside for its request, as a settlement does before it sends anything. Signatures and the chain are tested
+ * elsewhere, because they take a thousand times as long.
+ * @returns null if there is not enough money
  */
 export async function claimed(
   { gateway: { ledger }, store }: Member,
@@ -61,7 +62,10 @@ export async function claimed(
   return null;
 }
 
-/** The money has come. Resolves with the hold on it; with null where nothing runs on it, and all of it is balance. */
+/**
+ * Books the payment after it has arrived.
+ * @returns the hold; null if no request runs on it, so that all of it is added to the balance
+ */
 export async function captured(
   { gateway, store }: Member,
   { payment, earmark }: StoredPayment,

@@ -15,27 +15,27 @@ import { type Member, openMember, type SharedPolicy } from './member.ts';
 import { captured, claimed } from './payment.ts';
 import { VARIANTS } from './variants.ts';
 
-/** Members of a play. */
+/** The number of instances in a play. */
 const MEMBERS = 3;
 const START = Date.UTC(2026, 10, 20, 12);
-/** Admission refuses by older copies of the keys. */
+/** Admission refuses to use older copies of the keys, ms. */
 const KEYS_AGE_MAX_MS = 5_000;
-/** Clocks are 10 minutes apart. */
+/** The clocks differ by 10 minutes, ms. */
 const SKEWS = [0, 600_000, -600_000];
 
 const TARIFF = { model: 'best', provider: 'fake', upstream: 'best-upstream', price: '{}' };
 const BODY = new Uint8Array(32).fill(1);
-/** An answer from which a thread may go on. */
+/** An answer with which a thread may continue. */
 const THREAD = { model: 'best', provider: 'fake', origin: 'o', tokens: 1, addOns: null };
 const lineOf = (cost: number): EntryLine => ({ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost });
 
 interface Seat {
   readonly at: number;
-  /** Null while it starts. */
+  /** Null while the instance starts. */
   member: Member | null;
-  /** Grows with each start. */
+  /** Increased with each start. */
   run: number;
-  /** The policy that it was given last. */
+  /** The policy that it got last. */
   variant: readonly Budget[];
 }
 
@@ -46,7 +46,7 @@ interface PlayKey {
   isRevoked: boolean;
 }
 
-/** Three instances on one store, by a seed: what they are asked, and what goes wrong. */
+/** Three instances on one store. A seed determines their requests and everything that goes wrong. */
 export class Play {
   readonly clock = new VirtualClock(START);
   readonly world: World;
@@ -62,7 +62,10 @@ export class Play {
     this.laws = new Laws(this.world);
   }
 
-  /** Plays so many operations, lets everything end, and returns what was broken. */
+  /**
+   * Plays a number of operations and lets everything end.
+   * @returns the laws that were broken
+   */
   async run(operations: number): Promise<readonly string[]> {
     for (let at = 0; at < MEMBERS; at++) this.#seats.push({ at, member: null, run: 0, variant: VARIANTS[0]! });
     const { faults } = this.world;
@@ -72,7 +75,7 @@ export class Play {
     this.#createKey();
     await this.clock.pass(10_000);
     this.world.faults = faults;
-    // An instance that does not come back is asked nothing.
+    // An instance that does not come back gets no requests.
     for (let steps = 0; this.operations < operations && steps < 4 * operations; steps++) {
       this.#step();
       await this.clock.pass(this.#chance(0.02) ? this.#upTo(20_000) : this.#upTo(60));
@@ -81,7 +84,7 @@ export class Play {
     return this.laws.atEnd(new Set(this.#seats.flatMap(({ variant }) => variant.map(({ name }) => name))));
   }
 
-  /** The weather clears up, and all that has begun may end. */
+  /** Ends all faults, and lets everything that has started end. */
   async #end(): Promise<void> {
     this.world.faults = FRIENDLY;
     this.world.books.journal.giveUp();
@@ -116,7 +119,7 @@ export class Play {
     else if (roll < 997) this.#crash(seat, member);
   }
 
-  /** Errors of the store are answers, too; anything else is a defect. */
+  /** An error of the store is an answer. Any other error is a defect. */
   #track(work: Promise<unknown>): void {
     this.operations++;
     work.catch((error: unknown) => {
@@ -153,7 +156,7 @@ export class Play {
     this.clock.after(this.#upTo(90_000), () => this.#start(seat));
   }
 
-  /** A request: its key, its name, its hold, its attempts, its price. */
+  /** Plays a request: its key, its name, its hold, its attempts and its price. */
   async #ask(member: Member): Promise<void> {
     const key = this.#oneOf(this.#keys);
     if (!key) return;
@@ -200,21 +203,21 @@ export class Play {
         await run.keep(answer);
         ended();
       } else {
-        // The name is free once the store has given it up, before its instance hears so.
+        // The name is free once the store has released it, before its instance knows.
         ended();
         await run.lose();
       }
     }
   }
 
-  /** @returns the run of a name; null where it runs elsewhere, or has been answered */
+  /** @returns the run of a name; null if it runs elsewhere or was answered */
   async #claim(member: Member, { id: keyId, secret }: PlayKey, idempotencyKey: string): Promise<IdempotentRun | null> {
     const claim = await member.idempotency.claim({ keyId, secret, idempotencyKey, body: BODY });
     this.operations++;
     return claim.kind === 'run' ? claim.run : null;
   }
 
-  /** The provider answers, after failed attempts or none. */
+  /** The provider answers, perhaps after failed attempts. */
   async #attempts(member: Member, hold: Hold): Promise<void> {
     await sleep(this.clock, this.#upTo(this.#chance(0.05) ? 100_000 : 3_000));
     await member.connection.awake();
@@ -230,7 +233,7 @@ export class Play {
     await member.connection.awake();
   }
 
-  /** A request that a payment pays for. */
+  /** Plays a request that a payment pays for. */
   async #pay(member: Member): Promise<void> {
     const { gateway, connection } = member;
     const [payment, decision] = [this.laws.id(gateway.nextId()), this.laws.id(gateway.nextId())];
@@ -248,7 +251,7 @@ export class Play {
     if (await gateway.ledger.written()) this.laws.told(decision, charged);
   }
 
-  /** Another settles, grants, revokes, suspends or takes a lease: a command, or a server that is in the wrong. */
+  /** Plays interference: a command or a faulty server settles, grants, revokes, suspends or takes a lease. */
   async #rival({ member }: Seat): Promise<void> {
     const { store, books, leases, clock } = this.world;
     const roll = this.#upTo(4);
@@ -288,7 +291,7 @@ export class Play {
     const living = this.#keys.filter((key) => !key.isRevoked);
     if (living.length < 3) return;
     const key = this.#oneOf(living)!;
-    // A suspension, which nobody ends, must be in force as soon.
+    // A suspension that is never lifted must apply as quickly as a revocation.
     const isSuspended = this.#keys.indexOf(key) % 2 === 1;
     if (isSuspended ? await keys.suspend(key.id) : await keys.revoke(key.id)) {
       key.isRevoked = true;
@@ -308,7 +311,7 @@ export class Play {
     return list[Math.floor(this.world.random() * list.length)];
   }
 
-  /** 1 to `most`. */
+  /** A random number from 1 to `most`. */
   #upTo(most: number): number {
     return 1 + Math.floor(this.world.random() * most);
   }

@@ -3,7 +3,7 @@ import { effort, isDeep, randomFrom } from '../../deep/effort.ts';
 import { type SharedPolicy, sharedPolicy } from './member.ts';
 import { Play } from './play.ts';
 
-/** Three instances on the hostile store, and what must hold whatever happens there. */
+/** Three instances on a store with random faults, and the laws that must hold. */
 const OPERATIONS = isDeep ? 5_000 : 2_000;
 const { runs, seed, proved } = effort('state', 1, 200);
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => policy[Symbol.dispose]());
 
 test(
-  'three instances: no fund above its limit, each hold ended once, told is booked, one run a name, no ID twice',
+  'with three instances, no fund exceeds its limit, each hold ends once, told is booked, a name runs once, and no ID repeats',
   async () => {
     const random = randomFrom(seed);
     for (let at = 0; at < runs; at++) {

@@ -5,7 +5,7 @@ const all = (limit: number, name = 'all') => budget(limit, { name, window: 'day'
 const each = (limit: number) =>
   budget(limit, { name: 'each', each: ({ key }) => key.id, definition: 'each key', window: 'day' });
 
-/** The budgets of the policies that instances are given, in any order and at any time. */
+/** The budgets of the policies that instances get, in any order and at any time. */
 export const VARIANTS: readonly (readonly Budget[])[] = [
   [all(400_000), each(60_000)],
   [each(60_000), all(400_000)],
