@@ -2,18 +2,18 @@ import { type Booked, type Journal, leftOf } from './journal.ts';
 import type { Sent } from './load.ts';
 import type { Upstreams } from './upstreams.ts';
 
-/** What a crash did to the requests of one run, told by both sides: amounts in microcredits. */
+/** The effects of a crash on the requests of one run, as clients and upstreams report them. Amounts are microcredits. */
 export interface Findings {
-  /** Every law that is broken. */
+  /** All laws that were broken. */
   readonly problems: string[];
-  /** Answers that reached their clients whole. */
+  /** The number of answers that reached their clients complete. */
   readonly answered: number;
-  /** Streams that had shown content and did not come to their end. */
+  /** The number of streams that had shown content and did not end. */
   readonly cut: number;
   readonly orphans: number;
-  /** What the orphans had open when the process died. */
+  /** What orphans held when the process died. */
   readonly held: number;
-  /** What the upstreams want for orphans beyond what the journal had charged for them. */
+  /** What upstreams bill for orphans, beyond what the journal had charged for them. */
   readonly unknown: number;
 }
 
@@ -21,8 +21,8 @@ type Counts = { -readonly [Name in keyof Findings]: Findings[Name] };
 type Billing = Pick<Upstreams, 'billed'>;
 
 /**
- * Compares what the clients were told and what the upstreams billed with the journal that the crash left, of
- * the holds that were made since `known`.
+ * Compares what clients were told and what upstreams billed with the journal that the crash left.
+ * @param known the holds made before this run, which are ignored
  */
 export function audit(sent: readonly Sent[], left: Journal, known: ReadonlySet<number>, upstreams: Billing): Findings {
   const found: Counts = { problems: [...left.problems], answered: 0, cut: 0, orphans: 0, held: 0, unknown: 0 };
@@ -31,7 +31,7 @@ export function audit(sent: readonly Sent[], left: Journal, known: ReadonlySet<n
     news.flatMap((booked) => (booked.wallet === null ? [] : [[booked.wallet, booked] as const])),
   );
   const rest = new Set(news);
-  /** Requests that nothing names: only their sum can be looked at. */
+  /** Requests whose hold is unknown, so that only their sum can be compared. */
   const nameless: Sent[] = [];
   for (const one of sent) {
     const byId = one.reservation === null ? undefined : left.reservations.get(one.reservation);
@@ -43,7 +43,7 @@ export function audit(sent: readonly Sent[], left: Journal, known: ReadonlySet<n
       checkBill(`request ${one.request}`, [booked], upstreams.billed(one.request), found);
     } else if (one.wallet !== null || one.reservation !== null) {
       const bill = upstreams.billed(one.request);
-      if (bill > 0) found.problems.push(`request ${one.request}: the upstreams were called, and nothing was reserved`);
+      if (bill > 0) found.problems.push(`request ${one.request}: the upstreams were called, but nothing was reserved`);
     } else nameless.push(one);
   }
   const bill = nameless.reduce((sum, { request }) => sum + upstreams.billed(request), 0);
@@ -51,33 +51,33 @@ export function audit(sent: readonly Sent[], left: Journal, known: ReadonlySet<n
   return found;
 }
 
-/** Who has a whole answer was told what the ledger says. */
+/** A client with a complete answer was told what the ledger charged. */
 function checkTold({ request, told, reservation }: Sent, booked: Booked | undefined, found: Counts): void {
   if (told === null) return;
   found.answered++;
-  if (!booked) found.problems.push(`request ${request}: was told ${told}, and reservation ${reservation} is lost`);
+  if (!booked) found.problems.push(`request ${request}: was told ${told}, but reservation ${reservation} is lost`);
   else if (booked.closings[0] !== 'settle') {
-    found.problems.push(`request ${request}: was told ${told}, and its settlement is lost`);
+    found.problems.push(`request ${request}: was told ${told}, but its settlement is lost`);
   } else if (booked.charged !== told) {
-    found.problems.push(`request ${request}: was told ${told}, and charged ${booked.charged}`);
+    found.problems.push(`request ${request}: was told ${told}, but charged ${booked.charged}`);
   }
 }
 
-/** What was settled is what the upstreams billed; what is open is enough for the rest. */
+/** Settled requests were charged what the upstreams billed. What is still held covers the rest. */
 function checkBill(who: string, booked: readonly Booked[], bill: number, found: Counts): void {
   const charged = booked.reduce((sum, one) => sum + one.charged, 0);
   const open = booked.filter(({ closings }) => closings.length === 0);
   const held = open.reduce((sum, one) => sum + leftOf(one), 0);
   const unknown = bill - charged;
   if (unknown < 0 || unknown > held) {
-    found.problems.push(`${who}: billed ${bill}, charged ${charged}, and ${held} is held for the rest`);
+    found.problems.push(`${who}: billed ${bill}, charged ${charged}, but only ${held} is held for the rest`);
   }
   found.orphans += open.length;
   found.held += held;
   found.unknown += unknown;
 }
 
-/** What the start after a crash must have made of it: each orphan closed once, by rule, and nothing else touched. */
+/** Checks the start after a crash: it must close each orphan once, by the rule of the policy, and change nothing else. */
 export function recoveryProblems(before: Journal, after: Journal, rule: 'charge' | 'release'): string[] {
   const problems = [...after.problems];
   for (const [id, was] of before.reservations) {
@@ -85,12 +85,12 @@ export function recoveryProblems(before: Journal, after: Journal, rule: 'charge'
     if (!is) problems.push(`reservation ${id} is lost`);
     else if (was.closings.length > 0) {
       if (JSON.stringify(is) !== JSON.stringify({ ...was, funds: is.funds }))
-        problems.push(`${id} was closed, and changed`);
+        problems.push(`${id} was closed before, but has changed`);
     } else {
       const due = rule === 'charge' ? leftOf(was) : 0;
       if (is.closings.join() !== 'expire')
         problems.push(`orphan ${id} was closed by ${is.closings.join() || 'nothing'}`);
-      if (is.expired !== due) problems.push(`orphan ${id} was charged ${is.expired}, and ${due} is due`);
+      if (is.expired !== due) problems.push(`orphan ${id} was charged ${is.expired}, but should be charged ${due}`);
       if (is.charged !== was.charged || is.reserved !== was.reserved) problems.push(`orphan ${id} has other rows`);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Preloaded before `src/main.ts`: kills the process at the passage of a point that `CRASH_AT` names, such as
- * `settle-before-commit:17`. Nothing in `src/` knows of it: it stands at the calls between the real parts.
+ * Loaded before `src/main.ts`. It kills the process when it reaches the point that `CRASH_AT` names, such as `settle-before-commit:17`.
+ * `src/` contains no code for this: the points are calls between its real parts.
  */
 
 import { ChunkWriter } from '../../src/dialects/openai-chat/chunks.ts';
@@ -13,11 +13,11 @@ import { crashPoint, watchCalls, watchStatements } from '../support/crash-point.
 
 /** How long the bytes before a point get to leave the process, ms. */
 const BYTES_MS = 2;
-/** The pause between checkpoints is this long here, so that a short load has some. */
+/** The interval of checkpoints, ms. It is short here, so that a short load has some checkpoints. */
 const CHECKPOINT_MS = Number(process.env.CHECKPOINT_MS ?? 0);
 const CHECKPOINT_OF_SRC_MS = 10_000;
 
-/** A request has come: what a start writes is no passage, but for its closing of orphans. */
+/** True once a request has arrived. Writes of the start do not count as points, except when it closes orphans. */
 let loaded = false;
 
 const { isLast, die, pass } = crashPoint('CRASH_AT', 2, (point) => loaded || /^(orphans|new-spool)/.test(point));
@@ -25,9 +25,9 @@ const { isLast, die, pass } = crashPoint('CRASH_AT', 2, (point) => loaded || /^(
 const kindOf = ({ statement, params }: SqlWrite): string | null =>
   statement.sql.startsWith('INSERT INTO journal') ? String(params[1]) : null;
 
-/** Policies that the ledger was prepared for: the first is the start's. */
+/** How many policies the ledger has prepared. The first is the policy of the start. */
 let policies = 0;
-/** What the transaction under way has written: kinds of the journal's rows, and tables of its own. */
+/** What the current transaction has written: the kinds of journal rows, and the names of other tables. */
 let written = new Set<string>();
 
 function note(sql: string, params: readonly unknown[]): void {
@@ -98,7 +98,7 @@ function watchChunks(): void {
   };
 }
 
-/** Between two writes to the spool it is noted: each such moment is before a note or after one. */
+/** Counts the writes to the spool. Each moment between two writes is before or after a note. */
 function watchSpool(): void {
   const { note } = LedgerNote.prototype;
   LedgerNote.prototype.note = function (generation, entries) {

@@ -2,17 +2,17 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 
-/** A server on a disk. */
+/** A server with a data folder on a disk. */
 type OnDisk = Pick<Signalbox, 'data' | 'pid'>;
 
-/** A way to let the disk of a running server be full. */
+/** A way to make the disk of a running server full. */
 export interface Disk {
-  /** Puts the data folder there. */
+  /** Puts the data folder on the disk. */
   mount(folder: string, size?: string): void;
   fill(box: OnDisk): void;
   free(box: OnDisk): void;
   unmount(folder: string): void;
-  /** Whether blocks that a file has already can still be written. */
+  /** True if blocks that a file already has can still be written. */
   readonly takesOwnBlocks: boolean;
 }
 
@@ -33,7 +33,7 @@ const byLimit: Disk = {
   takesOwnBlocks: false,
 };
 
-/** A small file system in memory: ENOSPC, as a real disk says it. */
+/** A small file system in memory. It fails with ENOSPC, like a real disk. */
 export const byMount: Disk = {
   mount: (folder, size = '16m') => mustRun('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder),
   fill({ data }) {
@@ -41,12 +41,12 @@ export const byMount: Disk = {
     try {
       writeFileSync(join(data, 'filler'), new Uint8Array(bavail * bsize));
     } catch (cause) {
-      // The server took some of it meanwhile: the disk is as full as it gets.
+      // The server has written in the meantime. The disk is full enough.
       if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC')) throw cause;
     }
   },
   free: ({ data }) => rmSync(join(data, 'filler')),
-  // Lazily: a server of this process may leave a file open until the next collection of garbage.
+  // A lazy unmount, because a server in this process may keep a file open until the next garbage collection.
   unmount: (folder) => mustRun('umount', '--lazy', folder),
   takesOwnBlocks: true,
 };
@@ -66,5 +66,5 @@ export const DISKS: readonly { name: string; disk: Disk; possible: boolean }[] =
   { name: 'no space is left (ENOSPC)', disk: byMount, possible: mayMount },
 ];
 for (const { name, possible } of DISKS) {
-  if (!possible) console.log(`left out, for neither prlimit nor a mount may be had here: ${name}`);
+  if (!possible) console.log(`skipped, because neither prlimit nor a mount is available here: ${name}`);
 }

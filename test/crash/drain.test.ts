@@ -15,7 +15,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-test('SIGTERM under load leaves no hold open and all sums written, so that the next start has nothing to close', async () => {
+test('SIGTERM under load leaves no open hold and writes all sums, so the next start has nothing to close', async () => {
   const policy = testPolicy(upstreams.urls, { best: { endpoints: ['first', 'second'] } });
   const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
   const box = await startSignalbox({ policy, env, data, args: ['--drain-ms', '150'] });

@@ -10,11 +10,14 @@ import { startUpstreams, type Upstreams } from './upstreams.ts';
 
 const PATIENCE_MS = 8_000;
 
-/** A small disk with a data folder, and a server that may be started on it again and again. */
+/** A small disk with a data folder, on which a server may be started repeatedly. */
 export interface SmallDisk {
   readonly data: string;
   readonly upstreams: Upstreams;
-  /** @param isProcess false serves in this process, for a server that is not to be killed. */
+  /**
+   * Starts a server.
+   * @param isProcess false to run the server in this process, if it will not be killed
+   */
   start(isProcess?: boolean): Promise<Signalbox>;
   stop(): Promise<void>;
 }
@@ -43,12 +46,12 @@ export function makeSmallDisk(): SmallDisk {
   };
 }
 
-/** One time that the disk was full and the server ended. */
+/** One round: the disk becomes full, and the server ends. */
 export interface Round {
   readonly requests: number;
-  /** Prices that callers were told while the disk was full. */
+  /** How many callers were told a price while the disk was full. */
   readonly told: number;
-  /** Settlements that the next start took out of the spool. */
+  /** How many settlements the next start booked from the spool. */
   readonly spooled: number;
   readonly problems: readonly string[];
 }
@@ -56,20 +59,20 @@ export interface Round {
 export interface RoundOptions {
   readonly box: Signalbox;
   readonly disk: SmallDisk;
-  /** Numbers of the requests: every fourth one fails over. */
+  /** The numbers of the requests. Every fourth request fails over. */
   readonly requests: readonly number[];
   readonly end: 'SIGTERM' | 'SIGKILL';
-  /** Pause between two chunks of an answer, ms. */
+  /** The pause between two chunks of an answer, ms. */
   readonly paceMs: number;
-  /** When the disk is full, ms after the last request has reached its upstream. */
+  /** How long after the last request has reached its upstream the disk becomes full, ms. */
   readonly leftMs: number;
-  /** When the server is told to end, ms after the disk is full; null: once every answer has ended. */
+  /** How long after that the server is told to end, ms. Null: after every answer has ended. */
   readonly endMs: number | null;
-  /** Whether the disk has room again for a moment, and then is full once more. */
+  /** True if the disk gets room for a moment and becomes full again. */
   readonly flickers: boolean;
 }
 
-/** Fills the disk under running requests, ends the server, makes room, and starts it again. */
+/** Fills the disk while requests run, ends the server, frees the disk, and starts the server again. */
 export async function fullDiskRound(options: RoundOptions): Promise<{ round: Round; next: Signalbox }> {
   const { box, disk, end, paceMs, leftMs, endMs, flickers } = options;
   const { upstreams, data } = disk;
@@ -80,7 +83,7 @@ export async function fullDiskRound(options: RoundOptions): Promise<{ round: Rou
   let ended = 0;
   const all = sent.map((one) =>
     send(box.url, box.key, one)
-      // Cut off with the process.
+      // The connection breaks when the process ends.
       .catch(() => {})
       .finally(() => ended++),
   );
@@ -109,13 +112,13 @@ export async function fullDiskRound(options: RoundOptions): Promise<{ round: Rou
   return { round: { requests: sent.length, told, spooled: bookedBy(next), problems }, next };
 }
 
-/** A server that is told to end says what it leaves, in its log alone. */
+/** A server that is told to end reports what it leaves behind only in its log. */
 function endProblems(code: number, errors: string): string[] {
   const problems = code === 0 ? [] : [`SIGTERM ended with ${code}`];
   return errors.trim() === '' ? problems : [...problems, `the standard error has ${errors}`];
 }
 
-/** The settlements that a start has taken out of the spool, by its log. */
+/** How many settlements a start has booked from the spool, according to its log. */
 export function bookedBy({ lines }: Signalbox): number {
   const line = lines.find((one) => one.includes('booked settlements that an earlier run left in the spool'));
   return line === undefined ? 0 : Number(/"count":(\d+)/.exec(line)?.[1]);

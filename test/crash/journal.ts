@@ -27,27 +27,27 @@ interface FundRow {
   readonly after_seq: number;
 }
 
-/** What the store has added up, and how far. */
+/** What the store has added up, and up to which row. */
 interface SumsRow {
   readonly through: number;
-  /** JSON. */
+  /** The list of open reservations, as JSON. */
   readonly open: string;
   readonly spent: number;
 }
 const SELECT_SUMS = 'SELECT through, open, (SELECT coalesce(sum(microcredits), 0) FROM spend) AS spent FROM checkpoint';
 
-/** A reservation as its rows tell it. Amounts are microcredits. */
+/** A reservation, according to its rows. Amounts are microcredits. */
 export interface Booked {
   readonly id: number;
   readonly wallet: string | null;
-  /** Whose balance pays, if one does. */
+  /** The holder whose balance pays, if there is one. */
   readonly holder: string;
   reserved: number;
-  /** By `post` and `settle`. */
+  /** What `post` and `settle` rows charged. */
   charged: number;
-  /** By `expire`. */
+  /** What an `expire` row charged. */
   expired: number;
-  /** Kinds of its closing rows. */
+  /** The kinds of the rows that closed it. */
   readonly closings: string[];
   /** The funds that it draws on. */
   funds: readonly Fund[];
@@ -56,7 +56,7 @@ export interface Booked {
 interface Fund {
   readonly kind: 'budget' | 'balance';
   readonly name: string;
-  /** Of a balance, what was granted or paid in. */
+  /** For a balance: what was granted or paid in. */
   limit: number;
   spent: number;
   held: number;
@@ -66,31 +66,31 @@ interface Fund {
 export interface Deposited {
   readonly wallet: string;
   paid: number;
-  /** Kept of that, less what was given back. */
+  /** The fee that was kept, minus refunds. */
   fee: number;
 }
 
-/** The ledger of a data folder, read by a second hand: nothing of `src/ledger` is used. */
+/** The ledger of a data folder, read by independent code that uses nothing from `src/ledger`. */
 export interface Journal {
   readonly reservations: ReadonlyMap<number, Booked>;
-  /** Reservations without a closing row. */
+  /** The reservations without a closing row. */
   readonly open: readonly Booked[];
-  /** Balances by key or wallet, of those that were granted something or have paid. */
+  /** The balances by key or wallet, for holders that were granted something or have paid. */
   readonly balances: ReadonlyMap<string, Readonly<Fund>>;
   readonly deposits: ReadonlyMap<string, Deposited>;
-  /** All charges, of orphans too. */
+  /** All charges, including charges for orphans. */
   readonly charged: number;
-  /** The row up to which the store has added up. */
+  /** The last row that the store has added up. */
   readonly through: number;
-  /** The last row. */
+  /** The number of the last row. */
   readonly last: number;
-  /** Every law that a row breaks, with its number. */
+  /** Each law that a row breaks, with the number of the row. */
   readonly problems: readonly string[];
 }
 
 export const leftOf = ({ reserved, charged, expired }: Booked): number => reserved - charged - expired;
 
-/** Reads a copy, so that nothing touches what a crash left behind: not even a recovery of the WAL. */
+/** Reads a copy, so that nothing changes what a crash left, not even the recovery of the WAL. */
 export function readCopy(data: string): Journal {
   using folder = tempFolder();
   for (const name of ['signalbox.db', 'signalbox.db-wal']) {
@@ -99,7 +99,7 @@ export function readCopy(data: string): Journal {
   return readJournal(folder.file, { readwrite: true });
 }
 
-/** Reads beside a running server. */
+/** Reads the database while a server runs. */
 export const readBeside = (data: string): Journal => readJournal(join(data, 'signalbox.db'), { readonly: true });
 
 function readJournal(file: string, options: { readonly: true } | { readwrite: true }): Journal {
@@ -119,7 +119,7 @@ function readJournal(file: string, options: { readonly: true } | { readwrite: tr
     const [sums] = db.query<SumsRow, []>(SELECT_SUMS).all();
     const fold = new Fold(funds);
     if (check?.integrity_check !== 'ok') fold.problems.push(`integrity_check: ${check?.integrity_check}`);
-    if (lost?.n !== 0) fold.problems.push(`${lost?.n} rows name an account that is not there`);
+    if (lost?.n !== 0) fold.problems.push(`${lost?.n} rows name an account that does not exist`);
     const through = sums?.through ?? 0;
     for (const row of rows) if (row.seq <= through) fold.add(row);
     if (sums) fold.checkSums(sums);
@@ -130,7 +130,7 @@ function readJournal(file: string, options: { readonly: true } | { readwrite: tr
   }
 }
 
-/** A reservation that a checkpoint keeps as open, as far as it is looked at here. */
+/** The fields of an open reservation in a checkpoint that are checked here. */
 interface OpenRow {
   readonly reservation: number;
   readonly amount: number;
@@ -147,7 +147,7 @@ class Fold implements Journal {
   through = 0;
   last = 0;
   readonly #rows: FundRow[];
-  /** What the same row counts in, whatever number it has. */
+  /** The funds by what they are, because a fund may have several row numbers. */
   readonly #byTitle = new Map<string, Fund>();
   readonly #byId = new Map<number, Fund>();
 
@@ -163,7 +163,8 @@ class Fold implements Journal {
     const { seq, kind, reservation, amount } = row;
     this.last = seq;
     while (this.#rows[0] && this.#rows[0].after_seq < seq) this.#open(this.#rows.shift()!);
-    if (kind === 'overrun') this.#problem(seq, 'the upstreams of this test never bill more than was reserved');
+    if (kind === 'overrun')
+      this.#problem(seq, 'an overrun, although the upstreams of this test never bill more than was reserved');
     if (reservation === null) this.#pay(row);
     if (kind === 'overrun' || reservation === null) return;
     if (amount < 0) this.#problem(seq, `${kind} of ${amount}`);
@@ -177,24 +178,24 @@ class Fold implements Journal {
     else this.#charge(row, booked);
   }
 
-  /** To be called after the row up to which the store has added up. */
+  /** Compares the sums. Call it after the last row that the store has added up. */
   checkSums({ through, open, spent }: SumsRow): void {
     this.through = through;
     if (spent !== this.charged)
-      this.#problem(through, `the sums have ${spent}, and the rows up to here ${this.charged}`);
+      this.#problem(through, `the sums have ${spent}, but the rows up to here have ${this.charged}`);
     const kept = (JSON.parse(open) as OpenRow[]).map(shortRow).sort();
     const here = this.open.map(({ id, reserved, charged }) => shortRow({ reservation: id, amount: reserved, charged }));
     if (kept.join() !== here.sort().join())
-      this.#problem(through, `${kept.join()} are kept as open, and ${here.join()} are`);
+      this.#problem(through, `${kept.join()} are stored as open, but ${here.join()} are open`);
   }
 
-  /** What moves a balance alone. */
+  /** Handles rows that change only a balance. */
   #pay({ seq, kind, amount, key_id: holder, note }: Row): void {
     this.#balanceOf(holder).limit += amount;
     if (kind === 'grant') return;
     const of = this.deposits.get(note ?? '') ?? { wallet: holder, paid: 0, fee: 0 };
     this.deposits.set(note ?? '', of);
-    if (of.wallet !== holder) this.#problem(seq, `${kind} of ${note} for ${holder}, which ${of.wallet} paid`);
+    if (of.wallet !== holder) this.#problem(seq, `${kind} of ${note} for ${holder}, but ${of.wallet} paid it`);
     if (kind === 'deposit') of.paid += amount;
     else of.fee -= amount;
     const isRight = kind === 'deposit' ? amount > 0 : of.fee >= 0 && of.fee <= of.paid;
@@ -212,11 +213,11 @@ class Fold implements Journal {
     const title = JSON.stringify([kind, name, subject, definition, starts]);
     let fund = kind === 'balance' ? this.#balanceOf(name) : this.#byTitle.get(title);
     if (fund && fund.spent !== opening) {
-      this.#problem(after_seq, `fund ${title} has spent ${fund.spent}, and is opened again with ${opening}`);
+      this.#problem(after_seq, `fund ${title} has spent ${fund.spent}, but is opened again with ${opening}`);
     }
-    // Every budget of these tests is total and for all requests, so one without an owner counts everything.
+    // Every budget in these tests is total and applies to all requests, so a budget without a subject counts everything.
     if (!fund && subject === '' && opening !== this.charged) {
-      this.#problem(after_seq, `fund ${title} is opened with ${opening}, when ${this.charged} are spent`);
+      this.#problem(after_seq, `fund ${title} is opened with ${opening}, but ${this.charged} are spent`);
     }
     fund ??= { kind, name, limit: most, spent: opening, held: 0 };
     if (kind === 'budget') fund.limit = most;
@@ -259,9 +260,9 @@ class Fold implements Journal {
   #charge({ seq, kind, amount }: Row, booked: Booked): void {
     const { closings, id, funds } = booked;
     const before = leftOf(booked);
-    if (amount > before) this.#problem(seq, `${kind} of ${amount} for ${id}, which has ${before} left`);
+    if (amount > before) this.#problem(seq, `${kind} of ${amount} for ${id}, but only ${before} are left`);
     if (kind === 'expire' && amount > 0 && booked.holder.startsWith('0x'))
-      this.#problem(seq, `${amount} were charged to ${booked.holder} for what a crash left behind`);
+      this.#problem(seq, `${booked.holder} was charged ${amount} for a hold that a crash left open`);
     if (kind === 'expire') booked.expired += amount;
     else booked.charged += amount;
     this.charged += amount;

@@ -12,27 +12,30 @@ import { startUpstreams } from './upstreams.ts';
 
 export type Rule = 'charge' | 'release';
 
-/** A start closes orphans within 2 s, and this is four times that. */
+/** A start closes orphans within 2 s. The test allows four times as long, ms. */
 const START_MS = 8_000;
-/** A load that has not come by its point by then never will, ms. */
+/** A load that has not reached its point after this time never will, ms. */
 const LOAD_MS = 30_000;
 const CLIENTS = 16;
-/** Clients with the key of the crash before, whose budget is mostly spent. */
+/** How many clients use the key of the previous crash, whose budget is mostly spent. */
 const OLD_CLIENTS = 3;
-/** Pause between two edits of the policy, ms. */
+/** The pause between two edits of the policy, ms. */
 const EDIT_MS = 60;
-/** What a start with orphans logs. */
+/** The log message of a start that closes orphans. */
 const ORPHANS_CLOSED = 'closed reservations that an earlier run left open';
 
 export interface Kill extends Findings {
   readonly point: string;
-  /** Requests that were sent before the crash. */
+  /** How many requests were sent before the crash. */
   readonly sent: number;
 }
 
-/** One data folder through one crash after the other. */
+/** A data folder that survives one crash after another. */
 export interface Chain {
-  /** Kills the process at the point under load, starts it again, loads it again, and tells all that is wrong then. */
+  /**
+   * Kills the process at a point under load, starts it again, and loads it again.
+   * @returns everything that is wrong after that
+   */
   kill(point: CrashPoint, rule: Rule): Promise<Kill>;
   stop(): Promise<void>;
 }
@@ -44,7 +47,7 @@ export function startChain(random: () => number): Chain {
   const below = (limit: number) => Math.floor(random() * limit);
   let requests = 0;
   let edits = 0;
-  /** The key of this crash, and that of the one before. */
+  /** The keys of this crash and of the previous one. */
   let keys: readonly string[] = [];
   let running: Server | null = null;
 
@@ -72,7 +75,7 @@ ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
     return startLoad({ url, keys: clients, next: () => ++requests, requests: perClient });
   }
 
-  /** Loads a server until it dies where it shall. */
+  /** Loads a server until it dies at the point. */
   async function dieUnderLoad(armed: Server, point: CrashPoint, rule: Rule): Promise<Load> {
     const loaded = load(armed.url);
     const editor = setInterval(() => {
@@ -80,7 +83,7 @@ ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
       edits++;
       writePolicy(point, rule);
       const headers = { authorization: `Bearer ${keys[0]}` };
-      // Breaks off when the server dies.
+      // The request fails when the server dies.
       fetch(`${armed.url}/admin/policy/reload`, { method: 'POST', headers }).catch(() => {});
     }, EDIT_MS);
     await Promise.race([armed.exited, Bun.sleep(LOAD_MS)]);
@@ -91,7 +94,10 @@ ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
     return loaded;
   }
 
-  /** A start that dies nowhere: what is wrong with what it made of the crash. */
+  /**
+   * Starts without a crash.
+   * @returns what is wrong with how the start handled the crash
+   */
   async function recover(left: Journal, orphans: Journal, rule: Rule): Promise<string[]> {
     const server = await start('');
     const problems = [...recoveryProblems(left, readBeside(data), rule), ...startProblems(server, orphans, rule)];
@@ -137,17 +143,17 @@ ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
   };
 }
 
-/** It must have died by its own hand, at the point. */
+/** The process must have killed itself at the point. */
 async function deathProblems(server: Server, point: string): Promise<string[]> {
   server.signal('SIGKILL');
   await server.exited;
   return server.errors().includes(`killed at ${point}\n`) ? [] : [`did not die at ${point}: ${server.errors()}`];
 }
 
-/** What the start says of the orphans, and how soon. */
+/** Checks what the start reports about orphans, and how soon. */
 function startProblems(server: Server, { open }: Journal, rule: Rule): string[] {
   const line = server.lines.find((text) => text.includes(ORPHANS_CLOSED));
-  if (!line) return open.length === 0 ? [] : [`nothing told of ${open.length} orphans`];
+  if (!line) return open.length === 0 ? [] : [`the start reports none of ${open.length} orphans`];
   const held = open.reduce((sum, booked) => sum + leftOf(booked), 0) / 1_000_000;
   const told = JSON.parse(line) as Record<string, unknown>;
   const due = {
@@ -157,7 +163,7 @@ function startProblems(server: Server, { open }: Journal, rule: Rule): string[] 
   };
   const problems = Object.entries(due)
     .filter(([name, value]) => told[name] !== value)
-    .map(([name, value]) => `the start tells ${name} ${told[name]}, and it is ${value}`);
+    .map(([name, value]) => `the start reports ${name} as ${told[name]}, but it is ${value}`);
   const after = server.sawAfter(ORPHANS_CLOSED) ?? Number.POSITIVE_INFINITY;
   if (after > START_MS) problems.push(`orphans were closed after ${Math.round(after)} ms`);
   return problems;

@@ -5,16 +5,16 @@ import { promptOf } from './upstreams.ts';
 /** What a client knows of a request that it sent. */
 export interface Sent {
   readonly request: number;
-  /** In its `agent_wallet`, which the ledger keeps with the entries; null without one. */
+  /** The `agent_wallet` of the request, which the ledger stores with the entries; null without one. */
   readonly wallet: string | null;
   readonly stream: boolean;
-  /** Null while no headers came. */
+  /** Null until headers have arrived. */
   status: number | null;
-  /** The hold's ID; null while it is not known. */
+  /** The ID of the hold; null until it is known. */
   reservation: number | null;
-  /** What the answer said that it cost, in microcredits; null while the answer is not whole. */
+  /** The cost that the answer reported, microcredits; null until the answer is complete. */
   told: number | null;
-  /** Content of a stream that came. */
+  /** True if content of a stream arrived. */
   shown: boolean;
   retryAfter: string | null;
 }
@@ -23,26 +23,26 @@ export interface Load {
   readonly sent: readonly Sent[];
   /** Resolves once every client has stopped. */
   readonly done: Promise<void>;
-  /** Lets the clients end what they have begun. */
+  /** Lets the clients finish their current requests and stop. */
   stop(): void;
 }
 
 export interface LoadOptions {
   readonly url: string;
-  /** A client for each, with that key. */
+  /** There is one client for each key. */
   readonly keys: readonly string[];
-  /** The number of the next request: every fourth one fails over. */
+  /** Returns the number of the next request. Every fourth request fails over. */
   readonly next: () => number;
-  /** Requests of a client at most. */
+  /** The maximum number of requests of each client. */
   readonly requests?: number;
 }
 
-/** Every so many requests one fails over. */
+/** One of this many requests fails over. */
 const STUMBLES = 4;
-/** Pause of a client that was refused, ms. */
+/** The pause of a client that was refused, ms. */
 const REFUSED_MS = 5;
 
-/** Clients that ask again and again, JSON and SSE mixed, until they are stopped or nobody answers. */
+/** Starts clients that send requests, JSON and SSE mixed, until they are stopped or the server is gone. */
 export function startLoad({ url, keys, next, requests = Number.POSITIVE_INFINITY }: LoadOptions): Load {
   const sent: Sent[] = [];
   let stopped = false;
@@ -53,7 +53,7 @@ export function startLoad({ url, keys, next, requests = Number.POSITIVE_INFINITY
       try {
         await send(url, key, one);
       } catch {
-        // The process has died; what came until then is what counts.
+        // The process has died. Only what arrived before counts.
         return;
       }
       if (one.status !== 200) await Bun.sleep(REFUSED_MS);
@@ -74,7 +74,7 @@ export function newSent(request: number): Sent {
   return { request, wallet, stream, status: null, reservation: null, told: null, shown: false, retryAfter: null };
 }
 
-/** One request; rejects when the connection breaks. */
+/** Sends one request. Rejects when the connection breaks. */
 export async function send(url: string, key: string, one: Sent): Promise<void> {
   const { request, wallet, stream } = one;
   const response = await fetch(`${url}/v1/chat/completions`, {
@@ -94,7 +94,7 @@ export async function send(url: string, key: string, one: Sent): Promise<void> {
   one.reservation = decision === null ? null : parseId('dec_', decision);
   if (stream && response.ok && response.body) return readStream(response.body, one);
   const answer = (await response.json()) as Partial<Answer>;
-  // An error after the hold tells its price in a header.
+  // An error after the hold reports its price in a header.
   const credits = answer.platform?.credits_consumed ?? response.headers.get('x-signalbox-credits');
   if (credits !== null && one.reservation !== null) one.told = microcredits(Number(credits));
 }
@@ -113,7 +113,7 @@ function take(event: string, one: Sent): void {
   if (!event.startsWith('data: {')) return;
   const chunk = JSON.parse(event.slice('data: '.length)) as Partial<Answer>;
   if (chunk.choices?.some(({ delta }) => delta?.content)) one.shown = true;
-  // Null where the charge could not be written down.
+  // Null if the charge could not be written.
   const credits = chunk.platform?.credits_consumed ?? null;
   if (credits !== null) one.told = microcredits(credits);
 }

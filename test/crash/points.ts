@@ -1,16 +1,16 @@
-/** When a point comes by: while requests run, or at a start that finds orphans. */
+/** When a point is reached: while requests run, or at a start that finds orphans. */
 type Phase = 'load' | 'start';
 
 export interface CrashPoint {
   readonly name: string;
-  /** The process dies at a passage from the first to this one. */
+  /** The process dies when it reaches the point for a random time between the first and this one. */
   readonly passages: number;
   readonly phase: Phase;
-  /** The load edits the policy while it runs. */
+  /** True if the policy is edited while the load runs. */
   readonly edits: boolean;
-  /** Some stream has shown content by then, and not ended. */
+  /** True if some stream has shown content by then and has not ended. */
   readonly shows: boolean;
-  /** Credits that the clients of one key may spend. Five are far less than they would like to. */
+  /** The Credits that the clients of one key may spend. Five are far less than they want. */
   readonly keyCredits: number;
 }
 
@@ -24,10 +24,10 @@ const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): 
   ...more,
 });
 
-/** Where little money is left, holds are not raised. */
+/** Enough money for raises: if little money is left, holds are not raised. */
 const AMPLE = { keyCredits: 50 };
 
-/** Where `crash-points.ts` can kill the process, in the order in which a request passes by. */
+/** The points at which `crash-points.ts` can kill the process, in the order in which a request reaches them. */
 export const POINTS: readonly CrashPoint[] = [
   point('reserve-asked-for', 80),
   point('reserve-before-commit', 25),
@@ -56,8 +56,8 @@ export const POINTS: readonly CrashPoint[] = [
 ];
 
 /**
- * Where it can kill the process between two writes to the spool, which a note stands before or after. `isFree`: the disk has
- * room again by then. A `new-spool` comes at the start that takes the entries in.
+ * The points between two writes to the spool, before or after a note. `isFree`: the disk has room again by then. `new-spool` is reached by
+ * the start that books the entries.
  */
 export const SPOOL_POINTS = [
   { name: 'spool-in-use-before-note', isFree: false },

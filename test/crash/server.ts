@@ -8,28 +8,28 @@ export interface ServerOptions {
   readonly data: string;
   readonly policies: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Flags of `serve` beside the folders. */
+  /** Further flags of `serve`. */
   readonly args?: readonly string[];
-  /** Put before the command, such as a shell that sets a trap. */
+  /** A command that runs the server, such as a shell that sets a trap. */
   readonly wrap?: readonly string[];
 }
 
 export interface Server {
   readonly pid: number;
-  /** Null when it died before it listened. */
+  /** Null if the server died before it listened. */
   readonly url: string | null;
-  /** All that it has logged, line by line. */
+  /** Everything that it has logged, line by line. */
   readonly lines: readonly string[];
-  /** All that it has printed on stderr, complete once it has ended. */
+  /** Everything that it has printed to stderr; complete once it has ended. */
   errors(): string;
-  /** Time from the spawn to the line with these words, ms; null while there is none. */
+  /** The time from the start of the process to the line with these words, ms; null until there is one. */
   sawAfter(words: string): number | null;
-  /** With its exit code. */
+  /** Resolves with the exit code. */
   readonly exited: Promise<number>;
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
 }
 
-/** The interpreter and its flags as the program's first line names them, with a preload for it. */
+/** The interpreter and its flags from the first line of the program, with an option to load another file first. */
 function interpreter(): { command: string[]; env: Record<string, string> } {
   const [line = ''] = readFileSync(MAIN, 'utf8').split('\n');
   const words = line.replace('#!/usr/bin/env -S ', '').split(' ');
@@ -39,7 +39,7 @@ function interpreter(): { command: string[]; env: Record<string, string> } {
   return { command: ['bun', '--preload', PRELOAD, ...words.slice(at + 1)], env };
 }
 
-/** Starts the real program behind the preload, and waits until it listens or is dead. */
+/** Starts the real program with the crash points loaded, and waits until it listens or has died. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { command, env } = interpreter();
   const args = ['serve', '--port', '0', '--data', options.data, '--policies', options.policies];

@@ -6,23 +6,26 @@ import {
 } from '../support/fake-upstream.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 
-/** Microcredits a token, by the policy of these tests. */
+/** The price in the policy of these tests, microcredits per token. */
 const INPUT_PRICE = 1_000;
 const OUTPUT_PRICE = 4_000;
 
-/** Two providers of one model that keep books of their own: what they were asked for, by the request's number. */
+/** Two providers of one model that record what they bill, by the number of the request. */
 export interface Upstreams {
   readonly urls: { readonly first: string; readonly second: string };
-  /** Calls that arrived. */
+  /** The number of calls that arrived. */
   readonly calls: number;
-  /** What they want for a request, all its attempts together, in microcredits; 0 for one that never arrived. */
+  /** What they bill for all attempts of a request, microcredits; 0 if it never arrived. */
   billed(request: number): number;
-  /** Pause between two chunks from now on, ms; twice as long before the first. */
+  /** Sets the pause between two chunks, ms. The pause before the first chunk is twice as long. */
   pace(betweenChunksMs: number): void;
   stop(): Promise<void>;
 }
 
-/** The text that carries a request's number; a stumbling one fails at the first provider, at a known cost. */
+/**
+ * A prompt that contains the number of its request.
+ * @param stumbles true to make the first provider fail, at a known cost
+ */
 export const promptOf = (request: number, stumbles: boolean): string =>
   `This is request ${request}${stumbles ? ', which stumbles' : ''}.`;
 
@@ -68,7 +71,7 @@ function answer(request: number): Billed {
   return { behaviour: { text, usage }, cost: costOf(usage) };
 }
 
-/** Says what it used, and breaks off before any content. */
+/** Reports its usage, and breaks off before any content. */
 function stumble(request: number): Billed {
   const usage = { prompt_tokens: 4 + (request % 3), completion_tokens: 2 };
   const chunk = { id: 'chatcmpl-stumble', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage };

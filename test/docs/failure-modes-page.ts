@@ -16,16 +16,16 @@ const SHOWN: readonly string[] = [
   'answers 404',
   'answers 401',
   'answers 403',
-  'answers 429, and not for how long',
+  'answers 429 without saying for how long',
   'answers 400: it refuses the content',
   'answers 400: the prompt is too long',
-  'takes the request and says nothing',
-  'begins an answer and falls silent',
-  'closes the connection within an answer',
-  'ends within an answer as if it were whole',
-  'begins an answer, and then says that it is overloaded',
+  'accepts the request and never answers',
+  'starts an answer and then sends nothing',
+  'closes the connection in the middle of an answer',
+  'ends in the middle of an answer as if it were complete',
+  'starts an answer and then reports that it is overloaded',
   'reports no usage',
-  'reports 5,000 tokens where 20 were allowed',
+  'reports 5,000 tokens although only 20 were allowed',
 ];
 
 const CHARGES: Readonly<Record<Charge, string>> = {

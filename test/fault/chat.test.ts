@@ -7,10 +7,10 @@ import { type FailureKind, VERDICTS, type Verdict } from './outcome.ts';
 import { AGAIN, type Case, POOR, type Stage } from './stage.ts';
 import { chat } from './surfaces.ts';
 
-/** More failures than a breaker tolerates. */
+/** More failures than a circuit breaker tolerates. */
 const TIMES = 7;
 
-/** The answer to a request whose every endpoint is out, by health's verdict, and whether it says when to come back. */
+/** The answer to a request if every endpoint is blocked, by the verdict of health, and whether it has a retry-after. */
 const REFUSALS: Readonly<Record<Verdict, { readonly code: ErrorCode; readonly waits: boolean }>> = {
   none: { code: 'no_healthy_model', waits: true },
   'a fault': { code: 'no_healthy_model', waits: true },
@@ -19,7 +19,10 @@ const REFUSALS: Readonly<Record<Verdict, { readonly code: ErrorCode; readonly wa
   'out of credit': { code: 'upstream_out_of_credit', waits: false },
 };
 
-/** Repeats a request; returns for each whether its own upstream was tried. */
+/**
+ * Repeats a request.
+ * @returns for each repetition, whether its own upstream was tried
+ */
 async function askAgain({ box }: Stage, one: Case, kind: FailureKind): Promise<boolean[]> {
   const tried: boolean[] = [];
   for (let at = 0; at < TIMES; at++) {
@@ -40,7 +43,7 @@ const health = (stage: () => Stage) => () => {
     const { verdict } = VERDICTS[kind];
     const spares = verdict !== 'none';
     test.concurrent(
-      `makes ${verdict} of ${kind}: beside another the endpoint is ${spares ? 'soon spared' : 'asked each time'}`,
+      `${kind} counts as ${verdict}: with another endpoint, the endpoint is ${spares ? 'soon avoided' : 'tried each time'}`,
       async () => {
         const [first, ...rest] = await askAgain(stage(), beside, kind);
         expect([first, rest.includes(false)]).toEqual([true, spares]);
@@ -50,7 +53,7 @@ const health = (stage: () => Stage) => () => {
 
     const isOut = verdict === 'a cool-down' || verdict === 'misconfigured' || verdict === 'out of credit';
     test.concurrent(
-      `makes ${verdict} of ${kind}: the only endpoint is ${isOut ? 'not asked any more' : 'asked each time'}`,
+      `${kind} counts as ${verdict}: an only endpoint is ${isOut ? 'no longer tried' : 'tried each time'}`,
       async () => {
         const [first, ...rest] = await askAgain(stage(), alone, kind);
         expect([first, ...new Set(rest)]).toEqual([true, !isOut]);
@@ -62,8 +65,8 @@ const health = (stage: () => Stage) => () => {
 
 const shortOfFunds = (stage: () => Stage) => () => {
   for (const one of POOR) {
-    test.concurrent(`nobody else is asked, and what was used is charged: ${one.form}`, async () => {
-      // Enough for a first attempt, and nothing for a second.
+    test.concurrent(`without money for another attempt, no other endpoint is tried and the usage is charged: ${one.form}`, async () => {
+      // Enough for one attempt, but not for a second.
       const got = await ask(stage().box, one, { budget_limit: 0.122 });
       await expectError(got, 'upstream_failed', null, false);
       expect(got.headers.get('x-signalbox-credits')).toBe(String(REPORTED / 1e6));
@@ -74,5 +77,5 @@ const shortOfFunds = (stage: () => Stage) => () => {
 
 faultMatrix('faults', chat, 12, [...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR], (stage) => {
   describe('health', health(stage));
-  describe('where funds do not allow the raise', shortOfFunds(stage));
+  describe('if funds do not allow a raise', shortOfFunds(stage));
 });

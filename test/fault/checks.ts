@@ -13,16 +13,16 @@ import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
 import type { AnswerContent } from './surfaces.ts';
 
-/** A complete response at its caller. */
+/** A complete response, as its caller gets it. */
 export interface CallerResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  /** From the request to the last byte. */
+  /** The time from the request to the last byte, ms. */
   readonly ms: number;
 }
 
-/** Sends the case's request and reads the whole answer. */
+/** Sends the request of the case and reads the whole answer. */
 export async function ask(box: Signalbox, one: Case, more: object = {}): Promise<CallerResponse> {
   const { asks, form, surface, seen } = one;
   const since = performance.now();
@@ -41,21 +41,21 @@ export async function ask(box: Signalbox, one: Case, more: object = {}): Promise
   return { status: response.status, headers: response.headers, body, ms: performance.now() - since };
 }
 
-/** The requested output cap, tokens. */
+/** The output cap that the request states, tokens. */
 const CAP = 20;
 const requestOf = ({ surface, fault, dialect }: Case): object =>
   surface.body(CAP, fault.tool ?? dialect.model?.tool ?? null);
-/** Expected tokens of a prompt without a tool: 3 of its 10 letters, 4 of its frame. */
+/** The expected tokens of a prompt without a tool: 3 for its 10 letters, and 4 for its frame. */
 const PROMPT = 8;
 
-/** Expected tokens of the prompt of a case. */
+/** The expected tokens of the prompt of a case. */
 function promptOf(one: Case): number {
   if (!one.dialect.model) return PROMPT;
   const { reads, path } = one.surface;
   const { request } = reads.read({ model: path, ...requestOf(one) }, new Headers());
   return Math.ceil(profile(request).inputTokens);
 }
-/** Microcredits, by the prices of the test policy. */
+/** The cost in microcredits, at the prices of the test policy. */
 const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
 export const REPORTED = costOf(USAGE.prompt, USAGE.output);
 const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
@@ -63,20 +63,20 @@ const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tok
 /** Failures that another attempt at the same endpoint cannot resolve, or not in time. */
 const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'credit', 'rejected', 'context', 'not_found', 'timeout']);
 
-/** Whether the upstream speaks the caller's dialect, so that its own events and errors go out. */
+/** True if the upstream speaks the caller's dialect, so that its events and errors are passed through. */
 const isPassed = ({ surface, dialect }: Case): boolean => surface.passes === dialect.name;
 
-/** Upstream details that no caller may see. */
+/** Details of upstreams that no caller may see. */
 const SECRETS = ['chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
 
-/** Checks an answer to a fault: for its caller, in its record and in the books. */
+/** Checks an answer to a fault: what its caller gets, its record, and the books. */
 export async function judge(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { fault, setting, outcome, id } = one;
   const text = `${JSON.stringify([...response.headers])} ${response.body}`;
   const secrets = [...SECRETS, ...(isPassed(one) ? [] : [JUNK]), `${id}-upstream`, '<'];
   expect(secrets.filter((junk) => text.includes(junk))).toEqual([]);
   expect(response.headers.get('x-request-id')).toStartWith('req_');
-  // Never later than the deadline and a second; tested at four times that.
+  // The answer must end within the deadline plus one second. The test allows four times as long.
   expect(response.ms).toBeLessThan(4 * (deadlinesOf(fault).totalMs + 1_000));
   const took = isTakenOver(outcome, setting);
   if (took) expectAnswer(one, response, HEALTHY_TEXT);
@@ -88,13 +88,13 @@ export async function judge(box: Signalbox, one: Case, response: CallerResponse)
   await expectRecord(box, one, response);
 }
 
-/** Reads an answer in either form. */
+/** Reads an answer, JSON or SSE. */
 function contentOf({ surface }: Case, { headers, body }: CallerResponse): AnswerContent {
   const isStream = headers.get('content-type')?.startsWith('text/event-stream');
   return isStream ? surface.streamed(body) : surface.content(JSON.parse(body));
 }
 
-/** A complete answer that reports its model and cost. */
+/** Expects a complete answer that reports its model and cost. */
 function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   const { fault, setting, outcome, id } = one;
   const took = text === HEALTHY_TEXT;
@@ -114,7 +114,7 @@ function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
 }
 
-/** An error before the first byte, with its own status. */
+/** Expects an error before the first byte, with a status of its own. */
 async function expectFailure(
   one: Case,
   outcome: Outcome & { ends: 'failed' },
@@ -139,13 +139,13 @@ async function expectFailure(
   if (code !== 'upstream_rate_limited') return;
   const pause = Number(response.headers.get('retry-after'));
   expect(pause).toBeGreaterThanOrEqual(1);
-  // The requested wait, less the elapsed time, in whole seconds.
+  // The wait that the upstream requested minus the elapsed time, in whole seconds.
   if (fault.pauseMs !== undefined) {
     expect(pause).toBeWithin((fault.pauseMs - response.ms) / 1_000 - 1, fault.pauseMs / 1_000 + 2);
   }
 }
 
-/** A stream that shows where it broke, and cannot pass for a complete one. */
+/** Expects a stream that shows where it broke and cannot be taken for a complete answer. */
 function expectCut(one: Case, { code }: Outcome & { ends: 'cut' }, response: CallerResponse): void {
   const { text, finish, platform, error } = contentOf(one, response);
   expect([response.status, finish]).toEqual([200, null]);
@@ -156,7 +156,10 @@ function expectCut(one: Case, { code }: Outcome & { ends: 'cut' }, response: Cal
 
 const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
 
-/** Checks that the hold was settled once. Returns the charge. */
+/**
+ * Checks that the hold was settled once.
+ * @returns the charge, microcredits
+ */
 async function expectBooks(box: Signalbox, one: Case, { headers }: CallerResponse): Promise<number> {
   const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
   expect(id).not.toBeNull();
@@ -176,7 +179,7 @@ async function expectBooks(box: Signalbox, one: Case, { headers }: CallerRespons
   return total;
 }
 
-/** The charge owed to the failing upstream: its own count, or as documented. */
+/** Checks the charge for the failing upstream: what it reported, or what the documentation says. */
 function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: boolean): void {
   const { outcome, dialect } = one;
   const last = rows.filter(isCharge).at(-1)!;
@@ -188,7 +191,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect(charged).toBe(0);
       return;
     case 'reported':
-      // Each answer costs this; a broken connection costs nothing.
+      // Each answer costs this much. A broken connection costs nothing.
       expect(charged).toBe(REPORTED * (one.calls - (outcome.ends === 'answered' && outcome.after ? 1 : 0)));
       return;
     case 'begun':
@@ -204,7 +207,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect(charged).toBe(reserved);
       return;
     case 'broken':
-      // Another endpoint answered: only reported usage is owed.
+      // If another endpoint answered, only reported usage is charged.
       if (took) {
         expect(charged).toBe(0);
         return;
@@ -233,14 +236,14 @@ interface AttemptAnswer {
   readonly failure: string | null;
 }
 
-/** The attempts in a request's record. */
+/** The attempts in the record of a request. */
 export async function attemptsOf(box: Signalbox, { headers }: CallerResponse): Promise<readonly AttemptAnswer[]> {
   const response = await box.get(`/v1/decisions/${headers.get('x-signalbox-decision-id')}`);
   const { attempts } = ((await response.json()) as RecordAnswer).outcome;
   return attempts.map(({ model, provider, failure }) => ({ model, provider, failure }));
 }
 
-/** The record has every attempt with its outcome, and no more than reached the upstream. */
+/** Checks that the record has every attempt with its outcome, and no more attempts than reached the upstream. */
 async function expectRecord(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { outcome } = one;
   const attempts = await attemptsOf(box, response);
@@ -250,7 +253,7 @@ async function expectRecord(box: Signalbox, one: Case, response: CallerResponse)
   expect(others).toEqual(isTakenOver(outcome, one.setting) ? [null] : []);
   if (outcome.ends === 'answered') expect(own).toEqual(outcome.after ? [outcome.after, null] : [null]);
   else expect([...new Set(own)]).toEqual([outcome.kind]);
-  // An unreachable server cannot count.
+  // A server that cannot be reached cannot count.
   if (one.fault.upstream.speaks !== 'nothing') expect(own).toHaveLength(one.calls);
   const passes = outcome.ends === 'failed' && !FINAL.has(outcome.kind) && one.fault.pauseMs === undefined;
   if (!passes && outcome.ends !== 'answered') expect(own).toHaveLength(1);

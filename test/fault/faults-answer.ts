@@ -28,7 +28,7 @@ const body = (writes: (request: UpstreamRequest) => readonly (string | Uint8Arra
   }) satisfies Fault['upstream'];
 const broken = (kind: 'malformed' | 'server') => ({ json: failed(kind), stream: failed(kind) });
 
-/** Sends this error within a stream, or in place of a JSON answer. */
+/** Sends this error within a stream, or instead of a JSON answer. */
 const errorAmid = (error: (request: UpstreamRequest) => Event) =>
   ({
     speaks: 'bytes',
@@ -41,18 +41,18 @@ const errorAmid = (error: (request: UpstreamRequest) => Event) =>
     },
   }) satisfies Fault['upstream'];
 
-/** Above the size limits of an event and of a JSON answer. */
+/** Larger than the size limits of an event and of a JSON answer. */
 const GIANT_EVENT = `data: {"junk":"${JUNK.repeat(160_000)}"}\n\n`;
 const MEBIBYTE = ' '.repeat(1_048_576);
 const GIANT_REPLY = Array.from({ length: 34 }, () => MEBIBYTE);
 let bomb: Uint8Array | null = null;
-/** The same, compressed on the wire. */
+/** The same bytes, compressed on the wire. */
 function giantGzip(): Uint8Array {
   bomb ??= Bun.gzipSync(Buffer.alloc(34 * 1_048_576, ' '));
   return bomb;
 }
 
-/** Invalid or unusual answers with a 200. */
+/** Answers with a 200 that are invalid or unusual. */
 export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: '200 with an error body',
@@ -74,7 +74,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
       return ok(request, request.stream ? eventText('', error) : error);
     }),
     ...broken('server'),
-    except: { gemini: { because: 'it comes in a list, which no event is', stream: failed('malformed') } },
+    except: { gemini: { because: 'its error comes in a list, which cannot be an event', stream: failed('malformed') } },
   },
   {
     name: '200 with a 429 in its body',
@@ -91,26 +91,26 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'HTML',
-    does: 'answers 200 with a page of HTML',
+    does: 'answers 200 with an HTML page',
     upstream: http((request) => ok(request, `<!doctype html><h1>${JUNK}</h1>`, 'text/html; charset=utf-8')),
     ...broken('malformed'),
   },
   {
     name: 'a plain content type',
-    does: 'calls its answer `text/plain`',
+    does: 'answers with the content type `text/plain`',
     upstream: http((request) => ok(request, whole(request), 'text/plain')),
     json: answered(),
     stream: answered(),
   },
   {
     name: 'the content type of the other form',
-    does: 'calls JSON a stream, and a stream JSON',
+    does: 'answers JSON with the content type of a stream, and the reverse',
     upstream: http((request) => ok(request, whole(request), request.stream ? JSON_TYPE : SSE)),
     ...broken('malformed'),
   },
   {
     name: 'JSON for a stream and the reverse',
-    does: 'answers in the form that was not asked for',
+    does: 'answers JSON to a request for a stream, and the reverse',
     upstream: http((request) => {
       const { dialect } = request;
       return request.stream ? ok(request, reply(dialect), JSON_TYPE) : ok(request, stream(dialect), SSE);
@@ -120,7 +120,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an answer without choices',
-    does: 'reports usage and gives no choice',
+    does: 'reports usage, but returns no choice',
     upstream: http((request) => {
       const { stream, dialect } = request;
       return ok(
@@ -132,7 +132,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     stream: failed('malformed', 'upstream_failed', 'reported'),
     except: {
       responses: {
-        because: 'it says how an answer ended: as failed',
+        because: 'its last event reports that the answer failed',
         json: failed('cut', 'upstream_failed', 'reported'),
         stream: failed('cut', 'upstream_failed', 'reported'),
       },
@@ -146,14 +146,14 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'giant chunk, small on the wire',
-    does: 'sends 34 MiB of nothing, compressed',
+    does: 'sends 34 MiB of junk, compressed',
     upstream: body(() => [giantGzip()], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
   {
     name: 'giant chunk amid an answer',
-    does: 'begins an answer, and then sends 2 MiB without an end',
-    // Waiting for the end would be a timeout; a busy machine takes a while to read so much.
+    does: 'starts an answer and then sends 2 MiB without an end of the event',
+    // Waiting for the end would be a timeout. A busy machine takes a while to read so many bytes.
     deadlines: { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 },
     upstream: {
       speaks: 'bytes',
@@ -183,7 +183,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: 'usage that stops',
     isUnruly: true,
-    does: 'reports its usage so far, and none at its end',
+    does: 'reports running usage, but no usage at its end',
     upstream: http((request) => {
       const { stream, dialect } = request;
       if (!stream) return ok(request, reply(dialect, null));
@@ -193,7 +193,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     }),
     json: answered('counted'),
     stream: answered('completed'),
-    except: { responses: { because: 'it reports usage at its end alone', stream: answered('counted') } },
+    except: { responses: { because: 'it reports usage only at its end', stream: answered('counted') } },
   },
   {
     name: 'usage of zero',
@@ -205,7 +205,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: 'repeated usage',
     isUnruly: true,
-    does: 'reports running counts, and then its usage twice',
+    does: 'reports running usage, and then its final usage twice',
     upstream: body(({ stream, dialect }) => {
       const running = (output: number) => ({ ...USAGE, output });
       const first = JSON.stringify(dialect.counted(running(1)));
@@ -226,7 +226,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'absurd usage',
-    does: 'reports 5,000 tokens where 20 were allowed',
+    does: 'reports 5,000 tokens although only 20 were allowed',
     upstream: http((request) => ok(request, whole(request, { prompt: 11, output: 5_000 }))),
     json: answered('reserved'),
     stream: answered('reserved'),
@@ -244,7 +244,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'data after [DONE]',
-    does: 'goes on after `[DONE]`; with JSON, after its end',
+    does: 'sends more after `[DONE]`, or after the end of its JSON',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [`${reply(dialect)}{"x":1}`];
       const finish = dialect.finish('stop', null);
@@ -256,7 +256,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'finish after [DONE]',
-    does: 'says `[DONE]` amid its answer; with JSON, ends before its last brace',
+    does: 'sends `[DONE]` in the middle of its answer, or JSON without the last brace',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect).slice(0, -1)];
       const begun = spoken(dialect);
@@ -266,20 +266,20 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     json: failed('malformed'),
     stream: cut('cut'),
     except: {
-      gemini: { because: 'it has no mark of its end', stream: null },
-      responses: { because: 'its last event is its end', stream: null },
+      gemini: { because: 'its streams have no end mark', stream: null },
+      responses: { because: 'its last event is the end of the stream', stream: null },
     },
   },
   {
     name: 'no [DONE]',
-    does: 'ends without `[DONE]`, with whatever form was asked for',
+    does: 'ends without `[DONE]`, whether JSON or a stream was requested',
     upstream: body(({ dialect }) => [unclosed(dialect)], `content-type: ${SSE}`),
     json: answered(),
     stream: answered(),
   },
   {
     name: 'no [DONE], nor usage',
-    does: 'ends after its finish',
+    does: 'ends right after its finish reason',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect, null)];
       return [spoken(dialect, 4, null), eventsText(dialect, dialect.finish('stop', null))];
@@ -296,7 +296,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'gzip that is none',
-    does: 'says that its answer is compressed, and it is not',
+    does: 'labels its answer as compressed, although it is not',
     upstream: body((request) => [whole(request)], 'content-encoding: gzip'),
     ...broken('malformed'),
   },
@@ -313,7 +313,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'comments',
-    does: 'sends comments and unknown fields between events; with JSON, white space before it',
+    does: 'sends comments and unknown fields between events, or white space before JSON',
     upstream: body((request) => {
       if (!request.stream) return ['\n', '   \n', whole(request)];
       return whole(request)
@@ -325,19 +325,23 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'overloaded amid an answer',
-    does: 'begins an answer, and then says that it is overloaded',
+    does: 'starts an answer and then reports that it is overloaded',
     upstream: errorAmid(({ dialect }) => dialect.error(503, JUNK)),
     json: failed('overloaded'),
     stream: cut('overloaded'),
   },
   {
     name: 'key echoed amid a stream',
-    does: 'begins an answer, and then sends an error that repeats the key',
+    does: 'starts an answer and then sends an error that repeats the API key',
     upstream: errorAmid(({ dialect }) => dialect.error(500, `Incorrect API key: ${UPSTREAM_KEY}`)),
     json: failed('server'),
     stream: cut('server'),
     except: {
-      responses: { because: 'its errors have no status: their words count', json: failed('auth'), stream: cut('auth') },
+      responses: {
+        because: 'its errors in a stream have no status, so their text counts',
+        json: failed('auth'),
+        stream: cut('auth'),
+      },
     },
   },
 ];

@@ -32,7 +32,7 @@ const bytes = (play: (connection: ServerConnection, request: UpstreamRequest) =>
   ({ speaks: 'bytes', play }) as const;
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** Starts an answer, sends these bytes, and ends it, cleanly or not. */
+/** Starts an answer, sends these bytes, and ends the connection, cleanly or not. */
 const after = (data: ((request: UpstreamRequest) => string) | null, end: (connection: ServerConnection) => unknown) =>
   bytes(async (connection, request) => {
     await begin(connection, request);
@@ -40,7 +40,7 @@ const after = (data: ((request: UpstreamRequest) => string) | null, end: (connec
     await end(connection);
   });
 
-/** An event without valid JSON, under the name of text events. */
+/** An event with invalid JSON, under the name of a text event. */
 const broken = ({ dialect }: UpstreamRequest): string =>
   eventText(dialect.nameOf(dialect.word('', null)[0]!), `{${JUNK}}`);
 
@@ -53,7 +53,7 @@ async function close(connection: ServerConnection): Promise<void> {
 export const BREAK_FAULTS: readonly Fault[] = [
   {
     name: 'slow body',
-    does: 'sends a little all the time, past the deadline of the whole',
+    does: 'keeps sending small pieces beyond the total deadline',
     deadlines: HASTY,
     upstream: bytes(async (connection, request) => {
       await connection.write(head(request, CHUNKED));
@@ -69,7 +69,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow body, only comments',
-    does: 'sends comments and never an event; with JSON, white space',
+    does: 'sends only comments and never an event, or only white space instead of JSON',
     deadlines: HASTY,
     upstream: bytes(async (connection, request) => {
       await connection.write(head(request, CHUNKED));
@@ -80,7 +80,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'stall',
-    does: 'begins an answer and falls silent',
+    does: 'starts an answer and then sends nothing',
     deadlines: HASTY,
     upstream: bytes(begin),
     json: late,
@@ -88,7 +88,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an answer that is never closed',
-    does: 'sends all of its answer and does not end it',
+    does: 'sends its whole answer but never ends it',
     deadlines: HASTY,
     upstream: bytes(async (connection, request) => {
       await connection.write(head(request, CHUNKED));
@@ -100,7 +100,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'truncated SSE',
-    does: 'closes the connection within an answer',
+    does: 'closes the connection in the middle of an answer',
     upstream: after(null, (connection) => connection.end()),
     json: lost('cut'),
     stream: cut('cut'),
@@ -121,14 +121,14 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'cleanly truncated SSE',
-    does: 'ends within an answer as if it were whole',
+    does: 'ends in the middle of an answer as if it were complete',
     upstream: after(null, close),
     json: failed('malformed'),
     stream: cut('cut'),
   },
   {
     name: 'cleanly truncated SSE, before content',
-    does: 'ends before any content as if it were whole',
+    does: 'ends before any content as if it were complete',
     upstream: bytes((connection, request) => {
       const { stream, dialect } = request;
       return send(connection, request, [
@@ -141,14 +141,14 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'half a chunk of JSON',
-    does: 'ends within the JSON of a chunk',
+    does: 'ends in the middle of the JSON of a chunk',
     upstream: after(({ dialect }) => eventsText(dialect, dialect.word(JUNK, null)).slice(0, -9), close),
     json: failed('malformed'),
     stream: cut('cut'),
   },
   {
     name: 'malformed chunk',
-    does: 'begins with something that is no JSON',
+    does: 'starts with something that is not JSON',
     upstream: bytes((connection, request) =>
       send(connection, request, [request.stream ? broken(request) : `{${JUNK}}`]),
     ),
@@ -157,14 +157,14 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'malformed chunk amid an answer',
-    does: 'goes on with something that is no JSON',
+    does: 'continues with something that is not JSON',
     upstream: after(broken, close),
     json: failed('malformed'),
     stream: cut('malformed'),
   },
   {
     name: 'malformed chunk of HTTP',
-    does: 'breaks the framing of HTTP within an answer',
+    does: 'breaks the HTTP framing in the middle of an answer',
     upstream: bytes(async (connection, request) => {
       await begin(connection, request);
       await connection.write(`${JUNK}\r\n`);
@@ -175,14 +175,14 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'reset after N chunks',
-    does: 'resets the connection within an answer',
+    does: 'resets the connection in the middle of an answer',
     upstream: after(null, (connection) => connection.reset()),
     json: lost('cut'),
     stream: cut('cut'),
   },
   {
     name: 'a length too small',
-    does: 'states a `content-length` that cuts its answer',
+    does: 'sends a `content-length` that is shorter than its answer',
     upstream: bytes(async (connection, request) => {
       const begun = half(request);
       await connection.write(head(request, `content-length: ${Buffer.byteLength(begun)}`, 'connection: close') + begun);
@@ -194,7 +194,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a length too large',
-    does: 'states a `content-length` that its answer does not fill',
+    does: 'sends a `content-length` that is longer than its answer',
     upstream: bytes(async (connection, request) => {
       const begun = request.stream ? half(request) : reply(request.dialect);
       await connection.write(head(request, 'content-length: 99999') + begun);
@@ -206,7 +206,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no finish',
-    does: 'gives no reason for its end',
+    does: 'ends without a finish reason',
     upstream: bytes((connection, request) => {
       const { stream, dialect } = request;
       return send(connection, request, stream ? [spoken(dialect), dialect.end] : [dialect.reply(TEXT, USAGE, false)]);

@@ -8,7 +8,7 @@ const nobody = (address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain') =>
 const bytes = (play: (connection: ServerConnection, request: UpstreamRequest) => void | Promise<void>) =>
   ({ speaks: 'bytes', play }) as const;
 
-/** Faults up to the head of an answer. */
+/** Faults before the head of an answer is complete. */
 export const CONNECTION_FAULTS: readonly Fault[] = [
   {
     name: 'refused',
@@ -19,35 +19,35 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'DNS',
-    does: 'has a name that does not resolve',
+    does: 'has a host name that does not resolve',
     upstream: nobody('unresolvable'),
     json: failed('connect'),
     stream: failed('connect'),
   },
   {
     name: 'TLS',
-    does: 'shows a certificate that nobody signed',
+    does: 'has a certificate that no known authority has signed',
     upstream: nobody('untrusted'),
     json: failed('connect'),
     stream: failed('connect'),
   },
   {
     name: 'TLS, of a server without',
-    does: 'speaks plain HTTP where TLS is due',
+    does: 'speaks plain HTTP although TLS is expected',
     upstream: nobody('plain'),
     json: failed('connect'),
     stream: failed('connect'),
   },
   {
     name: 'hangs up',
-    does: 'takes the request and resets the connection',
+    does: 'accepts the request and resets the connection',
     upstream: bytes((connection) => connection.reset()),
     json: lost('connect'),
     stream: lost('connect'),
   },
   {
     name: 'half a status line',
-    does: 'closes within the status line',
+    does: 'closes the connection in the middle of the status line',
     upstream: bytes(async (connection) => {
       await connection.write('HTTP/1.1 20');
       connection.end();
@@ -57,7 +57,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no HTTP',
-    does: 'answers something that is not HTTP',
+    does: 'answers with something that is not HTTP',
     upstream: bytes(async (connection) => {
       await connection.write(`${JUNK}\r\n\r\n`);
       connection.end();
@@ -67,7 +67,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'no headers',
-    does: 'takes the request and says nothing',
+    does: 'accepts the request and never answers',
     upstream: bytes(() => {}),
     deadlines: HASTY,
     json: late,
@@ -75,7 +75,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow headers',
-    does: 'sends its head byte by byte, past the deadline',
+    does: 'sends its headers byte by byte, beyond the deadline',
     upstream: bytes((connection, request) =>
       drip(connection, 40, (at) => head(request, `x-slow: ${JUNK.repeat(99)}`)[at]!),
     ),
@@ -85,7 +85,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'late headers',
-    does: 'sends its head late, within the deadline',
+    does: 'sends its headers late, but within the deadline',
     upstream: {
       speaks: 'http',
       async answer(request) {
@@ -98,7 +98,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
   {
     name: 'stale keep-alive socket',
-    does: 'resets a connection that it has kept when the next request comes on it',
+    does: 'keeps a connection open, and resets it when the next request arrives on it',
     warm: true,
     upstream: bytes(async (connection, request) => {
       if (request.nth > 1) return connection.reset();

@@ -7,7 +7,7 @@ const bytes = (writes: (request: UpstreamRequest) => readonly (string | Uint8Arr
   ({ speaks: 'bytes', play: (line, request) => send(line, request, writes(request)) }) satisfies Fault['upstream'];
 const good = { json: answered(), stream: answered() };
 
-/** An answer of one text in either form. */
+/** An answer with one text, in JSON or as a stream. */
 const saying =
   (text: string) =>
   ({ stream, dialect }: UpstreamRequest): string =>
@@ -26,10 +26,10 @@ function withBytes(text: string, mark: string, ...inserted: readonly number[]): 
   return Buffer.concat(pieces.flatMap((piece, at) => (at === 0 ? [piece] : [Uint8Array.from(inserted), piece])));
 }
 
-/** The arguments of the table's tool. */
+/** A call of the tool, with arguments. */
 export const TOOL: ToolText = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' };
 
-/** A call of the tool in either form. */
+/** A call of the tool, in JSON or as a stream. */
 const calling = (form: CallForm) =>
   bytes(({ stream, dialect }) => [
     stream
@@ -49,7 +49,7 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   {
     name: 'missing index or id',
     isUnruly: true,
-    does: 'leaves out the index and the ID of a tool call, and the index of a choice',
+    does: 'omits the index and the ID of a tool call, and the index of a choice',
     tool: TOOL.name,
     upstream: calling('untidy'),
     ...good,
@@ -63,26 +63,29 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     stream: failed('malformed'),
     except: {
       ...onceBegun('malformed'),
-      gemini: { because: 'its usage comes with the call', stream: failed('malformed', 'upstream_failed', 'reported') },
+      gemini: {
+        because: 'it reports its usage together with the call',
+        stream: failed('malformed', 'upstream_failed', 'reported'),
+      },
     },
   },
   {
     name: 'split UTF-8',
-    does: 'cuts letters into their bytes',
+    does: 'splits letters between their bytes',
     text: FOREIGN,
     upstream: bytes((request) => everyByte(saying(FOREIGN)(request))),
     ...good,
   },
   {
     name: 'bad UTF-8',
-    does: 'sends bytes that are no UTF-8 within its text',
+    does: 'sends bytes in its text that are not UTF-8',
     text: 'aaaa\ufffdbbbb',
     upstream: bytes((request) => [withBytes(saying('aaaa#bbbb')(request), '#', 0xff)]),
     ...good,
   },
   {
     name: 'a byte order mark',
-    does: 'begins with a byte order mark',
+    does: 'starts with a byte order mark',
     upstream: bytes((request) => [`\ufeff${saying(TEXT)(request)}`]),
     ...good,
   },
@@ -95,7 +98,7 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'NUL',
-    does: 'has a NUL byte within its JSON',
+    does: 'has a NUL byte in its JSON',
     upstream: bytes((request) => [withBytes(saying('aaaa#bbbb')(request), '#', 0)]),
     json: failed('malformed'),
     stream: failed('malformed'),

@@ -29,18 +29,18 @@ const plain = (status: 401 | 402 | 403 | 404 | 413 | 500 | 502 | 503 | 504 | 529
   ...both(outcome),
 });
 
-/** Statuses outside 2xx. */
+/** Answers with a status that is not 2xx. */
 export const STATUS_FAULTS: readonly Fault[] = [
   {
     name: '429 without retry-after',
-    does: 'answers 429, and not for how long',
+    does: 'answers 429 without saying for how long',
     upstream: says(429),
     ...both(limited),
   },
   {
     name: '429 with retry-after in seconds',
     pauseMs: PAUSE_MS,
-    does: 'answers 429 and says for how many seconds, as its dialect does (`retry-after: 30`)',
+    does: 'answers 429 and states a wait in seconds, as its dialect does (`retry-after: 30`)',
     upstream: {
       speaks: 'http',
       answer({ dialect }) {
@@ -104,7 +104,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an HTML page with 502',
-    does: 'answers 502 with a page of HTML',
+    does: 'answers 502 with an HTML page',
     upstream: {
       speaks: 'http',
       answer: () =>
@@ -115,13 +115,13 @@ export const STATUS_FAULTS: readonly Fault[] = [
   {
     name: 'redirect',
     does: 'answers 307',
-    // Sequel it would loop, which the request count shows.
+    // A gateway that follows the redirect would loop, which the number of requests shows.
     upstream: { speaks: 'http', answer: () => new Response(null, { status: 307, headers: { location: '?' } }) },
     ...both(failed('not_found')),
   },
   {
     name: 'key echoed in a 401',
-    does: 'refuses its key, as its dialect does, and repeats it',
+    does: 'refuses the API key, as its dialect does, and repeats it',
     upstream: {
       speaks: 'http',
       answer({ dialect }) {
@@ -133,7 +133,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'key echoed in a 400',
-    does: 'answers 400 and repeats the key and its own address',
+    does: 'answers 400 and repeats the API key and its own address',
     upstream: says(400, (dialect) =>
       dialect.error(400, `Not with ${UPSTREAM_KEY} at http://10.0.0.1:8080/v1, nor 127.0.0.1:80.`),
     ),

@@ -10,7 +10,7 @@ import { gemini } from './wire-gemini.ts';
 import { openai } from './wire-openai.ts';
 import { responsesWire } from './wire-responses.ts';
 
-/** All faults of upstreams and their outcomes: the source of the matrix and `docs/operate/incidents.md`. */
+/** All faults of upstreams and their outcomes: the source of the tests and of a table in `docs/operate/incidents.md`. */
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
   { title: 'Before an answer', faults: CONNECTION_FAULTS },
   { title: 'Statuses', faults: STATUS_FAULTS },
@@ -24,13 +24,13 @@ export const FAULTS: readonly Fault[] = GROUPS.flatMap(({ faults }) => faults);
 export const FORMS = ['JSON', 'SSE'] as const;
 export type Form = (typeof FORMS)[number];
 
-/** The alternatives: none, another endpoint of the same model, or another model. */
+/** What else could serve the request: nothing, another endpoint of the same model, or another model. */
 export const SETTINGS = ['alone', 'endpoint', 'fallback'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
 export const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini, responsesWire];
 
-/** The outcome of a fault in this dialect; null where it does not apply. */
+/** @returns the outcome of a fault in this dialect, or null if it does not apply */
 export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome | null {
   const key = form === 'SSE' ? 'stream' : 'json';
   const own = fault.except?.[name]?.[key];
@@ -38,8 +38,8 @@ export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome 
 }
 
 /**
- * The gateway treats a failure the same in every dialect, so one dialect runs all settings. The others test their
- * adapters: with another endpoint, and alone where the caller gets a wait.
+ * The gateway handles a failure the same way in every dialect, so one dialect is tested with all settings. The other dialects test their
+ * adapters: with another endpoint, and alone if the caller is told to wait.
  */
 export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] =>
   SETTINGS.filter(
@@ -48,6 +48,6 @@ export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] 
 
 export const deadlinesOf = ({ deadlines = PATIENT }: Fault): Deadlines => deadlines;
 
-/** Whether another endpoint answers after this failure. */
+/** True if another endpoint answers after this failure. */
 export const isTakenOver = (outcome: Outcome, setting: Setting): boolean =>
   setting !== 'alone' && outcome.ends === 'failed' && !isFinal(outcome);

@@ -3,7 +3,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 
-test('a caller that makes a model garble its calls blocks no endpoint for others', async () => {
+test('a caller whose requests make a model garble its tool calls blocks no endpoint for other callers', async () => {
   const upstream = startFakeUpstream({ dialect: 'gemini' });
   const policy = testPolicy({ fake: { url: upstream.url, adapter: 'gemini' } }, { best: { endpoints: ['fake'] } });
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });

@@ -6,17 +6,17 @@ import { ask, judge } from './checks.ts';
 import { type Case, casesOf, type Stage, setStage } from './stage.ts';
 import type { CallerSurface } from './surfaces.ts';
 
-/** Long enough for the slowest fault on a busy machine, ms. */
+/** A time limit that is long enough for the slowest fault on a busy machine, ms. */
 export const PATIENCE = 90_000;
 
 const titleOf = ({ fault, dialect, form, setting }: Case): string =>
   `${fault.name}: ${dialect.name}, ${form}, ${setting}`;
 
 /**
- * Every fault that an upstream can have × JSON and SSE × alone, with another endpoint and with a fallback, through the
- * real server, for callers of one dialect; in the upstreams' dialects beside OpenAI's with another endpoint. The table is in
- * `faults.ts`. `npm test` takes one case in `share`, others each time; `npm run test:deep -- SECTION` takes all.
- * @param others cases for tests between those of the faults and those of the end
+ * Tests every fault of an upstream × JSON and SSE × alone, with another endpoint and with a fallback, through the real server, for callers
+ * of one dialect. Dialects of upstreams other than OpenAI's are tested with another endpoint. The table is in `faults.ts`. `npm test` runs
+ * one of `share` cases, different ones each time; `npm run test:deep -- SECTION` runs all.
+ * @param others cases for tests that run after the faults and before the final checks
  */
 export function faultMatrix(
   section: string,
@@ -36,23 +36,23 @@ export function faultMatrix(
   }, PATIENCE);
   afterAll(() => started?.stop());
 
-  describe('a fault of a connection that was kept', () => {
-    // Separately: the pool of idle connections is limited, and other cases would fill it.
+  describe('faults of a reused connection', () => {
+    // Tested separately, because the pool of idle connections is limited and other cases would fill it.
     for (const one of taken.filter(({ fault }) => fault.warm)) test(titleOf(one), () => reuse(stage(), one));
   });
   between(stage);
   describe('a fault', () => {
     const cases = taken.filter(({ fault }) => !fault.warm);
-    // The slow ones first, concurrent with the others.
+    // The slow cases run first, in parallel with the others.
     const slow = ({ fault }: Case) => Number(fault.deadlines !== undefined);
     for (const one of cases.toSorted((a, b) => slow(b) - slow(a))) {
       test.concurrent(titleOf(one), async () => judge(stage().box, one, await ask(stage().box, one)), PATIENCE);
     }
   });
-  describe('after all of them', () => expectGoodEnd(surface, stage, taken.length, tried));
+  describe('after all faults', () => expectGoodEnd(surface, stage, taken.length, tried));
 }
 
-/** Asks until a connection is used again, and judges that answer. */
+/** Sends requests until a connection is reused, and checks that answer. */
 async function reuse({ box }: Stage, one: Case): Promise<void> {
   expect((await ask(box, one)).status).toBe(200);
   // A connection becomes reusable shortly after its answer is read.
@@ -67,7 +67,7 @@ async function reuse({ box }: Stage, one: Case): Promise<void> {
 
 function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number, { proved }: Effort): void {
   test(
-    'every hold is closed, and the books are right',
+    'after all faults, every hold is closed and the audit finds nothing wrong',
     async () => {
       const { box } = stage();
       const { faults, reservations } = await closedBooks(box.data);
@@ -80,7 +80,7 @@ function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number
     PATIENCE,
   );
 
-  test('the log has no key and no defect, and no unexpected server got a request', () => {
+  test('after all faults, the log has no API key and no defect, and no unexpected server got a request', () => {
     const { box, trapped } = stage();
     const pieces = [UPSTREAM_KEY, box.key].flatMap((key) => [key, key.slice(0, key.length / 2), key.slice(-16)]);
     expect(box.lines.filter((line) => pieces.some((piece) => line.includes(piece)))).toEqual([]);
@@ -91,7 +91,7 @@ function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number
     expect(trapped).toBe(0);
   });
 
-  test('the server is as ready as before', async () => {
+  test('after all faults, the server is as ready as before', async () => {
     const { box } = stage();
     expect((await fetch(`${box.url}/readyz`)).status).toBe(200);
     const response = await box.post(surface.path, { model: 'healthy', ...surface.body(20, null) });

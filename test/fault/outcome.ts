@@ -21,9 +21,9 @@ export const KINDS = [
 ] as const satisfies readonly FailureKind[];
 
 /**
- * The charge of an attempt: nothing; the reported usage; the usage reported at its start; the reported prompt and the
- * output counted here; both counted here; that of a broken answer (the prompt, and of the output at least the received
- * part and at most the cap); or the whole hold.
+ * What an attempt is charged: nothing; the reported usage; the usage reported at its start; the reported prompt with the output counted by
+ * the gateway; both counted by the gateway; the charge of a broken answer (the prompt, and at least the received output, at most the cap);
+ * or the whole hold.
  */
 export type Charge = 'nothing' | 'reported' | 'begun' | 'completed' | 'counted' | 'broken' | 'reserved';
 
@@ -33,21 +33,21 @@ export type Outcome =
   | {
       readonly ends: 'answered';
       readonly charged: Charge;
-      /** A first attempt failed so; the next one at the same endpoint did not. */
+      /** The first attempt failed with this kind; the next attempt at the same endpoint succeeded. */
       readonly after?: FailureKind;
     }
-  /** No part of an answer was shown: another endpoint may try, unless the request itself is at fault. */
+  /** No part of an answer was shown, so another endpoint may be tried, unless the request itself is at fault. */
   | { readonly ends: 'failed'; readonly kind: FailureKind; readonly code: ErrorCode; readonly charged: Charge }
-  /** Content was shown: the caller sees where the answer broke. */
+  /** Content was shown, so the caller sees where the answer broke. */
   | { readonly ends: 'cut'; readonly kind: FailureKind; readonly code: ErrorCode; readonly charged: Charge };
 
-/** One request as the upstream sees it. */
+/** One request, as the upstream sees it. */
 export interface UpstreamRequest {
   readonly dialect: Dialect;
   readonly stream: boolean;
-  /** Its number on the connection, from 1. */
+  /** The number of the request on its connection, from 1. */
   readonly nth: number;
-  /** Resolves once the caller has read content; breaks wait for it. */
+  /** Resolves once the caller has read content. Faults that break a connection wait for it. */
   readonly seen: Promise<void>;
 }
 
@@ -57,25 +57,25 @@ export type Upstream =
   | { readonly speaks: 'http'; answer(request: UpstreamRequest): Response | Promise<Response> }
   /** A TCP server that violates HTTP. */
   | { readonly speaks: 'bytes'; play(connection: ServerConnection, request: UpstreamRequest): void | Promise<void> }
-  /** No server. */
+  /** There is no server. */
   | { readonly speaks: 'nothing'; readonly address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain' };
 
 export interface Fault {
   readonly name: string;
-  /** What the upstream does, as a clause: "answers 500". For `docs/operate/incidents.md`. */
+  /** What the upstream does, as a clause such as "answers 500". It is shown in `docs/operate/incidents.md`. */
   readonly does: string;
   readonly upstream: Upstream;
-  /** Milliseconds; generous ones where time is not the fault. */
+  /** The deadlines, ms. They are generous unless the fault concerns time. */
   readonly deadlines?: Deadlines;
   /** The name of a tool that the request offers. */
   readonly tool?: string;
-  /** A good request goes first, so that there is a connection to reuse. */
+  /** True to send a good request first, so that there is a connection to reuse. */
   readonly warm?: true;
-  /** The requested wait: longer than the gateway would wait. */
+  /** The wait that the upstream requests, ms. It is longer than the gateway would wait. */
   readonly pauseMs?: number;
-  /** Whether it breaks what clients of its dialect rely on. Where events go out as they came, callers see them so. */
+  /** True if the fault breaks what clients of its dialect rely on. If events are passed through unchanged, callers see it. */
   readonly isUnruly?: true;
-  /** The text of a complete answer, if unusual. */
+  /** The text of a complete answer, if it is unusual. */
   readonly text?: string;
   readonly json: Outcome;
   readonly stream: Outcome;
@@ -84,9 +84,9 @@ export interface Fault {
 }
 
 export interface Exception {
-  /** As a clause: "it reports the prompt at once". */
+  /** The reason as a clause such as "it reports the prompt at once". */
   readonly because: string;
-  /** Null where the fault does not apply. */
+  /** Null if the fault does not apply. */
   readonly json?: Outcome | null;
   readonly stream?: Outcome | null;
 }
@@ -99,17 +99,17 @@ export interface Deadlines {
 
 /** Deadlines that only slow faults reach. */
 export const PATIENT: Deadlines = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 40_000 };
-/** Short enough for a test, and long enough for another endpoint to answer. */
+/** Deadlines that are short enough for a test, and long enough for another endpoint to answer. */
 export const HASTY: Deadlines = { firstTokenMs: 1_000, idleMs: 1_000, totalMs: 5_000 };
 
 export const answered = (charged: Charge = 'reported'): Outcome => ({ ends: 'answered', charged });
 
-/** The first attempt failed so; the next one at the same endpoint did not. */
+/** The first attempt failed with this kind; the next attempt at the same endpoint succeeded. */
 export const answeredAfter = (after: FailureKind): Outcome => ({ ends: 'answered', charged: 'reported', after });
 
 const TIMED_OUT = { kind: 'timeout', code: 'upstream_timeout' } as const;
 
-/** No answer came, and it is certain or agreed that nothing is owed. */
+/** No answer came, and nothing is charged. */
 export const failed = (
   kind: FailureKind,
   code: ErrorCode = 'upstream_failed',
@@ -124,34 +124,36 @@ export const failed = (
 /** No answer came after the event that reports the prompt. */
 const begun = (kind: FailureKind): Outcome => failed(kind, 'upstream_failed', 'begun');
 
-/** The request was accepted but not fully answered: its output is owed, and it must not be repeated blindly. */
+/**
+ * The upstream accepted the request but did not answer it completely. Its output is charged, and the request must not be repeated blindly.
+ */
 export const lost = (kind: FailureKind): Outcome => failed(kind, 'upstream_failed', 'broken');
 
 /** Nothing came in time. */
 export const late: Outcome = { ends: 'failed', ...TIMED_OUT, charged: 'broken' };
 
-/** Exceptions of a dialect that reports its prompt before anything else. */
+/** Exceptions for a dialect that reports its prompt before anything else. */
 export const onceBegun = (kind: FailureKind) => ({
   anthropic: { because: 'it reports the prompt at once', stream: begun(kind) },
 });
 
-/** Content came, then a broken connection or invalid data. */
+/** Content came, and then the connection broke or the data was invalid. */
 export const cut = (kind: FailureKind): Outcome => ({ ends: 'cut', kind, code: 'upstream_failed', charged: 'broken' });
 
-/** Content came, then a timeout. */
+/** Content came, and then nothing until a deadline passed. */
 export const stalled: Outcome = { ends: 'cut', ...TIMED_OUT, charged: 'broken' };
 
-/** Whether the request fails the same everywhere. */
+/** True if the request would fail everywhere. */
 export const isFinal = (outcome: Outcome): boolean => outcome.ends === 'failed' && outcome.kind === 'rejected';
 
-/** Whether the caller may retry: not if it cost something, or only an operator can fix it. */
+/** True if the caller may retry. A request that cost something, or that only an operator can fix, is not repeatable. */
 export const isRepeatable = ({ kind, code, charged }: Outcome & { ends: 'failed' }): boolean =>
   charged === 'nothing' && kind !== 'auth' && kind !== 'not_found' && CONTRACT[code][3];
 
-/** Health's verdict on a failed attempt. */
+/** What endpoint health concludes from a failed attempt. */
 export type Verdict = 'none' | 'a fault' | 'a cool-down' | 'misconfigured' | 'out of credit';
 
-/** For each kind of failure: health's verdict, and the fault that shows it. */
+/** For each kind of failure: what endpoint health concludes, and a fault that shows it. */
 export const VERDICTS: Readonly<Record<FailureKind, { readonly verdict: Verdict; readonly shownBy: string }>> = {
   auth: { verdict: 'misconfigured', shownBy: '401' },
   credit: { verdict: 'out of credit', shownBy: '402' },
@@ -167,7 +169,7 @@ export const VERDICTS: Readonly<Record<FailureKind, { readonly verdict: Verdict;
   timeout: { verdict: 'a fault', shownBy: '504' },
 };
 
-/** Health's verdict on an outcome. */
+/** @returns what endpoint health concludes from an outcome */
 export function verdictOn(outcome: Outcome): Verdict {
   const kind = outcome.ends === 'answered' ? outcome.after : outcome.kind;
   return kind === undefined ? 'none' : VERDICTS[kind].verdict;

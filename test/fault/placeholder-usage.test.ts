@@ -13,7 +13,7 @@ const EVENTS = [
   { type: 'message_stop' },
 ];
 
-test('an answer with a placeholder usage at its start only is not charged as one token', async () => {
+test('an answer that reports only a placeholder usage at its start is not charged as one token', async () => {
   const upstream = startFakeUpstream({ dialect: 'anthropic' });
   const policy = testPolicy({ fake: { url: upstream.url, adapter: 'anthropic' } }, { best: { endpoints: ['fake'] } });
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });

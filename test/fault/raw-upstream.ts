@@ -4,32 +4,32 @@ import type { OpenAiRequest } from '../support/openai-wire.ts';
 import { FOREIGN_HEAD, makePrefix, ownPath } from '../support/own-server.ts';
 import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from './worthless-certificate.ts';
 
-/** The writing side of a request's connection. */
+/** The writing side of a connection. */
 export interface ServerConnection {
-  /** Resolves once the kernel has the bytes, or never will. */
+  /** Resolves once the kernel has the bytes, or can no longer get them. */
   write(data: string | Uint8Array): Promise<void>;
-  /** Closes normally. */
+  /** Closes the connection normally. */
   end(): void;
-  /** Resets the connection: data in transit is lost. */
+  /** Resets the connection: bytes in transit are lost. */
   reset(): void;
   readonly isGone: boolean;
 }
 
 /** A complete request. */
 export interface RawRequest {
-  /** Its number on the connection, from 1. */
+  /** The number of the request on its connection, from 1. */
   readonly nth: number;
   readonly head: string;
   readonly body: OpenAiRequest;
 }
 
 export interface RawUpstream {
-  /** `http://127.0.0.1:PORT/for-SECRET`, or with `https:`; calls elsewhere are of other tests, and refused unseen. */
+  /** `http://127.0.0.1:PORT/for-SECRET`, or the same with `https:`. Requests with another path belong to other tests and are refused. */
   readonly url: string;
   stop(): void;
 }
 
-/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with arbitrary bytes. */
+/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with any bytes. */
 export function startRawUpstream(
   answer: (connection: ServerConnection, request: RawRequest) => unknown,
   { tls = false }: { readonly tls?: boolean } = {},
@@ -39,13 +39,13 @@ export function startRawUpstream(
   const take = (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // The reader has closed: most faults end so.
+    // Ignored: the reader has closed the connection, as after most faults.
     socket.on('error', () => {});
     socket.setNoDelay(true);
     readRequests(socket, prefix, answer);
   };
   const server = tls ? createTlsServer({ cert: WORTHLESS_CERTIFICATE, key: WORTHLESS_KEY }, take) : createServer(take);
-  // A client that does not trust the certificate hangs up in the handshake.
+  // Ignored: a client that does not trust the certificate closes the connection during the handshake.
   server.on('tlsClientError', () => {});
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => {
@@ -85,7 +85,7 @@ function readRequests(
   });
 }
 
-/** The head without the prefix in its path; null for a call of another test. */
+/** @returns the head without the prefix in its path, or null for a request of another test */
 function ownHead(prefix: string, head: string): string | null {
   const [method = '', target = '', ...rest] = head.split(' ');
   const path = ownPath(prefix, target);

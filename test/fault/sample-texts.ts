@@ -1,10 +1,10 @@
 import type { Tokens } from './dialect.ts';
 
-/** Marks upstream text that no caller may see. */
+/** Marks text of an upstream that no caller may see. */
 export const JUNK = 'upstream-junk';
 
-/** The usual answer: four tokens by our own count. */
+/** The usual answer: four tokens as the gateway counts. */
 export const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd'] as const;
 export const TEXT = WORDS.join('');
-/** The usage that every upstream of the matrix reports for it. */
+/** The usage that every upstream in these tests reports for the usual answer. */
 export const USAGE: Tokens = { prompt: 11, output: 6 };

@@ -10,33 +10,36 @@ import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 import { type CallerSurface, chat } from './surfaces.ts';
 import { openai } from './wire-openai.ts';
 
-/** A fault in one dialect of a caller and one of an upstream, in one form and setting. Each has its own model and provider, so that health stays separate. */
+/**
+ * A fault in one dialect of a caller and one dialect of an upstream, in one form and setting. Each case has its own model and provider, so
+ * that endpoint health stays separate.
+ */
 export interface Case {
-  /** Names its model and its provider. */
+  /** The name of its model and provider. */
   readonly id: string;
   readonly fault: Fault;
-  /** The caller's dialect. */
+  /** The dialect of the caller. */
   readonly surface: CallerSurface;
-  /** The upstream's. */
+  /** The dialect of the upstream. */
   readonly dialect: Dialect;
   readonly form: Form;
   readonly setting: Setting;
   readonly outcome: Outcome;
-  /** The requested `model`. */
+  /** The `model` of the request. */
   readonly asks: string;
-  /** Requests that its own upstream has read. */
+  /** How many requests its own upstream has read. */
   calls: number;
-  /** Whether one of them reused a connection. */
+  /** True if one of these requests reused a connection. */
   reused: boolean;
-  /** Resolved by the reader of the answer after its first content. */
+  /** Resolved when the reader of the answer has read the first content. */
   seen: PromiseWithResolvers<void>;
 }
 
-/** The healthy upstream's answer and usage. */
+/** The answer of the healthy upstream, and its usage. */
 export const HEALTHY_TEXT = 'All is well.';
 export const HEALTHY_USAGE = { prompt_tokens: 13, completion_tokens: 3, total_tokens: 16 } as const;
 
-/** What a policy has that says nothing of it. */
+/** The default of a policy. */
 const RETRIES_MAX = 2;
 
 const slugOf = (name: string): string =>
@@ -45,7 +48,7 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** Null where the fault does not apply. */
+/** @returns null if the fault does not apply */
 function caseOf(
   prefix: string,
   fault: Fault,
@@ -62,7 +65,7 @@ function caseOf(
   return { id, fault, surface, dialect, form, setting, outcome, asks, calls: 0, reused: false, seen };
 }
 
-/** All cases of callers that speak this dialect. */
+/** All cases for callers that speak this dialect. */
 export const casesOf = (surface: CallerSurface): readonly Case[] =>
   FAULTS.flatMap((fault) =>
     DIALECTS.flatMap((dialect) =>
@@ -76,7 +79,7 @@ export const casesOf = (surface: CallerSurface): readonly Case[] =>
 
 const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
 
-/** For each kind of failure: a repeated fault, alone and with another endpoint. */
+/** For each kind of failure: a fault to repeat, alone and with another endpoint. */
 export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
   (kind) => {
     const again = (setting: Setting) =>
@@ -85,19 +88,19 @@ export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case;
   },
 );
 
-/** Cases whose first attempt uses up the funds for others: its reported usage is owed, though it failed. */
+/** Cases whose first attempt uses up the money. Its reported usage is charged although it failed. */
 export const POOR: readonly Case[] = FORMS.map(
   (form) => caseOf('poor', named('an answer without choices'), chat, openai, form, 'fallback')!,
 );
 
 export interface Stage {
   readonly box: Signalbox;
-  /** Requests that reached a server that must get none. */
+  /** How many requests reached a server that must get none. */
   readonly trapped: number;
   stop(): Promise<void>;
 }
 
-/** Starts an upstream for each of these cases, and the real server before them. */
+/** Starts an upstream for each of these cases, and a real server that uses them. */
 export async function setStage(all: readonly Case[]): Promise<Stage> {
   const healthy = startFakeUpstream({
     key: UPSTREAM_KEY,
@@ -141,7 +144,7 @@ function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => s
       const { firstTokenMs, idleMs, totalMs } = deadlinesOf(fault);
       const deadlines = `    deadlines: { first_token_ms: ${firstTokenMs}, idle_ms: ${idleMs}, total_ms: ${totalMs} }\n`;
       const endpoints = setting === 'endpoint' ? [id, 'healthy'] : [id];
-      // Its hidden reasoning would be a part of what is expected.
+      // Without this, hidden reasoning would be part of the expected tokens.
       const more = model ? `${deadlines}    reasoning_tokens: 0\n` : deadlines;
       return [id, { endpoints, quality: 0.9, more, ...model }];
     }),
@@ -156,7 +159,7 @@ function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => s
   );
 }
 
-/** One server for all cases with valid HTTP: the first path segment names the case, the rest is its dialect's. */
+/** One server for all cases with valid HTTP. The first path segment names the case; the rest belongs to its dialect. */
 function startHttpUpstream(all: readonly Case[]): OwnServer {
   const cases = new Map(all.map((one) => [one.id, one]));
   return startOwnServer(async (request) => {
@@ -167,7 +170,7 @@ function startHttpUpstream(all: readonly Case[]): OwnServer {
     const received = requestOf(one, 1);
     const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, received.stream)}`;
     const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
-    // A status that no fault produces.
+    // A status that no fault uses.
     if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
     one.calls++;
     return one.fault.upstream.answer(received);
@@ -181,7 +184,7 @@ const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest 
   seen: seen.promise,
 });
 
-/** A separate server, so that broken connections do not affect other cases. */
+/** A server of its own, so that broken connections do not affect other cases. */
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;

@@ -3,7 +3,7 @@ import { parseJson } from '../../plugins/providers/json.ts';
 import type { Answer } from '../support/answers.ts';
 import type { AnswerContent, CallerSurface } from './surfaces.ts';
 
-/** Reads completions and their chunks; checks invariants of every chunk. */
+/** Reads completions and their chunks, and checks invariants of every chunk. */
 export const chatContent: Pick<CallerSurface, 'content' | 'streamed'> = {
   content: (body) => contentOfJson(body as unknown as Answer),
   streamed: contentOfStream,
@@ -22,7 +22,7 @@ function contentOfStream(body: string): AnswerContent {
   const chunks = (done ? events.slice(0, -1) : events).map((event): Answer => JSON.parse(event.slice('data: '.length)));
   const last = chunks.at(-1);
   const error = last?.error;
-  // A stream that was cut never says that it is done.
+  // A stream that was cut must not say that it is done.
   expect(done).toBe(error === undefined);
   const good = error ? chunks.slice(0, -1) : chunks;
   expect(new Set(good.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1);

@@ -15,32 +15,36 @@ import { chatContent } from './surface-chat.ts';
 export interface AnswerContent {
   readonly text: string;
   readonly tools: readonly { readonly id: string; readonly name: string; readonly arguments: unknown }[];
-  /** Why it ended; null where it did not. */
+  /** Why the answer ended; null if it did not end. */
   readonly finish: 'stop' | 'tools' | null;
   readonly platform: Platform | undefined;
-  /** Of a stream that was cut. */
+  /** The error of a stream that was cut. */
   readonly error: { readonly type: string; readonly code: string; readonly param: unknown } | undefined;
 }
 
-/** A dialect of callers, as the matrix asks in it and reads its answers. */
+/** A dialect of callers: how the tests send requests in it and read its answers. */
 export interface CallerSurface {
   readonly name: 'chat' | 'messages' | 'responses';
   readonly path: string;
-  /** Reads its requests. */
+  /** The surface that reads its requests. */
   readonly reads: Surface;
-  /** The dialect of upstreams that gets its requests as they came. */
+  /** The upstream dialect that gets these requests unchanged; null if there is none. */
   readonly passes: string | null;
-  /** The field that names the conversation. */
+  /** The field that contains the conversation. */
   readonly field: string;
-  /** A request for at most so many tokens, with a tool of this name where there is one. */
+  /**
+   * The body of a request.
+   * @param cap the output cap, tokens
+   * @param tool the name of a tool to offer; null for none
+   */
   body(cap: number, tool: string | null, question?: string): object;
-  /** Reads an answer in JSON. */
+  /** Reads a JSON answer. */
   content(body: Json): AnswerContent;
   /** Reads a stream, and checks what clients rely on. */
   streamed(text: string): AnswerContent;
-  /** The error of a body, in the form of a cut stream's. */
+  /** The error in a body, in the form of the error of a cut stream. */
   failure(body: Json): NonNullable<AnswerContent['error']>;
-  /** The type of an error of this code. */
+  /** The error type for this code. */
   typeOf(code: ErrorCode): string;
 }
 
@@ -67,7 +71,7 @@ export const chat: CallerSurface = {
   typeOf: (code) => CONTRACT[code][1],
 };
 
-/** The types of Anthropic's errors that upstreams can cause, by our code. */
+/** Anthropic's types of the errors that upstreams can cause, by Signalbox's code. */
 const MESSAGES_TYPES: Partial<Record<ErrorCode, string>> = {
   upstream_failed: 'api_error',
   upstream_timeout: 'timeout_error',

@@ -9,15 +9,15 @@ const CASES = SURFACES.flatMap(casesOf);
 const nameOf = ({ fault, surface, dialect, form }: Pick<Case, 'fault' | 'surface' | 'dialect' | 'form'>): string =>
   `${fault.name} ${surface.name} ${dialect.name} ${form}`;
 
-/** Invariants of the table itself. */
+/** Invariants of the table of faults. */
 describe('the table of faults', () => {
-  test('names each fault, and each case, once', () => {
+  test('the table of faults has each fault and each case once', () => {
     expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
     const ids = [...CASES, ...AGAIN.flatMap(({ alone, beside }) => [alone, beside])].map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('runs each fault in each pair of dialects and each form, except where it does not apply', () => {
+  test('the table of faults has each fault in each pair of dialects and each form, except where it does not apply', () => {
     const played = new Set(CASES.map(nameOf));
     const all = FAULTS.flatMap((fault) =>
       SURFACES.flatMap((surface) =>
@@ -31,7 +31,7 @@ describe('the table of faults', () => {
     expect(left.length).toBeLessThan(all.length / 50);
   });
 
-  test('has exceptions only where a dialect differs', () => {
+  test('the table of faults has exceptions only where a dialect differs', () => {
     const excepted = FAULTS.flatMap((fault) => Object.values(fault.except ?? {}).map((own) => ({ fault, own })));
     const idle = excepted.filter(({ fault, own: { json = fault.json, stream = fault.stream } }) =>
       Bun.deepEquals({ json, stream }, { json: fault.json, stream: fault.stream }),
@@ -39,16 +39,16 @@ describe('the table of faults', () => {
     expect(idle).toEqual([]);
   });
 
-  test('cuts no unstreamed answer, for which another endpoint can still answer', () => {
+  test('the table of faults cuts no JSON answer, because another endpoint can still answer', () => {
     expect(CASES.filter(({ form, outcome }) => form === 'JSON' && outcome.ends === 'cut')).toEqual([]);
   });
 
-  test('blames the caller only for refused content', () => {
+  test('the table of faults blames the caller only for refused content', () => {
     const blamed = new Set(CASES.filter(({ outcome }) => isFinal(outcome)).map(({ fault }) => fault.name));
     expect([...blamed]).toEqual(['400', 'key echoed in a 400']);
   });
 
-  test('shows every kind of failure', () => {
+  test('the table of faults shows every kind of failure', () => {
     const shown = FAULTS.map((fault) => [fault.name, fault.json] as const);
     for (const kind of KINDS) {
       const [, outcome] = shown.find(([name]) => name === VERDICTS[kind].shownBy) ?? [];

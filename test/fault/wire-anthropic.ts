@@ -1,7 +1,7 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
 import { JUNK } from './sample-texts.ts';
 
-/** Messages and their events, by the types of `@anthropic-ai/sdk` 1.11.0, resources/messages and resources/shared. */
+/** Anthropic's messages and their events, after the types of `@anthropic-ai/sdk` 1.11.0, resources/messages and resources/shared. */
 const message = { id: `msg_${JUNK}`, type: 'message', role: 'assistant', model: JUNK, stop_sequence: null };
 
 const usageOf = ({ prompt, output }: Tokens) => ({
@@ -12,7 +12,7 @@ const usageOf = ({ prompt, output }: Tokens) => ({
 });
 const counted = (usage: Tokens | null): Event => (usage ? { usage: usageOf(usage) } : {});
 
-/** The output that is reported before there is any is a placeholder. */
+/** The output tokens that are reported before any output are a placeholder. */
 const begun = (usage: Tokens | null): Tokens | null => usage && { ...usage, output: Math.min(usage.output, 1) };
 
 export const start = (usage: Tokens | null): Event => ({
@@ -74,7 +74,7 @@ export const anthropic: Dialect = {
   end: `event: message_stop\ndata: ${JSON.stringify(STOP)}\n\n`,
 
   reply: (words, usage, isEnded = true) => whole([text(words)], isEnded ? 'end_turn' : null, usage),
-  // The dialect has one end, so only a repeated member is possible.
+  // The dialect has only one end, so the test can only repeat a member.
   replyEndedTwice: (words, usage) =>
     whole([text(words)], 'end_turn', usage).replace('{', '{"stop_reason":"max_tokens",'),
   counted,
@@ -84,7 +84,7 @@ export const anthropic: Dialect = {
   emptyReply: (usage) => whole([], null, usage),
 
   error,
-  // As some intermediaries send it.
+  // The form that some intermediaries send.
   oddError: (words) => ({ error: { type: 'api_error', message: words } }),
   tooLong: (words) => error(400, `prompt is too long: 210000 tokens > 200000 maximum ${words}`),
   refusedKey: (words) => ({ status: 401, body: error(401, words) }),
@@ -96,7 +96,7 @@ function callOf({ name }: ToolText, form: CallForm, input: unknown): object {
   return { type: 'tool_use', ...known, ...(form === 'nameless' ? {} : { name }), input };
 }
 
-/** Letter by letter. */
+/** Sends the arguments letter by letter. */
 function callEvents(tool: ToolText, form: CallForm, usage: Tokens): readonly Event[] {
   const events = [
     blockStart(0, callOf(tool, form, {})),

@@ -1,7 +1,7 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
 import { JUNK } from './sample-texts.ts';
 
-/** `GenerateContentResponse`, by the types of `@google/genai` 2.32.0; a stream has one in each event. */
+/** `GenerateContentResponse`, after the types of `@google/genai` 2.32.0. Each event of a stream contains one. */
 const frame = { modelVersion: JUNK, responseId: 'response-1' };
 
 const counted = (usage: Tokens | null): Event =>
@@ -15,7 +15,7 @@ const counted = (usage: Tokens | null): Event =>
       }
     : {};
 
-/** An answer, or a piece of one. */
+/** An answer, or a piece of an answer. */
 export const response = (parts: readonly object[], finishReason: string | null, usage: Tokens | null): Event => ({
   candidates: [{ content: { parts, role: 'model' }, ...(finishReason === null ? {} : { finishReason }), index: 0 }],
   ...counted(usage),
@@ -24,7 +24,7 @@ export const response = (parts: readonly object[], finishReason: string | null, 
 
 const REASONS = { stop: 'STOP', length: 'MAX_TOKENS' } as const;
 
-/** google.rpc.Status codes by HTTP status; other statuses come from an intermediary. */
+/** The google.rpc.Status codes by HTTP status. Other statuses come from an intermediary. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -71,7 +71,7 @@ export const gemini: Dialect = {
   emptyReply: (usage) => JSON.stringify({ candidates: [], ...counted(usage), ...frame }),
 
   error,
-  // As in a stream without `alt=sse`.
+  // The form in a stream without `alt=sse`.
   oddError: (message) => [error(500, message)],
   tooLong: (message) =>
     error(400, `The input token count (1200000) exceeds the maximum number of tokens allowed (1048576). ${message}`),
@@ -85,7 +85,7 @@ export const gemini: Dialect = {
   }),
 };
 
-/** A call is never split. */
+/** Gemini never splits a call. */
 function callResponse({ name, arguments: text }: ToolText, form: CallForm, usage: Tokens): Event {
   const known = form === 'untidy' ? {} : { id: 'call-1' };
   const call = { functionCall: { ...known, ...(form === 'nameless' ? {} : { name }), args: JSON.parse(text) } };

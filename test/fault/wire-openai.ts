@@ -1,7 +1,7 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
 import { JUNK } from './sample-texts.ts';
 
-/** `chat.completion` and its chunks, by the types of `openai` 7.55.0, resources/chat/completions. */
+/** `chat.completion` and its chunks, after the types of `openai` 7.55.0, resources/chat/completions. */
 const frame = { id: `chatcmpl-${JUNK}`, created: 1_760_000_000, model: JUNK, system_fingerprint: JUNK };
 
 const usageOf = ({ prompt, output }: Tokens) => ({
@@ -71,9 +71,9 @@ export const openai: Dialect = {
   emptyEvents: (usage) => [ROLE, chunk([], usage)],
   emptyReply: (usage) => completion([], usage),
 
-  // Some servers report the status in the code.
+  // Some servers report the status as the code.
   error: (status, message) => error(status, message, status),
-  // As by vLLM.
+  // The form that vLLM sends.
   oddError: (message) => ({ object: 'error', message, type: 'InternalServerError', code: 500 }),
   tooLong: (message) => error(400, message, 'context_length_exceeded'),
   refusedKey: (message) => ({ status: 401, body: error(401, message, 'invalid_api_key') }),
@@ -86,7 +86,7 @@ function callOf({ name, arguments: text }: ToolText, form: CallForm): object {
   return { ...known, function: { ...named, arguments: text } };
 }
 
-/** Letter by letter; the nameless one at once. */
+/** Sends the arguments letter by letter, except for a call without a name. */
 function callEvents(tool: ToolText, form: CallForm, usage: Tokens): readonly Event[] {
   const place = form === 'untidy' ? {} : { index: 0 };
   const calls = (call: object): Event =>

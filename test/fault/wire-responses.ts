@@ -3,7 +3,7 @@ import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
 import { JUNK, TEXT } from './sample-texts.ts';
 import { openai } from './wire-openai.ts';
 
-/** OpenAI's Responses and their events, by the types of `openai` 7.55.0, resources/responses/responses. */
+/** OpenAI's Responses and their events, after the types of `openai` 7.55.0, resources/responses/responses. */
 const usageOf = ({ prompt, output }: Tokens) => ({
   input_tokens: prompt,
   input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
@@ -94,7 +94,7 @@ export const responsesWire: Dialect = {
   name: 'responses',
   adapter: 'openai',
   model: {
-    // It reasons, and takes tools by Responses alone: other dialects are translated into these, too.
+    // This model reasons and supports tools only in Responses, so requests in other dialects are translated to Responses, too.
     upstream: 'gpt-6-astra',
     capabilities: ['tools', 'json_schema', 'reasoning'],
     tool: 'look_up',
@@ -113,12 +113,12 @@ export const responsesWire: Dialect = {
   counts: 'at its end',
   finish,
   report: (usage) => [ended('stop', [message('completed', [textPart(TEXT)])], usage)],
-  // Its last event is its end.
+  // The last event is the end of the stream.
   end: '',
 
   reply: (text, usage, isEnded = true) =>
     JSON.stringify(response(isEnded ? 'completed' : 'in_progress', [message('completed', [textPart(text)])], usage)),
-  // The dialect has one end, so only a repeated member is possible.
+  // The dialect has only one end, so the test can only repeat a member.
   replyEndedTwice: (text, usage) =>
     JSON.stringify(response('completed', [message('completed', [textPart(text)])], usage)).replace(
       '{',
@@ -133,7 +133,7 @@ export const responsesWire: Dialect = {
   refusedKey: (message) => ({ status: 401, body: error(401, message) }),
 };
 
-/** Types and codes of the service's errors by status. */
+/** The types and codes of OpenAI's errors by status. */
 const ERRORS: Readonly<Record<number, readonly [type: string, code: string | null]>> = {
   401: ['invalid_request_error', 'invalid_api_key'],
   404: ['invalid_request_error', 'model_not_found'],
@@ -161,7 +161,7 @@ function callOf({ name, arguments: text }: ToolText, form: CallForm, status: str
   return { type: 'function_call', ...known, ...(form === 'nameless' ? {} : { name }), arguments: text, status };
 }
 
-/** Letter by letter. */
+/** Sends the arguments letter by letter. */
 function callEvents(tool: ToolText, form: CallForm, usage: Tokens): readonly Event[] {
   const place = form === 'untidy' ? {} : { output_index: 0, item_id: 'fc_1' };
   const whole = callOf(tool, form, 'completed');

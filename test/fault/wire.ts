@@ -3,10 +3,10 @@ import type { UpstreamRequest } from './outcome.ts';
 import type { ServerConnection } from './raw-upstream.ts';
 import { TEXT, USAGE, WORDS } from './sample-texts.ts';
 
-/** A stream's event with JSON data. */
+/** An event of a stream, with JSON data. */
 export const eventText = (name: string, json: string): string =>
   `${name === '' ? '' : `event: ${name}\n`}data: ${json}\n\n`;
-/** The text of a stream's events. */
+/** The text of the events of a stream. */
 export const eventsText = (
   { nameOf, inStream = (event) => event }: Dialect,
   ...events: readonly (readonly Event[])[]
@@ -17,33 +17,33 @@ export const eventsText = (
     .map((event) => eventText(nameOf(event), JSON.stringify(event)))
     .join('');
 
-/** The usual answer as a stream, up to its finish: its first `count` words. */
+/** The usual answer as a stream, up to its finish reason, with its first `count` words. */
 export function spoken(dialect: Dialect, count: number = WORDS.length, usage: Tokens | null = USAGE): string {
   const words = WORDS.slice(0, count).flatMap((text, at) => wordAt(dialect, text, at, usage));
   return eventsText(dialect, dialect.opening(usage), words);
 }
 
-/** The word at this position, with the running count of some dialects. */
+/** The word at this position. Some dialects add the running count. */
 export function wordAt(dialect: Dialect, text: string, at: number, usage: Tokens | null = USAGE): readonly Event[] {
   const running = usage && dialect.counts === 'all along' ? { ...usage, output: Math.min(at + 1, usage.output) } : null;
   return dialect.word(text, running);
 }
 
-/** The usual answer as a stream, without the mark of its end. */
+/** The usual answer as a stream, without its end mark. */
 export const unclosed = (dialect: Dialect, usage: Tokens | null = USAGE): string =>
   spoken(dialect, WORDS.length, usage) + eventsText(dialect, dialect.finish('stop', usage));
 /** The usual answer as a complete stream. */
 export const stream = (dialect: Dialect, usage: Tokens | null = USAGE): string =>
   unclosed(dialect, usage) + dialect.end;
-/** The usual answer, unstreamed. */
+/** The usual answer as JSON. */
 export const reply = (dialect: Dialect, usage: Tokens | null = USAGE): string => dialect.reply(TEXT, usage);
-/** Its first half. */
+/** The first half of the usual answer. */
 const halfReply = (dialect: Dialect): string => reply(dialect).split('cccc')[0]!;
 
 /** The usual answer in the requested form. */
 export const whole = (request: UpstreamRequest, usage: Tokens | null = USAGE): string =>
   request.stream ? stream(request.dialect, usage) : reply(request.dialect, usage);
-/** The part before it breaks off. */
+/** The part of an answer before it breaks off. */
 export const half = ({ stream, dialect }: UpstreamRequest): string =>
   stream ? spoken(dialect, 2) : halfReply(dialect);
 
@@ -51,7 +51,7 @@ export const SSE = 'text/event-stream';
 export const JSON_TYPE = 'application/json';
 const typeFor = ({ stream }: UpstreamRequest): string => (stream ? SSE : JSON_TYPE);
 
-/** A 200 with this body, of the requested or another type. */
+/** A 200 with this body, with the requested content type by default. */
 export const ok = (request: UpstreamRequest, body: string, type: string = typeFor(request)): Response =>
   new Response(body, { headers: { 'content-type': type } });
 
@@ -79,13 +79,13 @@ export async function send(
   ...lines: readonly string[]
 ): Promise<void> {
   await connection.write(head(request, CHUNKED, 'connection: close', ...lines));
-  // An empty chunk would be the last one.
+  // An empty chunk would end the body.
   for (const data of writes) if (data.length > 0) await connection.write(piece(data));
   await connection.write(LAST_PIECE);
   connection.end();
 }
 
-/** Starts an answer and stops halfway; of a stream the caller has read some. */
+/** Starts an answer and stops halfway. For a stream, it waits until the caller has read some of it. */
 export async function begin(connection: ServerConnection, request: UpstreamRequest): Promise<void> {
   await connection.write(head(request, CHUNKED));
   await connection.write(piece(half(request)));

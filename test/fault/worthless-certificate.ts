@@ -1,7 +1,6 @@
 /**
- * A self-signed certificate and its key, only for tests.
- * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=worthless.invalid
- * -addext subjectAltName=IP:127.0.0.1`
+ * A self-signed certificate and its key, only for tests. `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days
+ * 36500 -subj /CN=worthless.invalid -addext subjectAltName=IP:127.0.0.1`
  */
 export const WORTHLESS_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBoDCCAUagAwIBAgIUAW3kaTCT9DQNFhenz+hTyGba/MswCgYIKoZIzj0EAwIw
