@@ -10,7 +10,7 @@ import { startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
-/** Answers that are aborted on a hold that does not grow, at services that bill what they wrote until they noticed. */
+/** Answers that callers abort while their hold does not grow. The services bill what they wrote until they noticed. */
 const MARGIN = 20;
 
 interface Bill {
@@ -18,9 +18,12 @@ interface Bill {
   billed: number | null;
 }
 
-/** A service that writes so much of an answer at once, reports it, and waits; it bills `MARGIN` tokens more once it is left. */
+/**
+ * Starts a service that writes a part of an answer at once, reports it, and waits. When the connection closes, it bills `MARGIN` more
+ * tokens.
+ */
 function startStoppingService(wire: MeteredWire) {
-  /** By the cap that the request sent. */
+  /** The bills by the output cap that the request sent. */
   const bills = new Map<number, Bill>();
   const encoder = new TextEncoder();
   const server = startOwnServer(async (request) => {
@@ -51,7 +54,7 @@ const DIALECTS = [
   { name: 'Messages', adapter: 'anthropic', path: '/v1/messages', wire: messagesWire('text') },
 ] as const;
 
-describe.each(DIALECTS)('answers of $name that their callers leave', ({ adapter, path, wire }) => {
+describe.each(DIALECTS)('answers of $name that their callers abort', ({ adapter, path, wire }) => {
   const service = startStoppingService(wire);
   let box: Signalbox | undefined;
   afterAll(async () => {
@@ -59,7 +62,10 @@ describe.each(DIALECTS)('answers of $name that their callers leave', ({ adapter,
     await service.stop();
   });
 
-  /** Asks, reads the first piece and leaves. Returns what was charged, in tokens of output. */
+  /**
+   * Sends a request, reads the first piece and disconnects.
+   * @returns the output tokens that were charged
+   */
   async function charged(of: Signalbox, key: string, cap: number): Promise<number> {
     const left = new AbortController();
     const messages = [{ role: 'user', content: 'Wherefore?' }];
@@ -83,12 +89,12 @@ describe.each(DIALECTS)('answers of $name that their callers leave', ({ adapter,
 
   const { runs, proved } = effort('holes', 16, 79);
 
-  test('are charged what was read and the margin that the service declares', async () => {
+  test('an aborted answer is charged what the caller read plus the margin that the service declares', async () => {
     const policy = testPolicy({ up: { url: service.url, adapter } }, { m: { endpoints: ['up'] } }).replace(
       'passthrough: [verbosity]',
       `after_abort: { bills: stops, reports: each, margin_tokens: ${MARGIN}, margin_ms: 0 }`,
     );
-    // In a process of its own, where a bystander's wait is the server's alone.
+    // A process of its own in the deep tests, so that the waiting time of another request depends only on the server.
     const isProcess = isDeep;
     box = await startSignalbox({
       policy: `${policy}\nledger: { whole_hold_share: 1 }\n`,

@@ -20,10 +20,10 @@ import {
   type UnmeteredDialect,
 } from './unmetered.ts';
 
-/** Content that the caller's dialect cannot show, of services that report no usage: its caller pays for it all the same. */
+/** Content that the dialect of the caller cannot show, from services that report no usage. The caller must pay for it nevertheless. */
 const SERVICES = [MESSAGES, RESPONSES, HIDING_CHAT, GEMINI];
 const CALLERS = [CHAT, MESSAGES, RESPONSES];
-/** Expected tokens of the prompt; a token costs a thousandth of a Credit, in and out. */
+/** The expected tokens of the prompt. Each token costs a thousandth of a Credit, input and output. */
 const PROMPT = 8;
 
 const service = startTextService();
@@ -47,7 +47,7 @@ interface Ask {
   readonly cap?: number;
 }
 
-/** Returns what an answer is charged, in thousandths of a Credit. */
+/** @returns what an answer is charged, in thousandths of a Credit */
 async function chargeOf({ of, by, all, stream, cap = 1_000_000 }: Ask, init: RequestInit = {}): Promise<number> {
   service.lay(stream ? framed(of.events(all)).join('') : JSON.stringify(of.whole(all)));
   const response = await box.post(by.path, { ...by.request(of.adapter, cap), stream }, init);
@@ -61,7 +61,7 @@ async function chargeOf({ of, by, all, stream, cap = 1_000_000 }: Ask, init: Req
 
 const text = (words: string): AnswerPart => ({ kind: 'text', pieces: [words], state: '' });
 
-describe('half a megabyte that the caller’s dialect does not show', () => {
+describe('hidden content: half a megabyte that the dialect of the caller does not show', () => {
   const PIECE = 1_024;
   const pieces = Array.from({ length: 500 }, (_, at) =>
     `piece${at.toString(36)} ${'of a plain text that goes on '.repeat(40)}`.slice(0, PIECE),
@@ -84,7 +84,7 @@ describe('half a megabyte that the caller’s dialect does not show', () => {
     ...['file', 'signature'].map((kind) => ({ of: GEMINI, kind })),
   ];
 
-  test.each(TEXTS)('is charged as text in chat completions: $of.name, $kind', async ({ of, kind }) => {
+  test.each(TEXTS)('hidden text is charged as text in chat completions: $of.name, $kind', async ({ of, kind }) => {
     for (const stream of [true, false]) {
       const charged = await chargeOf({ of, by: CHAT, all: [text('so '), { kind, pieces, state: '' }], stream });
       expect([stream, charged - PROMPT]).toEqual([stream, expect.any(Number)]);
@@ -92,14 +92,22 @@ describe('half a megabyte that the caller’s dialect does not show', () => {
     }
   });
 
-  test.each(STATES)('is charged a quarter as state in chat completions: $of.name, $kind', async ({ of, kind }) => {
-    for (const stream of [true, false]) {
-      const charged = await chargeOf({ of, by: CHAT, all: [text('so '), { kind, pieces: ['words '], state }], stream });
-      expect(charged - PROMPT).toBeWithin(state.length / 4, state.length / 4 + 30);
-    }
-  });
+  test.each(STATES)(
+    'hidden state is charged a quarter of text in chat completions: $of.name, $kind',
+    async ({ of, kind }) => {
+      for (const stream of [true, false]) {
+        const charged = await chargeOf({
+          of,
+          by: CHAT,
+          all: [text('so '), { kind, pieces: ['words '], state }],
+          stream,
+        });
+        expect(charged - PROMPT).toBeWithin(state.length / 4, state.length / 4 + 30);
+      }
+    },
+  );
 
-  test('costs no more than was held', async () => {
+  test('hidden content costs no more than was held', async () => {
     const key = await box.makeKey('--budget', '5000/month');
     const all = [text('so '), { kind: 'block of tomorrow', pieces, state: '' }];
     expect(await chargeOf({ of: MESSAGES, by: CHAT, all, stream: true, cap: 64 }, withKey(key))).toBe(PROMPT + 64);
@@ -107,7 +115,7 @@ describe('half a megabyte that the caller’s dialect does not show', () => {
     expect(held).toBeGreaterThanOrEqual(PROMPT + 64);
   });
 
-  test('is not stored for repeats, and a repeat costs nothing', async () => {
+  test('an answer with hidden content is not stored for repeats, and a repeat costs nothing', async () => {
     const all = [text('so '), { kind: 'block of tomorrow', pieces, state: '' }];
     service.lay(framed(MESSAGES.events(all)).join(''));
     const send = () =>
@@ -144,21 +152,21 @@ const sameForAll = (of: UnmeteredDialect) =>
       const all = [text('so '), ...said];
       const charges: number[] = [];
       for (const by of CALLERS) charges.push(await chargeOf({ of, by, all, stream, cap }));
-      // Breaks between messages of Responses are weighed with the text or apart: less than a token each.
+      // Breaks between messages of Responses are counted with the text or separately, which differs by less than a token each.
       const rounding = of === RESPONSES ? all.length : 0;
       expect(Math.max(...charges) - Math.min(...charges)).toBeLessThanOrEqual(rounding);
-      // What was sent, counted by itself: see `received` in `unmetered.ts`.
+      // What was sent, counted independently: see `received` in `unmetered.ts`.
       const sent = of.received(stream ? of.events(all) : [of.whole(all)]);
       expect(Math.min(...charges)).toBeGreaterThanOrEqual(PROMPT + Math.min(cap, Math.ceil(sent - 1e-6)) - 1e-6);
       expect(Math.max(...charges)).toBeLessThanOrEqual(PROMPT + cap);
     },
   );
 
-describe.each(SERVICES)('any answer of $name without usage', (of) => {
+describe.each(SERVICES)('an answer of $name without usage', (of) => {
   const { runs, seed, proved } = effort('holes', 8, 1_000);
 
   test(
-    'costs the same in every dialect of its caller: no less than all that was sent, and no more than was held',
+    'an answer without usage costs the same in every dialect of its caller: at least all that was sent, at most what was held',
     async () => {
       await fc.assert(sameForAll(of), { numRuns: runs, seed });
       expect((await closedBooks(box.data)).faults).toEqual([]);
@@ -170,7 +178,7 @@ describe.each(SERVICES)('any answer of $name without usage', (of) => {
   );
 });
 
-test('(and a meter that leaves hidden content out is found out)', async () => {
+test('(the law fails for a meter that ignores hidden content)', async () => {
   const { observe } = Meter.prototype;
   const { seed } = effort('holes', 8, 1_000);
   try {

@@ -3,12 +3,12 @@ import { isObject, listOf, objectOf } from '../../plugins/providers/json.ts';
 import { tokenWeight } from '../../src/core/tokens.ts';
 import { type AnswerPart, CHAT, type UnmeteredDialect } from './unmetered.ts';
 
-/** Services of which no caller gets all: members that no dialect of the gateway has. */
+/** Services whose answers have members that no dialect of the gateway has, so that no caller gets everything. */
 
 const STATE = /^(?:data|signature|thoughtSignature|thought_signature)$/;
 const FRAME = /^(?:type|role|name|object|(?:\w+_)?id|responseId|mimeType|finishReason|finish_reason|modelVersion)$/;
 
-/** Tokens of the texts within a value. */
+/** The number of tokens of the texts in a value. */
 function weightOf(value: unknown, name = ''): number {
   if (FRAME.test(name)) return 0;
   if (typeof value === 'string') return STATE.test(name) ? value.length / 4 : tokenWeight(value);
@@ -23,7 +23,7 @@ interface Hidden {
   readonly chunk?: Json;
 }
 
-/** What a chunk has of a part, by its kind: members of the delta, of the choice, or of the chunk in place of choices. */
+/** What a chunk has for a part, by the kind of the part: members of the delta, of the choice, or of the chunk itself. */
 const CHUNKS: Readonly<Record<string, (pieces: readonly string[], state: string) => Hidden[]>> = {
   text: (pieces) => pieces.map((content) => ({ delta: { content } })),
   'unknown member': (pieces) => pieces.map((stroke) => ({ delta: { painting: { stroke } } })),
@@ -68,7 +68,7 @@ const chunksOf = (all: readonly AnswerPart[]): Json[] =>
     })),
   );
 
-/** A chunk as one message of its own, so that a body has the same members as a stream. */
+/** Merges the chunks into one message, so that a JSON body has the same members as a stream. */
 const asMembers = (all: readonly AnswerPart[]): Json => {
   const elements = chunksOf(all).flatMap(({ choices }) => listOf(choices));
   return {
@@ -93,7 +93,7 @@ export const HIDING_CHAT: UnmeteredDialect = {
     events.reduce((sum, { choices }) => sum + listOf(choices).reduce<number>((all, one) => all + weightOf(one), 0), 0),
 };
 
-/** Parts of Gemini's content. */
+/** Parts of Gemini's content, by kind. */
 const PARTS: Readonly<Record<string, (pieces: readonly string[], state: string) => Json[]>> = {
   text: (pieces) => pieces.map((text) => ({ text })),
   thought: (pieces) => pieces.map((text) => ({ text, thought: true })),

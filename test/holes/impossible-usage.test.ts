@@ -19,7 +19,9 @@ import {
   type UnmeteredDialect,
 } from './unmetered.ts';
 
-/** Usage that cannot be true, of services whose answers go out as they come: their callers get the gateway's count in its place. */
+/**
+ * Services that report an impossible usage and whose answers are passed through. Their callers must get the count of the gateway instead.
+ */
 const service = startTextService();
 afterAll(() => service.stop());
 const box = useSignalbox(() => ({
@@ -39,7 +41,7 @@ const saidIn = (dialect: UnmeteredDialect) => (dialect === MESSAGES ? ALL : OF_R
 const IMPOSSIBLE = [-5, 1e15, 1.5, '42'] as const;
 const figure = fc.nat(300);
 const odd = fc.constantFrom(...IMPOSSIBLE);
-/** A usage whose figures are all counts, or one of which is not. */
+/** A usage whose figures are all counts, or that has one impossible figure. */
 const usageOf = (dialect: UnmeteredDialect, isOdd: boolean): fc.Arbitrary<Json> =>
   fc.tuple(figure, figure, odd, fc.nat(2)).map(([input, output, wrong, at]) => {
     const wrongAt = (place: number, right: number) => (isOdd && at === place ? wrong : right);
@@ -49,7 +51,7 @@ const usageOf = (dialect: UnmeteredDialect, isOdd: boolean): fc.Arbitrary<Json> 
       : { input_tokens, output_tokens, total_tokens: wrongAt(2, input + output + 2) };
   });
 
-/** Where a service states its usage: at the begin, on the way, and at the end. */
+/** Where a service states its usage: at the beginning, on the way, and at the end. */
 interface Stated {
   readonly begin: Json | null;
   readonly running: Json | null;
@@ -100,7 +102,7 @@ const isTrue = (usage: Json): boolean =>
 const bare = (events: readonly Json[]): string =>
   JSON.stringify(events, (name, value) => (name === 'usage' || name === 'platform' ? undefined : value));
 
-/** The prompt and the output of a usage, as its caller adds them up. */
+/** The input and output tokens of a usage, as its caller adds them up. */
 const sumOf = (usage: Json): readonly number[] => {
   const { input_tokens: input, cache_read_input_tokens: read = 0, cache_creation_input_tokens: written = 0 } = usage;
   return [Number(input) + Number(read ?? 0) + Number(written ?? 0), Number(usage.output_tokens)];
@@ -111,7 +113,7 @@ async function recordOf(platform: Json): Promise<Json> {
   return objectOf(objectOf(decision).outcome);
 }
 
-/** Usages of one message, put together as Anthropic's SDK does. */
+/** The usages of one message, merged as Anthropic's SDK merges them. */
 const folded = (usages: readonly Json[]): Json =>
   Object.assign(
     {},
@@ -125,7 +127,7 @@ const shown = (dialect: UnmeteredDialect) =>
     const request = { ...dialect.request(dialect.adapter, 4_000), stream };
     const text = await (await box.post(dialect.path, request)).text();
     const got = stream ? eventsIn(text) : [JSON.parse(text)];
-    // Nothing else has changed.
+    // Nothing but the usage has changed.
     expect(bare(got)).toBe(bare(sent));
     const platform = got.map((event) => dialect.platform(event)).findLast(isObject)!;
     const usages = usagesIn(got);
@@ -138,27 +140,27 @@ const shown = (dialect: UnmeteredDialect) =>
     const { prompt_tokens: input, completion_tokens: output } = objectOf(outcome.usage);
     const last = dialect === MESSAGES ? folded(usages) : usages.at(-1)!;
     expect(sumOf(last)).toEqual([Number(input), Number(output)]);
-    // A prompt costs less where it came from the cache.
+    // Prompt tokens from the cache cost less.
     if (dialect === RESPONSES)
       expect(Number(platform.credits_consumed) * 1_000).toBeCloseTo(Number(input) + 4 * Number(output), 3);
   });
 
-/** The writers' own way, without what tells them that a usage cannot be true. */
+/** Parts without the mark that the usage is impossible, so that a writer passes it through. */
 function forgetting(parts: readonly StreamPart[]): StreamPart[] {
   return parts.map((part) => (part.type === 'passthrough' ? { ...part, usage: undefined } : part));
 }
 
-describe.each([MESSAGES, RESPONSES])('the usage in an answer of $name that goes out as it came', (dialect) => {
+describe.each([MESSAGES, RESPONSES])('the usage in an answer of $name that is passed through', (dialect) => {
   const { runs, seed, proved } = effort('holes', 8, 1_000);
 
-  test('is the service’s own where it can be true; else the gateway’s count stands in its place, and nothing else changes', async () => {
+  test('the usage of the service is passed through if it is plausible; otherwise the count of the gateway replaces it, and nothing else changes', async () => {
     await fc.assert(shown(dialect), { numRuns: runs, seed });
     proved(
       `answers of ${dialect.name} with usage at the begin, on the way and at the end, some of it impossible: callers saw none of that, and the same sums as the ledger`,
     );
   }, 600_000);
 
-  test('(and a writer that forgets it is found out)', async () => {
+  test('(the law fails for a writer that passes an impossible usage through)', async () => {
     const { write } = MessageEvents.prototype;
     const { add } = PassedResponse.prototype;
     try {
@@ -178,7 +180,7 @@ describe.each([MESSAGES, RESPONSES])('the usage in an answer of $name that goes 
 
 const ODD_MESSAGE = { input_tokens: -5, output_tokens: 1e15 };
 
-test('Anthropic’s own SDK sums up the count, streamed and whole', async () => {
+test('Anthropic’s own SDK adds up the count of the gateway, in a stream and in JSON', async () => {
   const client = new Anthropic({ apiKey: box.key, baseURL: box.url, maxRetries: 0 });
   const request = {
     ...MESSAGES.request('anthropic', 4_000),
@@ -196,7 +198,7 @@ test('Anthropic’s own SDK sums up the count, streamed and whole', async () => 
   }
 });
 
-test('OpenAI’s own SDK finds the count, streamed and whole', async () => {
+test('OpenAI’s own SDK finds the count of the gateway, in a stream and in JSON', async () => {
   const client = new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
   const request = { model: 'openai', input: 'Say hello.', max_output_tokens: 4_000 };
   const usage = { input_tokens: -5, output_tokens: 1e15, total_tokens: -5 };
@@ -214,7 +216,7 @@ test('OpenAI’s own SDK finds the count, streamed and whole', async () => {
   }
 });
 
-test('a repeat of the request gets the same count', async () => {
+test('a repeat of the request gets the same usage', async () => {
   const usage = { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: '42' };
   for (const dialect of [MESSAGES, RESPONSES]) {
     service.lay(framed(eventsWith(dialect, { begin: usage, running: null, end: usage })).join(''));

@@ -22,9 +22,9 @@ import {
   type UnmeteredDialect,
 } from './unmetered.ts';
 
-/** What weighs nothing: output that only its dialect can say, of services that report no usage. */
+/** Output that only the dialect of the service has, from services that report no usage. It must not be free. */
 const DIALECTS = [MESSAGES, RESPONSES, CHAT];
-/** Expected tokens of the prompt, and the price of a token, in and out: a thousandth of a Credit. */
+/** The expected tokens of the prompt. Each token costs a thousandth of a Credit, input and output. */
 const PROMPT = 8;
 
 const service = startTextService();
@@ -41,9 +41,9 @@ const policy = () =>
 const box = useSignalbox(() => ({ policy: policy() }));
 
 interface Received {
-  /** Tokens, as they are counted where the caller has them. */
+  /** The tokens, as the caller would count them. */
   readonly tokens: number;
-  /** Thousandths of a Credit; null for an answer that never began. */
+  /** What was charged, in thousandths of a Credit; null for an answer that never began. */
   readonly charged: number | null;
 }
 
@@ -64,7 +64,7 @@ async function ask(
   return { tokens: dialect.received(events), charged: credits * 1_000 };
 }
 
-describe('half a megabyte that a service reports no usage of', () => {
+describe('half a megabyte of output without usage', () => {
   const own = useSignalbox(() => ({ policy: policy(), isProcess: true }));
   const bystander: { of?: ReturnType<typeof startBystander> } = {};
   afterAll(() => bystander.of?.stop());
@@ -72,7 +72,7 @@ describe('half a megabyte that a service reports no usage of', () => {
 
   const PIECE = 1_024;
   const PIECES = 500;
-  /** Texts that no two pieces share: what is said again is told by its words. */
+  /** Each piece has its own words, because a repeated text counts once. */
   const pieces = Array.from({ length: PIECES }, (_, at) =>
     `piece${at.toString(36)} ${'of a plain text that goes on '.repeat(40)}`.slice(0, PIECE),
   );
@@ -96,7 +96,10 @@ describe('half a megabyte that a service reports no usage of', () => {
     { kind: 'picture', dialect: RESPONSES },
     { kind: 'state', dialect: CHAT },
   ];
-  /** Lets a service answer so; returns what is charged beside the prompt, streamed and whole. */
+  /**
+   * Makes a service answer with this part.
+   * @returns what is charged in addition to the prompt, as a stream and as JSON
+   */
   async function chargedFor(dialect: UnmeteredDialect, said: AnswerPart): Promise<number[]> {
     const all = [{ kind: dialect.kinds.includes('text') ? 'text' : said.kind, pieces: ['so '], state: '' }, said];
     const charged: number[] = [];
@@ -108,20 +111,23 @@ describe('half a megabyte that a service reports no usage of', () => {
     return charged;
   }
 
-  test.each(TEXTS)('is charged as text: $dialect.name, $kind', async ({ dialect, kind }) => {
+  test.each(TEXTS)('output without usage is charged as text: $dialect.name, $kind', async ({ dialect, kind }) => {
     for (const charged of await chargedFor(dialect, { kind, pieces, state: '' })) {
-      // Long texts are sampled; names of tools and the words around it count, too.
+      // Long texts are sampled. Names of tools and the words around them count, too.
       expect(charged).toBeWithin(asText * 0.99, asText * 1.25);
     }
   });
 
-  test.each(STATES)('is charged a quarter as state: $dialect.name, $kind', async ({ dialect, kind }) => {
-    for (const charged of await chargedFor(dialect, { kind, pieces: ['words '], state })) {
-      expect(charged).toBeWithin(state.length / 4, state.length / 4 + 20);
-    }
-  });
+  test.each(STATES)(
+    'state without usage is charged a quarter of text: $dialect.name, $kind',
+    async ({ dialect, kind }) => {
+      for (const charged of await chargedFor(dialect, { kind, pieces: ['words '], state })) {
+        expect(charged).toBeWithin(state.length / 4, state.length / 4 + 20);
+      }
+    },
+  );
 
-  test('and nobody waits meanwhile', async () => {
+  test('other requests do not wait while output without usage is counted', async () => {
     const code = { kind: 'code interpreter', pieces, state: '' };
     await bystander.of?.worstMs();
     const worst = await leastOf(400, async () => {
@@ -135,7 +141,7 @@ describe('half a megabyte that a service reports no usage of', () => {
   });
 });
 
-/** Texts that differ, of letters whose weight no neighbour changes. */
+/** Different texts of letters whose token count does not depend on their neighbours. */
 const word = fc.string({ unit: fc.constantFrom(...'abcdefghijklmnop'), minLength: 6, maxLength: 12 });
 const piece = fc.array(word, { minLength: 4, maxLength: 12 }).map((words) => `${words.join(' ')} `);
 const base64 = fc.string({ unit: fc.constantFrom(...'ABCDabcd0123+/'), minLength: 12, maxLength: 200 });
@@ -154,7 +160,7 @@ const withoutUnread = (part: StreamPart): StreamPart => {
 
 /** What a service does with its answer. */
 const WAYS = ['stream', 'whole', 'cut', 'end alone'] as const;
-/** OpenAI takes no less than 16: below that, a request for Responses is translated. */
+/** OpenAI requires at least 16: below that, a request for Responses is translated. */
 const caps = fc.constantFrom(16, 64, 1_000_000);
 
 const atLeastWhatWasReceived = (dialect: UnmeteredDialect) =>
@@ -175,17 +181,17 @@ const atLeastWhatWasReceived = (dialect: UnmeteredDialect) =>
       if (charged === null) return way === 'cut';
       const counted = Math.ceil(tokens - 1e-6);
       expect(charged).toBeGreaterThanOrEqual(PROMPT + Math.min(cap, counted) - 1e-6);
-      // Said four times, and counted once. Of an answer that was cut, the time counts, too.
+      // The text is sent four times and counted once. For an answer that was cut, the elapsed time counts, too.
       if (way !== 'cut') expect(charged).toBeLessThanOrEqual(PROMPT + 1.4 * counted + 10 * all.length);
       return true;
     },
   );
 
-describe.each(DIALECTS)('any answer of $name without usage', (dialect) => {
+describe.each(DIALECTS)('a metered answer of $name without usage', (dialect) => {
   const { runs, seed, proved } = effort('holes', 8, 2_000);
 
   test(
-    'is charged what its caller received and no less, whole or cut, and never above its hold',
+    'an answer without usage is charged at least what its caller received, whole or cut, and never more than its hold',
     async () => {
       await fc.assert(atLeastWhatWasReceived(dialect), { numRuns: runs, seed });
       expect((await closedBooks(box.data)).faults).toEqual([]);
@@ -194,10 +200,10 @@ describe.each(DIALECTS)('any answer of $name without usage', (dialect) => {
     isDeep ? 600_000 : 20_000,
   );
 
-  test('(and a meter that passes over what only the dialect says is found out)', async () => {
+  test('(the law fails for a meter that ignores output that only the dialect of the service has)', async () => {
     const { observe } = Meter.prototype;
     try {
-      // Of chat completions that is the state alone.
+      // For chat completions, only state is such output.
       Meter.prototype.observe = function (parts, now) {
         observe.call(this, parts.map(withoutUnread), now);
       };
@@ -210,7 +216,7 @@ describe.each(DIALECTS)('any answer of $name without usage', (dialect) => {
   });
 });
 
-test('a picture that is named by its ID is held as a picture', async () => {
+test('an image that is named by its ID is held as an image', async () => {
   const key = await box.makeKey('--budget', '5000/month');
   const answer = { object: 'response', id: 'r', status: 'completed', output: [], usage: null };
   const held = async (input: readonly object[]): Promise<number> => {
@@ -221,6 +227,6 @@ test('a picture that is named by its ID is held as a picture', async () => {
   };
   const says = { role: 'user', content: 'Draw it again.' };
   const picture = { type: 'image_generation_call', id: 'ig_68c1b2f0e4a88191b0d6f2' };
-  // Its image, beside the 60 bytes that name it.
+  // The tokens of the image, in addition to the 60 bytes that name it.
   expect((await held([picture, says])) - (await held([says]))).toBeWithin(1_600, 1_800);
 });

@@ -4,7 +4,10 @@ import { testPolicy } from '../support/policies.ts';
 import { useSignalbox } from '../support/use.ts';
 import { CHAT, eventsIn, framed, MESSAGES, RESPONSES, startTextService, type UnmeteredDialect } from './unmetered.ts';
 
-/** Figures of usage that a service leaves out, or that are no counts: a caller of Messages gets a count in their place, never null. */
+/**
+ * Services that leave out figures of the usage, or send values that are no counts. A caller of Messages must get a count instead, never
+ * null.
+ */
 const service = startTextService();
 afterAll(() => service.stop());
 const SERVICES = [MESSAGES, CHAT, RESPONSES];
@@ -17,10 +20,10 @@ const box = useSignalbox(() => ({
 
 const SAID = [{ kind: 'text', pieces: ['one ', 'two '], state: '' }];
 const FIGURES = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const;
-/** The JSON of a figure. */
+/** The JSON text of a figure. */
 const ODD = ['null', 'left out', '"42"', '"NaN"', '-1', '1.5', '1e300', '1e999', '[]', 'true'] as const;
 
-/** The JSON of a usage with one odd figure. Its place in the JSON is marked, as no value has the text `1e999`. */
+/** The JSON of a usage with one odd figure. A mark shows its place, because no other value has the text `1e999`. */
 function usageWith(name: string, odd: string): { readonly usage: Json; fix(json: string): string } {
   const usage = { input_tokens: 8, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   return {
@@ -40,7 +43,7 @@ function eventsWith(start: Json | undefined, end: Json | undefined): Json[] {
   ];
 }
 
-/** The usages of an answer to a caller of Messages: those of its start and its end, or that of its body. */
+/** The usages in an answer to a caller of Messages: at the start and the end of a stream, or in a JSON body. */
 async function usagesFor(of: UnmeteredDialect, stream: boolean): Promise<readonly unknown[]> {
   const response = await box.post(MESSAGES.path, { ...MESSAGES.request(of.adapter, 4_000), stream });
   const text = await response.text();
@@ -63,7 +66,7 @@ function expectCounts(usages: readonly unknown[]): void {
   }
 }
 
-describe.each(FIGURES)('a caller of Messages gets counts where the service’s `%s` is', (name) => {
+describe.each(FIGURES)('a caller of Messages gets counts if the service’s `%s` is', (name) => {
   test.each(ODD)('%s', async (odd) => {
     const { usage, fix } = usageWith(name, odd);
     for (const [start, end] of [
@@ -84,7 +87,7 @@ test.each([
   ['null', { usage: null }],
   ['empty', { usage: {} }],
   ['a list', { usage: [] }],
-])('a caller of Messages gets counts where the whole usage is %s', async (_, event) => {
+])('a caller of Messages gets counts if the whole usage is %s', async (_, event) => {
   service.lay(
     framed(
       eventsWith(undefined, undefined).map((one) => (one.type === 'message_delta' ? { ...one, ...event } : one)),
@@ -95,7 +98,7 @@ test.each([
   for (const stream of [true, false]) expectCounts(await usagesFor(MESSAGES, stream));
 });
 
-describe.each([CHAT, RESPONSES])('a caller of Messages gets counts from $name', (of) => {
+describe.each([CHAT, RESPONSES])('a caller of Messages gets counts from $name if a figure is missing', (of) => {
   test.each(ODD)('where a figure is %s', async (odd) => {
     const names =
       of === CHAT

@@ -11,8 +11,8 @@ import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /**
- * PDFs that were made to stop the server, or to be held for less than they cost. No file is opened: neither its length nor what
- * it says of itself changes more than an estimate.
+ * PDFs that were made to stop the server, or to hold less than they cost. The server opens no PDF. The length of a PDF and what the PDF
+ * says about itself change only an estimate.
  */
 const claude = useUpstream({ dialect: 'anthropic' });
 const gemini = useUpstream({ dialect: 'gemini' });
@@ -22,7 +22,7 @@ type Model = keyof typeof PAGES;
 const IMAGE_TOKENS = 5_000;
 const WINDOW = 32_768;
 
-/** @param pages the most that the policy says the services read; null for the most that they do read */
+/** @param pages the most pages that the services read according to the policy; null for the number that they really read */
 const policyOf = (pages: number | null) => {
   const figures = (model: Model) => {
     const stated = Object.entries(PAGES[model]).map(([form, most]) => `${form}: ${pages ?? most}`);
@@ -67,9 +67,9 @@ describe('a PDF that is hard to read', () => {
   const streams = bodyOf('claude', [urlOfText(packed('<<>>', '/ObjStm '.repeat(isDeep ? 98_000 : 24_000)))]);
 
   test.each([
-    [`of ${sizeOf(brackets)} bytes, by lists that never end in a packed stream,`, brackets],
-    [`of ${sizeOf(streams)} bytes, by streams that are named and not there,`, streams],
-  ])('%s costs no more time than another file of its length', async (what, body) => {
+    [`of ${sizeOf(brackets)} bytes, with lists that never end in a packed stream,`, brackets],
+    [`of ${sizeOf(streams)} bytes, with streams that are named but missing,`, streams],
+  ])('a PDF %s takes no more time than another file of the same length', async (what, body) => {
     let took = 0;
     const waited = await leastOf(100, async () => {
       await bystander.worstMs();
@@ -84,7 +84,7 @@ describe('a PDF that is hard to read', () => {
 });
 
 const PAGES_IN_EACH = 500;
-/** Of 500 pages, that pass for one. */
+/** PDFs of 500 pages that look like one page. */
 const page = '<</Type/Page/Parent 2 0 R>>';
 const deceiving = (root: string, rest = '') =>
   urlOfText(
@@ -94,23 +94,23 @@ const kids = Array.from({ length: PAGES_IN_EACH }, () => '3 0 R').join(' ');
 const DECEIVING = {
   'a list elsewhere': deceiving('<</Type/Pages/Kids 4 0 R/Count 1>>', `4 0 obj[${kids}]endobj`),
   'a bracket in a comment': deceiving(`<</Type/Pages/Kids[3 0 R%]\n${kids}]/Count 1>>`),
-  'a list by a name that is spelt otherwise': deceiving(`<</Type/Pages/K#69ds[${kids}]/Count 1>>`),
-  'a type by a name that is spelt otherwise': deceiving(
+  'a list whose name is spelled differently': deceiving(`<</Type/Pages/K#69ds[${kids}]/Count 1>>`),
+  'a type whose name is spelled differently': deceiving(
     `<</Type/Pages/K#69ds[${kids}]/Count 1>>`,
     '<</T#79pe/Page>>'.repeat(PAGES_IN_EACH),
   ),
-  'a count by a name that is spelt otherwise': deceiving(`<</Type/Pages/Kids 4 0 R/C#6funt ${PAGES_IN_EACH}>>`),
+  'a count whose name is spelled differently': deceiving(`<</Type/Pages/Kids 4 0 R/C#6funt ${PAGES_IN_EACH}>>`),
 };
 
 const isCount = ({ path }: Pick<RecordedRequest, 'path'>) => /count_?tokens$/i.test(path);
-/** The most that a service bills for the PDFs of a request: all the pages that it reads, within its window. */
+/** The most tokens that a service bills for the PDFs of a request: all pages that it reads, within its context window. */
 const mostOf = (model: Model, files: number) => {
   const { request = Number.POSITIVE_INFINITY, file = Number.POSITIVE_INFINITY }: { request?: number; file?: number } =
     PAGES[model];
   return Math.min(WINDOW, PAGE_TOKENS * Math.min(request, file * files));
 };
 
-/** What both services do next: what they bill for a prompt, and whether and how well they count it. */
+/** Sets what both services bill for the next prompt, and what they report if they are asked to count it. */
 function serve(billed: number, counted: number | null): void {
   const behave = (request: RecordedRequest): Behaviour => {
     if (isCount(request) && counted === null) return { fail: 'context' };
@@ -122,7 +122,7 @@ function serve(billed: number, counted: number | null): void {
   }
 }
 
-describe('a PDF that passes for a shorter one', () => {
+describe('a PDF that looks shorter than it is', () => {
   const honest = useSignalbox(() => ({ policy: policyOf(null) }));
   const trusting = useSignalbox(() => ({ policy: policyOf(1) }));
   type Server = typeof honest;
@@ -138,32 +138,38 @@ describe('a PDF that passes for a shorter one', () => {
     return entries.filter(({ kind }) => kind === 'overrun').length;
   };
 
-  test.each(models)('is never billed above its hold on %s, alone or with others', async (model) => {
-    const [poor, rich] = [await honest.makeKey('--budget', '3/month'), await honest.makeKey('--budget', '9999/month')];
-    const all = Object.values(DECEIVING);
-    for (const files of [all, ...all.map((file) => [file])]) {
-      const most = mostOf(model, files.length);
-      // Its service counts it truly: there is no money for it.
-      serve(most, most);
-      expect(await ask(honest, model, files, poor)).toBe(402);
-      expect([claude, gemini].flatMap(({ requests }) => requests.map(isCount))).toEqual([true]);
-      // All the pages that its service reads are held.
-      serve(most, null);
-      expect(await ask(honest, model, files, rich)).toBe(200);
-    }
-    expect(await overrunsOf(honest)).toBe(0);
-  });
+  test.each(models)(
+    'a PDF that looks shorter than it is never costs more than its hold on %s, alone or with others',
+    async (model) => {
+      const [poor, rich] = [
+        await honest.makeKey('--budget', '3/month'),
+        await honest.makeKey('--budget', '9999/month'),
+      ];
+      const all = Object.values(DECEIVING);
+      for (const files of [all, ...all.map((file) => [file])]) {
+        const most = mostOf(model, files.length);
+        // The service counts it correctly: there is not enough money for it.
+        serve(most, most);
+        expect(await ask(honest, model, files, poor)).toBe(402);
+        expect([claude, gemini].flatMap(({ requests }) => requests.map(isCount))).toEqual([true]);
+        // The hold covers all pages that the service reads.
+        serve(most, null);
+        expect(await ask(honest, model, files, rich)).toBe(200);
+      }
+      expect(await overrunsOf(honest)).toBe(0);
+    },
+  );
 
   const INLINE = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' };
   const AT = { type: 'url', url: 'https://a.example/changes' };
   test.each([
     ['the PDF', [{ type: 'document', source: AT }]],
     ['one of two PDFs', [INLINE, AT].map((source) => ({ type: 'document', source }))],
-    ['an image beside the PDF', [INLINE, AT].map((source, at) => ({ type: at ? 'image' : 'document', source }))],
+    ['an image next to the PDF', [INLINE, AT].map((source, at) => ({ type: at ? 'image' : 'document', source }))],
   ])(
-    'is held at its most where an address has %s: its server may show the count another file than the answer',
+    'the hold is the maximum if an address names %s, because its server may send another file for the count than for the answer',
     async (_, content) => {
-      // One page for the count, and all that the service reads for the answer.
+      // The server sends one page for the count, and all pages that the service reads for the answer.
       serve(mostOf('claude', 1), PAGE_TOKENS);
       const body = { model: 'claude', max_tokens: 64, messages: [{ role: 'user', content }] };
       const before = await overrunsOf(honest);
@@ -205,12 +211,12 @@ describe('a PDF that passes for a shorter one', () => {
       },
     );
 
-  test('of any bytes, for any number of billed pages that its service reads, costs no more than its hold, and overspends no budget', async () => {
+  test('a PDF of any bytes, for any number of pages that its service reads, costs no more than its hold and overspends no budget', async () => {
     await fc.assert(law(honest), { numRuns: runs, seed });
     proved('PDFs of any bytes, counted by their service or not, are never billed above their hold');
   }, 3_600_000);
 
-  test('the law catches a server that takes each file for a page', async () => {
+  test('the law fails for a server that counts each file as one page', async () => {
     const { failed } = await fc.check(law(trusting), { numRuns: 60, endOnFailure: true });
     expect(failed).toBe(true);
   });

@@ -21,38 +21,38 @@ import { readSpool, Spool } from '../../src/store/spool/spool.ts';
 import { effort } from '../deep/effort.ts';
 
 /**
- * A spool beside its note in `ledger.id`: real files, at each moment at which a process can die between two writes of them. The
- * database is a set here, which has everything once the spool is drained.
+ * A spool and its note in `ledger.id`, as real files. The test stops at each moment at which a process can die between two writes. The
+ * database is a set that has everything once the spool was booked.
  */
 const { runs, seed, proved } = effort('holes', 50, 10_000);
 
 const FILE_BYTES = 1_048_576;
-/** More than any run here adds. */
+/** More bytes than any run here adds. */
 const USED_BYTES_MAX = 8_192;
 const NOON = Date.UTC(2026, 10, 23, 12);
 const LOG = { info() {}, warn() {}, error() {} };
 const spoolOf = (folder: string): string => join(folder, 'settlements.spool');
-/** In memory: a sync of a disk takes as long as a whole run. */
+/** In memory if possible, because a sync to disk takes as long as a whole run. */
 const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 type Step = 'add' | 'uncounted add' | 'drain' | 'restart';
 
-/** What is on the disk at a moment, and what callers know then. */
+/** What is on disk at a moment, and what callers know at that time. */
 interface Moment {
   readonly spool: Buffer;
   readonly id: Buffer;
   readonly told: readonly number[];
-  /** Of these, those that the note counts. */
+  /** The entries that the note counts. */
   readonly counted: readonly number[];
   readonly booked: ReadonlySet<number>;
-  /** Where the entry begins that may be torn; null for none. */
+  /** The position of the entry that may be torn; null for none. */
   readonly newAt: number | null;
 }
 
-/** What happens to the spool before the next start: a process dies by `nothing` and `torn`, the others are done to it. */
+/** What happens to the spool before the next start. `nothing` and `torn` are effects of a crash; the others are damage. */
 interface Harm {
   readonly kind: 'nothing' | 'torn' | 'gone' | 'older' | 'cut' | 'flip';
-  /** Where, from 0 to 1. */
+  /** The position of the damage, from 0 to 1. */
   readonly at: number;
 }
 
@@ -60,7 +60,7 @@ interface Harm {
 interface Parts {
   readonly lostOf: typeof lostOf;
   readonly note: (notes: SpoolNotes, ...args: Parameters<SpoolNotes['note']>) => void;
-  /** The generation that a new spool follows. */
+  /** Returns the generation that a new spool must follow. */
   readonly after: (found: number, notes: SpoolNotes) => number;
 }
 
@@ -122,7 +122,7 @@ class World {
       if (this.moments.length > 0) this.#take();
       if (entries !== null && entries > 0 && this.#failsToCount) throw new Error('the disk reports an error');
       this.#parts.note(own, generation, entries);
-      // An entry is on the disk before it is counted.
+      // An entry is on disk before it is counted.
       if (entries !== 0) this.#newAt = null;
       this.#take();
     };
@@ -151,7 +151,7 @@ function usedBytesOf(folder: string): Buffer {
 
 const endOf = (spool: Buffer): number => Math.max(HEADER_BYTES, spool.findLastIndex((byte) => byte !== 0) + 1);
 
-/** The spool after it was harmed; null for none. */
+/** The spool after the damage; null if there is none. */
 function harmed(moments: readonly Moment[], index: number, { kind, at }: Harm): Buffer | null {
   const { spool, newAt } = moments[index]!;
   const bytes = Buffer.from(spool);
@@ -165,7 +165,7 @@ function harmed(moments: readonly Moment[], index: number, { kind, at }: Harm): 
   return bytes;
 }
 
-/** What a start in a folder books from its spool; null where it is refused. */
+/** What a start books from the spool in a folder; null if the start is refused. */
 function takenIn(folder: string, parts: Parts): ReadonlySet<number> | null {
   try {
     const found = readSpool(spoolOf(folder));
@@ -177,7 +177,7 @@ function takenIn(folder: string, parts: Parts): ReadonlySet<number> | null {
   }
 }
 
-/** From 0 to 1. */
+/** A random position from 0 to 1. */
 const anyPlace = fc.noBias(fc.nat(999)).map((one) => one / 1_000);
 const anyHarm: fc.Arbitrary<Harm> = fc.record({
   kind: fc.constantFrom('nothing', 'torn', 'gone', 'older', 'cut', 'flip'),
@@ -191,8 +191,8 @@ const anySteps = fc.array(fc.constantFrom<Step>('add', 'add', 'add', 'uncounted 
 const outcomes = { taken: 0, refused: 0 };
 
 /**
- * Wherever a process dies, the next start books every price that callers have, and is not refused. If the spool is gone, an older
- * copy, or damaged then, the start is refused, or lacks no price.
+ * Wherever a process dies, the next start books every price that callers have, and is not refused. If the spool is then missing, an older
+ * copy or damaged, the start is refused or lacks no price.
  */
 const lawOf = (parts: Parts) =>
   fc.property(anySteps, anyPlace, anyHarm, (steps, moment, harm) => {
@@ -215,13 +215,13 @@ const lawOf = (parts: Parts) =>
     outcomes[taken ? 'taken' : 'refused']++;
     const isCrash = harm.kind === 'nothing' || harm.kind === 'torn';
     if (isCrash) expect(taken).not.toBeNull();
-    // By its generation a spool is missed even where its entries could not be counted.
+    // The note has the generation of the spool, so a missing spool is noticed even if its entries could not be counted.
     const known = isCrash || harm.kind === 'gone' ? told : counted;
     if (taken) expect(known.filter((one) => !booked.has(one) && !taken.has(one))).toEqual([]);
   });
 
 describe('a start', () => {
-  test('books each price of the spool, or is refused, whenever the process died and whatever became of the spool', () => {
+  test('a start books each price of the spool or is refused, whenever the process died and whatever happened to the spool', () => {
     outcomes.refused = 0;
     outcomes.taken = 0;
     fc.assert(lawOf(SOUND), { numRuns: runs, seed });
@@ -254,14 +254,14 @@ describe('a start', () => {
   };
 
   test.each([
-    ['takes any spool for the one that was noted', blind],
-    ['notes that there are entries, and not how many', uncounting],
-    ['notes a spool with its first entry, not before', late],
+    ['accepts any spool as the noted one', blind],
+    ['notes that there are entries, but not how many', uncounting],
+    ['notes a spool only with its first entry', late],
     ['gives each new file the first generation', beginning],
-    ['notes every spool as an empty one', forgetful],
-    ['wants exactly as many entries as were noted', exact],
-    ['wants exactly the generation that was noted', strict],
-  ])('that %s is found out', (_, mutant) => {
+    ['notes every spool as empty', forgetful],
+    ['requires exactly the noted number of entries', exact],
+    ['requires exactly the noted generation', strict],
+  ])('the law fails for a start that %s', (_, mutant) => {
     expect(fc.check(lawOf(mutant), { numRuns: 2_000, seed: 8, endOnFailure: true }).failed).toBe(true);
   });
 });

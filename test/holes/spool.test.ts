@@ -17,11 +17,11 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** Prices that callers got on a full disk are in `settlements.spool` alone: a start must miss them where that file is gone. */
+/** While the disk is full, the prices that callers get are only in `settlements.spool`. A start must notice if that file is gone. */
 const { runs, random, proved } = effort('holes', 1, 16);
 
 const PATIENCE_MS = 8_000;
-/** Pause between two chunks: answers end while the disk is full, some later than others. */
+/** The pause between two chunks, ms. Answers end while the disk is full, some later than others. */
 const PACE_MS = 60;
 const WAIT_MAX_MS = 400;
 
@@ -53,11 +53,14 @@ function newDisk(): string {
 }
 
 let requests = 0;
-/** Every fourth request fails over, whose second provider cannot be paid for on a full disk. */
+/** Every fourth request fails over. On a full disk, the second provider cannot be paid for. */
 const newRequests = (count: number): Sent[] =>
   Array.from({ length: count }, () => newSent(++requests % 4 === 0 ? ++requests : requests));
 
-/** Sends requests that end on a full disk, or with the server; resolves once they have. A bystander waits for the full disk alone. */
+/**
+ * Sends requests that end on a full disk or with the server, and resolves once they have ended. One more request is measured on the full
+ * disk.
+ */
 async function endOnFullDisk(
   data: string,
   { url, pid }: Server,
@@ -72,7 +75,10 @@ async function endOnFullDisk(
   await ended;
 }
 
-/** Starts on a folder, and ends: the refusal, or null with the settlements that the start has booked from the spool. */
+/**
+ * Starts on a folder, and ends.
+ * @returns the refusal, or null with the number of settlements that the start booked from the spool
+ */
 async function startedOn(data: string): Promise<{ refusal: string | null; booked: number }> {
   const box = await startSignalbox({ data, policy, env }).catch((error: Error) => error.message);
   if (typeof box === 'string') return { refusal: box.replace('the server ended: signalbox: ', ''), booked: 0 };
@@ -80,7 +86,7 @@ async function startedOn(data: string): Promise<{ refusal: string | null; booked
   return { refusal: null, booked: bookedBy(box) };
 }
 
-/** Prices that callers have, and the books have not. */
+/** The prices that callers have but the books lack. */
 const differing = (data: string, sent: readonly Sent[], known: ReadonlySet<number>): string[] =>
   audit(sent, readBeside(data), known, upstreams).problems.filter((one) => one.includes('was told'));
 
@@ -88,19 +94,19 @@ const reservationsIn = (data: string): ReadonlySet<number> => new Set(readBeside
 
 function copyOf(data: string): string {
   const copy = newFolder();
-  // A socket cannot be copied, and is of a running server alone.
+  // A socket cannot be copied, and is needed only by a running server.
   cpSync(data, copy, { recursive: true, filter: (path) => !path.endsWith('.sock') });
   return copy;
 }
 
 interface Round {
   readonly told: number;
-  /** Prices that would differ if the loss were not missed. */
+  /** How many prices would differ if the loss were not noticed. */
   readonly lost: number;
   readonly waitedMs: number;
 }
 
-/** One full disk, one kill, and whatever may have become of the spool at the next start. */
+/** One round: a full disk, a kill, and different damage to the spool before the next start. */
 async function round(data: string, count: number): Promise<Round> {
   const older = readFileSync(spoolIn(data));
   const server = await startServer({ data, policies, env });
@@ -115,7 +121,7 @@ async function round(data: string, count: number): Promise<Round> {
   byMount.free({ data, pid: 0 });
   expect(sent.map(({ told }) => told)).toEqual(sent.map(({ request }) => upstreams.billed(request)));
 
-  // A refused server of this process keeps its folder: each has a copy.
+  // A server of this process keeps its folder after it was refused, so each start gets a copy.
   const refusalWith = async (spool: Buffer | null): Promise<string> => {
     const copy = copyOf(data);
     rmSync(spoolIn(copy));
@@ -135,11 +141,11 @@ async function round(data: string, count: number): Promise<Round> {
   const cut = Buffer.from(readFileSync(spoolIn(data)));
   expect(await refusalWith(cut.fill(0, 513))).toContain('settlements.spool has 0 whole entries, but');
 
-  // A folder that is restored whole brings the spool and its note.
+  // A folder that is restored completely has the spool and its note.
   const restored = copyOf(data);
   expect(await startedOn(restored)).toEqual({ refusal: null, booked: sent.length });
   expect(differing(restored, sent, known)).toEqual([]);
-  // The operator takes the loss.
+  // Here the operator accepts the loss.
   const given = copyOf(data);
   rmSync(spoolIn(given));
   rmSync(noteIn(given));
@@ -152,8 +158,8 @@ async function round(data: string, count: number): Promise<Round> {
   return { told: sent.length, lost, waitedMs };
 }
 
-describe.skipIf(!mayMount)('settlements of a full disk', () => {
-  test('are missed by a start whose spool is gone, older or cut, and are booked as callers know them once it is back', async () => {
+describe.skipIf(!mayMount)('settlements on a full disk', () => {
+  test('a start is refused if the spool is missing, older or cut, and books all prices once the spool is back', async () => {
     const data = newDisk();
     expect((await startedOn(data)).refusal).toBeNull();
     const rounds: Round[] = [];
@@ -172,7 +178,7 @@ describe.skipIf(!mayMount)('settlements of a full disk', () => {
     proved(line);
   }, 3_600_000);
 
-  test('are booked, and the start is not refused, wherever the process dies between two writes to the spool', async () => {
+  test('a start is not refused and books all prices, wherever the process dies between two writes to the spool', async () => {
     let [told, missed] = [0, 0];
     const first = below(SPOOL_POINTS.length);
     const kills = runs === 1 ? 1 : 2 * runs;
@@ -192,7 +198,7 @@ describe.skipIf(!mayMount)('settlements of a full disk', () => {
       const dying = isAtStart ? await startServer({ data, policies, env: { ...env, ...at } }) : server;
       await dying.exited;
       expect(dying.errors()).toContain(`killed at ${name}`);
-      // Whatever is gone with the spool then is missed.
+      // A start without the spool notices what is missing.
       const without = copyOf(data);
       rmSync(spoolIn(without));
       const { refusal } = await startedOn(without);

@@ -9,7 +9,10 @@ import { MESSAGES_BODIES } from './worst/messages-bodies.ts';
 import { WORST_BODIES } from './worst/readers.ts';
 import { RESPONSES_BODIES } from './worst/responses-bodies.ts';
 
-/** The worst requests of each dialect through the door: what the whole gateway does with one takes time in proportion to it. */
+/**
+ * The worst requests of each dialect, sent to a server. Everything that the gateway does with a request must take time in proportion to its
+ * size.
+ */
 const TIMEOUT_MS = 600_000;
 
 const policyOf = (more: string) => `version: 1
@@ -33,15 +36,15 @@ models:
     latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }
 ${more}`;
 
-/** Whatever reads more of a request than its answer needs. */
+/** Settings that make the gateway read more of a request than its answer needs. */
 const READING = 'records: { metadata: [member0], content: { keep: [prompt, answer] } }\n';
 const RAISED = 'gateway: { body_bytes_max: 33554432, messages_max: 100000, tools_max: 10000 }\n';
 const MODELS: Readonly<Record<string, string>> = { 'openai-embeddings': 'vectors' };
 
-/** An address may have no more than 8,192 characters. */
-const TOO_LONG = 'openai-chat: an address of many dots';
+/** An address may have at most 8,192 characters. */
+const TOO_LONG = 'openai-chat: an address with many dots';
 
-/** In `npm test` every third of each dialect. */
+/** `npm test` takes every third request of each dialect. */
 const requests = SURFACES.flatMap(({ name: surface, path }) =>
   Object.entries(WORST_BODIES[surface] ?? {})
     .filter((_, at) => isDeep || at % 3 === 0)
@@ -55,7 +58,7 @@ const requests = SURFACES.flatMap(({ name: surface, path }) =>
     }),
 );
 
-describe('eight times the request takes the server at most twenty times the time', () => {
+describe('a request that is eight times as large takes the server at most twenty times as long', () => {
   const box = useSignalbox({ policy: policyOf(READING + RAISED) });
   const { runs: partsMax, proved } = effort('holes', 64, 512);
   let worst = 0;
@@ -80,7 +83,7 @@ describe('eight times the request takes the server at most twenty times the time
     TIMEOUT_MS,
   );
 
-  test('for each of them', () => {
+  test('each of the worst requests takes at most twenty times as long if it is eight times as large', () => {
     expect(worst).toBeLessThan(GROWTH_MAX);
     proved(
       `${requests.length} worst requests through the door, of at most ${8 * partsMax} parts: eight times the request takes at most ${worst.toFixed(1)} times the time`,
@@ -88,7 +91,7 @@ describe('eight times the request takes the server at most twenty times the time
   });
 });
 
-/** At defaults, a body of more values is refused before it is read. */
+/** With default settings, a body with more values is refused before it is read. */
 describe.each([
   { limits: 'at defaults', more: '', most: 2_000, status: 400 },
   { limits: 'at raised limits', more: RAISED, most: 6_000, status: 200 },
@@ -104,9 +107,9 @@ describe.each([
   test.each([
     ['tool results with images', '/v1/messages', MESSAGES_BODIES['results and images in turn']],
     ['calls of as many tools', '/v1/chat/completions', CHAT_BODIES['calls of as many tools']],
-    ['calls beside as many other tools', '/v1/responses', RESPONSES_BODIES['calls of other tools than are offered']],
+    ['calls and as many other tools', '/v1/responses', RESPONSES_BODIES['calls of other tools than are offered']],
   ])(
-    '%s let a bystander go on',
+    'another request can go on while the server reads %s',
     async (what, path, make) => {
       const body = make!(parts);
       let [took, status] = [0, 0];

@@ -14,8 +14,8 @@ import { adapterReaders, IMPORTERS, surfaceReaders, WORST_BODIES, writerReaders 
 import { WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './worst/texts.ts';
 
 /**
- * Every reader of bytes that callers or services send takes time in proportion to them: one small request must not stop
- * everybody. Eight times the input takes at most twenty times the time; a square takes 64 times.
+ * Each reader of bytes from callers or services must take time in proportion to their number, so that one small request cannot stop the
+ * server. Eight times the input may take at most twenty times as long. Quadratic time would take 64 times as long.
  */
 const { runs: leastMs, proved } = effort('holes', 0, 2);
 const OPTIONS: GrowthOptions = { leastMs, partsMax: isDeep ? 4_096 : 128 };
@@ -33,7 +33,7 @@ const READERS: readonly WorstReader[] = [
   ...otherReaders,
 ];
 
-/** In `npm test` every other shape of each; readers that are next to each other have the same shapes, and take others of them. */
+/** `npm test` takes every other shape of each reader. Neighbouring readers have the same shapes and take different ones. */
 const TRIED = READERS.map((reader, nth) => ({
   ...reader,
   shapes: Object.entries(reader.shapes).filter((_, at, { length }) => isDeep || length === 1 || (at + nth) % 2 === 0),
@@ -41,7 +41,7 @@ const TRIED = READERS.map((reader, nth) => ({
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
-/** The entries of a registry that have no worst shapes. */
+/** The entries of a registry without worst shapes. */
 const without = (registry: readonly string[], worst: Readonly<Record<string, unknown>>): string[] =>
   registry.filter((name) => !Object.hasOwn(worst, name));
 
@@ -59,15 +59,15 @@ describe('worst shapes', () => {
     expect(without(registry(), worst)).toEqual([]);
   });
 
-  test('every reader has some', () => {
+  test('every reader has worst shapes', () => {
     expect(READERS.filter(({ shapes }) => Object.keys(shapes).length === 0).map(nameOf)).toEqual([]);
   });
 
-  test('a surface that has none is found out', () => {
+  test('the test fails for a surface without worst shapes', () => {
     expect(without([...SURFACES.map(nameOf), 'my-chat'], WORST_BODIES)).toEqual(['my-chat']);
   });
 
-  test('of CEL’s functions are conditions that a policy admits, and the others would take too long in one', () => {
+  test('the worst shapes of CEL functions are conditions that a policy accepts; functions without one would take too long and are refused', () => {
     const errorsOf = (when: string) =>
       load([
         {
@@ -81,7 +81,7 @@ describe('worst shapes', () => {
   });
 });
 
-describe('eight times the input takes at most twenty times the time', () => {
+describe('eight times the input takes a reader at most twenty times as long', () => {
   const growths: number[] = [];
 
   test.each(TRIED)(
@@ -108,21 +108,21 @@ describe('eight times the input takes at most twenty times the time', () => {
   });
 
   const squares: Readonly<Record<string, Shape>> = {
-    'looks for each part among those before it': (parts) => () => {
+    'searches all earlier parts for each part': (parts) => () => {
       const seen: { readonly at: number }[] = [];
       for (let at = 0; at < parts; at++) if (seen.every((one) => one.at !== at)) seen.push({ at });
     },
-    'copies what it has with each part': (parts) => () => {
+    'copies everything so far with each part': (parts) => () => {
       let copy: readonly number[] = [];
       for (let at = 0; at < parts; at++) copy = [...copy, at];
     },
-    'tries each place of a text': (parts) => {
+    'tries each position of a text': (parts) => {
       const text = 'a.'.repeat(parts);
       return () => /\b(?:[a-z]+\.)+:/.test(text);
     },
   };
   for (const [what, square] of someOf(Object.entries(squares))) {
-    test(`and a reader that ${what} is found out`, async () => {
+    test(`the law fails for a reader that ${what}`, async () => {
       expect(await growthOf(square, { leastMs: 0, partsMax: 256 })).toBeGreaterThanOrEqual(GROWTH_MAX);
     });
   }

@@ -3,8 +3,8 @@ import { tokenWeight } from '../../src/core/tokens.ts';
 import { startOwnServer } from '../support/own-server.ts';
 
 /**
- * Answers of services that report no usage, with all that only their dialects can say, and the count of what a caller receives of
- * them. The count shares no code with the gateway but the weight of a text.
+ * Answers of services that report no usage, with everything that only their dialects can say, and a count of what a caller receives. The
+ * count shares no code with the gateway except the token weight of a text.
  */
 
 /** One part of an answer: its pieces of text, and its state in base64. */
@@ -14,18 +14,18 @@ export interface AnswerPart {
   readonly state: string;
 }
 
-/** A service's dialect, and the path and body of a request in it. */
+/** The dialect of a service, with the path and body of a request in it. */
 export interface UnmeteredDialect {
   readonly name: string;
   readonly adapter: string;
   readonly path: string;
-  /** Kinds of parts. */
+  /** The kinds of parts that the dialect has. */
   readonly kinds: readonly string[];
   request(model: string, cap: number): object;
   /** The JSON of each event. */
   events(all: readonly AnswerPart[]): Json[];
   whole(all: readonly AnswerPart[]): Json;
-  /** Tokens of a stream's events, or of a whole body, as their caller receives them. */
+  /** The tokens of a stream's events, or of a JSON body, as the caller receives them. */
   received(events: readonly Json[]): number;
   platform(event: Json): Json | null;
 }
@@ -33,7 +33,7 @@ export interface UnmeteredDialect {
 const FRAME = /^(?:type|status|role|object|model|(?:\w+_)?id)$/;
 const STATE = /^(?:signature|data|result|encrypted_\w+|partial_image_b64)$/;
 
-/** The texts within a value with their weights, each by the name of its member. */
+/** The texts in a value with their token counts, each with the name of its member. */
 function leavesOf(value: unknown, name = ''): { readonly text: string; readonly tokens: number }[] {
   if (FRAME.test(name)) return [];
   if (typeof value === 'string') {
@@ -59,7 +59,7 @@ const search = (pieces: readonly string[], state: string): Json => ({
 });
 const alone = (whole: Json): Block => ({ start: whole, deltas: [], whole });
 
-/** Blocks of Messages. */
+/** Blocks of Messages, by kind. */
 const BLOCKS: Readonly<Record<string, (pieces: readonly string[], state: string) => Block>> = {
   text: (pieces) => ({
     start: { type: 'text', text: '' },
@@ -141,7 +141,7 @@ const streamed = (kind: string, pieces: readonly string[], member: string): Json
   { type: `response.${kind}.done`, [member]: pieces.join('') },
 ];
 
-/** Items of Responses. */
+/** Items of Responses, by kind. */
 const ITEMS: Readonly<Record<string, (pieces: readonly string[], state: string) => Item>> = {
   text: (pieces) => ({
     added: { type: 'message', content: [] },
@@ -214,7 +214,7 @@ const RESPONSE = { id: 'resp_1', object: 'response', created_at: 1, model: 'm' }
 const outputOf = (all: readonly AnswerPart[]): Json[] => all.map((one, at) => ({ id: `i_${at}`, ...itemOf(one).done }));
 const ended = (all: readonly AnswerPart[]): Json => ({ ...RESPONSE, status: 'completed', output: outputOf(all) });
 
-/** Counts each text once, however often events repeat it: texts are told apart by what they say. */
+/** Counts each text once, however often events repeat it. Texts are distinguished by their content. */
 function receivedOfResponses(events: readonly Json[]): number {
   const known = new Set<string>();
   const pieces = new Map<string, string>();
@@ -301,7 +301,7 @@ function messageOf(all: readonly AnswerPart[]): Json {
   };
 }
 
-/** A service whose answers are translated on their way: what goes out of them is counted, too. */
+/** A service whose answers are translated on the way to the caller. What the caller gets of them is counted, too. */
 export const CHAT: UnmeteredDialect = {
   name: 'chat completions',
   adapter: 'openai-compatible',
@@ -317,7 +317,7 @@ export const CHAT: UnmeteredDialect = {
   received: (events) =>
     events.reduce((sum, { choices }) => {
       const said = listOf(choices).map((choice) => objectOf(objectOf(choice).delta ?? objectOf(choice).message));
-      // Reasoning goes out under both of its names.
+      // Reasoning is sent under both of its names.
       return sum + said.reduce((all, { reasoning: _, ...delta }) => all + weightOf(delta), 0);
     }, 0),
   platform: (event) => (isObject(event.platform) ? event.platform : null),
@@ -327,14 +327,14 @@ export const CHAT: UnmeteredDialect = {
 export const framed = (events: readonly Json[]): string[] =>
   events.map((event) => `${event.type ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`);
 
-/** The events in a stream's text. */
+/** The events in the text of a stream. */
 export const eventsIn = (text: string): Json[] =>
   text
     .split('\n')
     .filter((line) => line.startsWith('data: {'))
     .map((line) => JSON.parse(line.slice(6)));
 
-/** A service that answers each request with the text that was laid down for it, and breaks off behind it where it is to. */
+/** Starts a service that answers each request with a prepared text, and breaks off after it if the test wants that. */
 export function startTextService() {
   let laid = { text: '', isCut: false };
   const server = startOwnServer(async (request) => {
@@ -345,7 +345,7 @@ export function startTextService() {
     const body = new ReadableStream({
       async start(out) {
         out.enqueue(new TextEncoder().encode(text));
-        // Time for it to leave before the connection breaks.
+        // Gives the text time to leave before the connection breaks.
         await Bun.sleep(20);
         out.error(new Error('cut'));
       },

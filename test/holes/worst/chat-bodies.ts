@@ -21,7 +21,7 @@ const tool = (name: string, parameters: object = { type: 'object' }) => ({
 const format = (schema: object) =>
   chat([HELLO], { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } });
 
-/** A thought of a service's, as its answer gave it. */
+/** Reasoning, as the answer of a service contained it. */
 const THOUGHTS = {
   anthropic: (at: number) => ({
     type: 'reasoning.text',
@@ -41,7 +41,7 @@ const THOUGHTS = {
   gemini: (at: number) => ({ type: 'reasoning.encrypted', format: 'google-gemini-v1', data: 'x', id: `call${at}` }),
 } as const;
 
-/** An answer of so many texts and calls, with a thought before each. */
+/** An answer with many texts and calls, with reasoning before each. */
 function thoughtful(parts: number, thought: (at: number) => object): object {
   const answer = {
     role: 'assistant',
@@ -68,7 +68,7 @@ export const CHAT_BODIES: Bodies = {
         content: [{ type: 'image_url', image_url: { url: `${PNG.slice(0, -1)}${'A'.repeat(parts)}!` } }],
       },
     ]),
-  'an address of many dots': (parts) =>
+  'an address with many dots': (parts) =>
     chat([
       {
         role: 'user',
@@ -85,7 +85,7 @@ export const CHAT_BODIES: Bodies = {
     ),
   'calls with one ID': (parts) =>
     chat([HELLO, calling(list(parts, () => call('same'))), ...list(parts, () => result('same'))]),
-  'IDs that are like made ones': (parts) =>
+  'IDs that look like generated IDs': (parts) =>
     chat([
       HELLO,
       calling([...list(parts, (at) => call(`same_${at}`)), ...list(parts, () => call('same'))]),
@@ -102,9 +102,9 @@ export const CHAT_BODIES: Bodies = {
         { role: 'function', name: `f${at}`, content: 'found' },
       ]).flat(),
     ]),
-  'arguments of many members': (parts) =>
+  'arguments with many members': (parts) =>
     chat([HELLO, calling([call('one', 'look', JSON.stringify(members(parts, () => 1)))]), result('one')]),
-  'arguments of many escapes': (parts) =>
+  'arguments with many escapes': (parts) =>
     chat([HELLO, calling([call('one', 'look', `{"a":"${'\\"'.repeat(parts)}`)]), result('one')]),
   'thoughts of Anthropic’s': (parts) => thoughtful(parts, THOUGHTS.anthropic),
   'thoughts of OpenAI’s': (parts) => thoughtful(parts, THOUGHTS.openai),
@@ -115,7 +115,7 @@ export const CHAT_BODIES: Bodies = {
       ...list(parts, (at) => ({ role: 'assistant', content: 'so', reasoning_details: [THOUGHTS.anthropic(at)] })),
       HELLO,
     ]),
-  'marks for the cache': (parts) =>
+  'cache marks': (parts) =>
     chat([
       { role: 'user', content: list(parts, () => ({ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } })) },
     ]),
@@ -130,22 +130,22 @@ export const CHAT_BODIES: Bodies = {
   metadata: (parts) => chat([HELLO], { metadata: members(parts, () => 'x') }),
   biases: (parts) => chat([HELLO], { logit_bias: Object.fromEntries(list(parts, (at) => [String(at), 1])) }),
   tools: (parts) => chat([HELLO], { tools: list(parts, (at) => tool(`f${at}`)), tool_choice: 'required' }),
-  'a tool of many properties': (parts) =>
+  'a tool with many properties': (parts) =>
     chat([HELLO], { tools: [tool('f', { type: 'object', properties: members(parts, () => ({ type: 'string' })) })] }),
-  'a schema of many properties': (parts) =>
+  'a schema with many properties': (parts) =>
     format({ type: 'object', properties: members(parts, () => ({ type: 'string', minLength: 1 })) }),
-  'a schema of many choices': (parts) => format({ anyOf: list(parts, () => ({ type: 'string', enum: ['a'] })) }),
-  'a schema of many values': (parts) => format({ enum: list(parts, (at) => `value ${at}`) }),
-  'a schema of references behind each other': (parts) =>
+  'a schema with many choices': (parts) => format({ anyOf: list(parts, () => ({ type: 'string', enum: ['a'] })) }),
+  'a schema with many values': (parts) => format({ enum: list(parts, (at) => `value ${at}`) }),
+  'a schema with a chain of references': (parts) =>
     format({
       $ref: '#/$defs/member0',
       $defs: members(parts, (at) => ({ $ref: `#/$defs/member${at + 1}`, description: 'x' })),
     }),
-  'a schema of references to one': (parts) =>
+  'a schema with many references to one definition': (parts) =>
     format({
       type: 'object',
       properties: members(parts, () => ({ $ref: '#/$defs/one', description: 'x' })),
       $defs: { one: { type: 'object', properties: members(parts, () => ({ type: 'string' })) } },
     }),
-  'a reference of many steps': (parts) => format({ $ref: `#${'/$defs'.repeat(parts)}`, $defs: {} }),
+  'a reference with many steps': (parts) => format({ $ref: `#${'/$defs'.repeat(parts)}`, $defs: {} }),
 };

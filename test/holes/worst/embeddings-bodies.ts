@@ -1,7 +1,7 @@
 import { type Bodies, list, members } from './requests.ts';
 
 const query = (input: unknown, rest: object = {}) => ({ model: 'auto', input, ...rest });
-/** A request has no more of them. */
+/** A request may have at most this many inputs. */
 const INPUTS_MAX = 2_048;
 
 export const EMBEDDINGS_BODIES: Bodies = {

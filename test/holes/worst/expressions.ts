@@ -1,6 +1,6 @@
 /**
- * The dearest use of each of CEL's functions on what a caller sends: `request.user` has the whole text, `request.metadata.one`, too.
- * Null: the policy refuses the function, or it reads nothing of a caller's.
+ * The most expensive use of each CEL function on what a caller sends. `request.user` contains the whole text, and so does
+ * `request.metadata.one`. Null: the policy refuses the function, or the function reads nothing that comes from a caller.
  */
 export const WORST_EXPRESSIONS: Readonly<Record<string, string | null>> = {
   all: 'request.languages.all(one, one != "b")',
@@ -11,7 +11,7 @@ export const WORST_EXPRESSIONS: Readonly<Record<string, string | null>> = {
   bytes: 'bytes(request.user).size() > 0',
   contains: 'request.user.contains("aaaaaaaaab")',
   double: 'request.user != "" && double(request.user) > 0.0',
-  // Its pattern takes cubic time: the policy admits it on short texts alone.
+  // Its pattern takes cubic time, so the policy accepts it only on short texts.
   duration: null,
   dyn: null,
   endsWith: 'request.user.endsWith(request.metadata.one)',
@@ -56,7 +56,7 @@ export const WORST_EXPRESSIONS: Readonly<Record<string, string | null>> = {
   value: null,
 };
 
-/** Texts that such a function may take long over. */
+/** Texts for which such a function may take long. */
 export const EXPRESSION_TEXTS: Readonly<Record<string, (parts: number) => string>> = {
   'one letter': (parts) => 'a'.repeat(parts),
   digits: (parts) => '1'.repeat(parts),

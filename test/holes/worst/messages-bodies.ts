@@ -14,7 +14,7 @@ const use = (id: string, name = 'look') => ({ type: 'tool_use', id, name, input:
 const result = (id: string, content: unknown = 'found') => ({ type: 'tool_result', tool_use_id: id, content });
 const tool = (name: string) => ({ name, input_schema: { type: 'object' } });
 
-/** A message of so many calls, and one with what answers them. */
+/** A message with many calls, and a message that answers them. */
 const answered = (parts: number, answer: (at: number) => readonly object[], rest: object = {}) =>
   said([
     HELLO,
@@ -73,7 +73,7 @@ export const MESSAGES_BODIES: Bodies = {
       },
       HELLO,
     ]),
-  'thoughts with state of calls': (parts) =>
+  'reasoning with state of calls': (parts) =>
     said([
       HELLO,
       {
@@ -82,7 +82,7 @@ export const MESSAGES_BODIES: Bodies = {
       },
       { role: 'user', content: list(parts, (at) => result(`call${at}`)) },
     ]),
-  'a thought with state of many entries': (parts) =>
+  'reasoning with a state of many entries': (parts) =>
     said([
       HELLO,
       {
@@ -141,7 +141,7 @@ export const MESSAGES_BODIES: Bodies = {
   'tools of the service': (parts) =>
     said([HELLO], { tools: list(parts, (at) => ({ type: `kind${at}_20250305`, name: 'x' })) }),
   'texts of the system': (parts) => said([HELLO], { system: list(parts, () => TEXT) }),
-  'marks for the cache': (parts) =>
+  'cache marks': (parts) =>
     said([
       { role: 'user', content: list(parts, () => ({ ...TEXT, cache_control: { type: 'ephemeral', ttl: '1h' } })) },
     ]),

@@ -50,7 +50,7 @@ const bytesOf = (text: string): Buffer => Buffer.from(text);
 const cut = (text: string, size: number): readonly string[] =>
   list(Math.ceil(text.length / size), (at) => text.slice(at * size, (at + 1) * size));
 
-/** Reads a text as a whole and in pieces of one character. */
+/** Reads a text as a whole, and in pieces of one character. */
 const inPieces = (read: (pieces: readonly string[]) => unknown) => (text: string) => {
   const pieces = cut(text, 1);
   return () => [read([text]), read(pieces)];
@@ -81,7 +81,7 @@ function readReply(pieces: readonly string[]): void {
     parser.head?.headers();
     for (const name of ['content-type', 'x-request-id', 'a']) parser.head?.header(name);
   } catch {
-    // It is refused.
+    // The reader refuses it.
   }
 }
 
@@ -99,9 +99,9 @@ const REPLIES = {
   trailers: (parts: number) => `${CHUNKED}0\r\n${'a: b\r\n'.repeat(parts)}\r\n`,
 };
 
-/** A head of an answer has no more bytes. */
+/** The head of an answer may have at most this many bytes. */
 const HEAD_PARTS_MAX = 2_048;
-/** A header of a request has no more: the server refuses it. */
+/** A header of a request may have at most this many bytes; the server refuses more. */
 const HEADER_PARTS_MAX = 4_096;
 
 const headerShapes = (read: (text: string) => unknown): Readonly<Record<string, Shape>> =>
@@ -120,7 +120,7 @@ const headerShapes = (read: (text: string) => unknown): Readonly<Record<string, 
     },
   );
 
-/** A reply of a service that comes in pieces of one byte. */
+/** The reply of a service that arrives in pieces of one byte. */
 function textOf(text: string): unknown {
   const pieces = cut(text, 1).map(bytesOf);
   return new TextReading(
@@ -129,10 +129,10 @@ function textOf(text: string): unknown {
   ).read();
 }
 
-/** Stops that share all but their end with each other, and nearly occur in a text of one letter. */
+/** Stop sequences that differ only at their end, and that almost occur in a text of one letter. */
 const STOPS = list(STOPS_MAX, (at) => `${'x'.repeat(STOP_CHARS_MAX - 16 + at)}y`);
 
-/** What watches the parts of an answer on their way. */
+/** Everything that watches the parts of an answer on their way to the caller. */
 function watched(parts: (typeof WORST_PARTS)[string] extends (size: number) => infer Parts ? Parts : never): void {
   const meter = new Meter(true);
   const completion = new AnswerCompletion(1);
@@ -149,7 +149,7 @@ function watched(parts: (typeof WORST_PARTS)[string] extends (size: number) => i
   void [meter.counted, meter.mark];
 }
 
-/** Stores an answer for repeats, and gives it again. */
+/** Stores an answer for repeats, and replays it. */
 function repeated(parts: Parameters<typeof watched>[0]): void {
   const source = { created: 1, model: 'm', inputTokens: 1, receipt: RECEIPT };
   const text =
@@ -168,7 +168,7 @@ const frame = (parts: number, more: object = {}): string =>
     ...more,
   });
 
-/** A connection whose next request goes on from its last answer. */
+/** A connection whose next request continues from its last answer. */
 function dialogueAfter(parts: number): () => unknown {
   const first = frame(parts);
   const answer = JSON.stringify({
@@ -285,12 +285,12 @@ export const otherReaders: readonly WorstReader[] = [
   },
 ];
 
-/** The search for a mistake goes down with its text: deep ones are refused before. */
+/** The search for a mistake goes as deep as its text, and deeply nested texts are refused before. */
 function withoutDepth<T>({ 'open brackets': _, ...shapes }: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   return shapes;
 }
 
-/** What is taken out of texts before they are kept, by its kind. */
+/** The finders of personal data that is removed from texts before they are stored, by kind. */
 export const finderReaders: readonly WorstReader[] = REDACTIONS.map((kind) => ({
   name: `finder of ${kind}`,
   shapes: mapped(WORST_TEXTS[kind] ?? {}, (text) => () => redact(text, [kind])),
@@ -341,7 +341,7 @@ const NONE = {
   stream: false,
   tools: false,
 } as const;
-/** Programming languages of a request at most. */
+/** A request may name at most this many programming languages. */
 const LANGUAGES_MAX = 256;
 
 const scopeOf = (text: string): RuleScope => ({

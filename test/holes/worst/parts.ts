@@ -19,10 +19,10 @@ const state = (at: number): StreamPart => ({
 const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
 const usage = (at: number): StreamPart => ({ type: 'usage', usage: plainUsage(1, at) });
 
-/** The most calls of an answer, as adapters pass on. */
+/** The most calls that adapters pass on in one answer. */
 const CALLS = 512;
 
-/** The worst answers, as parts that come one by one, by what they have many of. */
+/** The worst answers, as parts that arrive one by one, by what they have many of. */
 export const WORST_PARTS: Readonly<Record<string, (parts: number) => readonly StreamPart[]>> = {
   texts: (parts) => [...list(parts, () => text()), FINISH],
   'a long text': (parts) => [text('x"\\\n'.repeat(parts)), FINISH],
@@ -43,7 +43,7 @@ export const WORST_PARTS: Readonly<Record<string, (parts: number) => readonly St
   ],
   'states before words': (parts) => [...list(parts, state), text(), FINISH],
   'states behind words': (parts) => [text(), ...list(parts, state), FINISH],
-  'a state of many entries': (parts) => [
+  'a state with many entries': (parts) => [
     { type: 'state', choice: 0, details: list(parts, () => ({ data: 'x' })) },
     text(),
     FINISH,
@@ -77,7 +77,7 @@ export const WORST_PARTS: Readonly<Record<string, (parts: number) => readonly St
     ...list(parts, (at) => call(at % CALLS, { arguments: ' ', extra: { google: {} } })),
     FINISH,
   ],
-  'arguments of many members': (parts) => [
+  'arguments with many members': (parts) => [
     begun(0),
     call(0, { arguments: JSON.stringify(members(parts, () => 1)) }),
     FINISH,

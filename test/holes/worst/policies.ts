@@ -11,12 +11,11 @@ const policy = (models: string, more = ''): string =>
   `version: 1\nproviders: { sim: { adapter: simulated } }\nmodels:\n${models}\n${more}`;
 const OF_ONE = policy(model('m0'));
 
-/** Policies as an importer or a hurried hand may write them. */
+/** Policies as an importer, or a person in a hurry, may write them. */
 const POLICIES: Readonly<Record<string, (parts: number) => string>> = {
   models: (parts) => policy(lines(parts, (at) => model(`m${at}`))),
   'models of one name': (parts) => policy(lines(parts, () => model('m'))),
-  'fallbacks to names that are like others': (parts) =>
-    policy(lines(parts, (at) => model(`m${at}`, `, fallbacks: [m${at + 1}]`))),
+  'fallbacks with similar names': (parts) => policy(lines(parts, (at) => model(`m${at}`, `, fallbacks: [m${at + 1}]`))),
   aliases: (parts) => `${OF_ONE}aliases:\n${lines(parts, (at) => `  a${at}: m0`)}\n`,
   'aliases of aliases': (parts) => `${OF_ONE}aliases:\n${lines(parts, (at) => `  a${at}: a${at + 1}`)}\n`,
   rules: (parts) =>
@@ -25,16 +24,16 @@ const POLICIES: Readonly<Record<string, (parts: number) => string>> = {
   'keys of one name': (parts) => `${OF_ONE}${lines(parts, () => 'aliases: {}')}\n`,
   'a long list in brackets': (parts) => `${OF_ONE}x: [${'1, '.repeat(parts)}]\n`,
   'a long text': (parts) => `${OF_ONE}x: "${'\\"'.repeat(parts)}"\n`,
-  'a text of many lines': (parts) => `${OF_ONE}x: |\n${'  a\n'.repeat(parts)}`,
+  'a text with many lines': (parts) => `${OF_ONE}x: |\n${'  a\n'.repeat(parts)}`,
   comments: (parts) => `${'# a\n'.repeat(parts)}${OF_ONE}`,
   'blank lines': (parts) => `${'\n'.repeat(parts)}${OF_ONE}`,
   'line ends of another system': (parts) => `${'\r\n'.repeat(parts)}${OF_ONE}`,
   'uses of an anchor': (parts) => `${OF_ONE}x: &a { b: 1 }\ny:\n${'  - *a\n'.repeat(parts)}`,
-  'mistakes of its form': (parts) => `${OF_ONE}${'\t- [\n'.repeat(parts)}`,
+  'syntax mistakes': (parts) => `${OF_ONE}${'\t- [\n'.repeat(parts)}`,
   'keys without an end': (parts) => `${OF_ONE}${'a: '.repeat(parts)}\n`,
 };
 
-/** Readers of policies. They are the operator’s; a gateway in front may write them of what its users say. */
+/** Readers of policies. Operators write policies, but a program in front of the gateway may generate them from what its users enter. */
 export const policyReaders: readonly WorstReader[] = [
   { name: 'policies', shapes: mapped(POLICIES, (text) => () => loadText(text)), weight: 8 },
 ];

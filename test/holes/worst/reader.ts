@@ -1,17 +1,20 @@
 import type { Shape } from '../../support/in-time.ts';
 
-/** A reader of bytes that callers or services send, with the shapes of input that could cost it most. */
+/** A reader of bytes that callers or services send, with the shapes of input that could take it the longest. */
 export interface WorstReader {
   readonly name: string;
-  /** By what the input has many of. */
+  /** The shapes, by what the input has many of. */
   readonly shapes: Readonly<Record<string, Shape>>;
-  /** Parts of the smaller input at most, where nothing larger gets to the reader. */
+  /** The maximum number of parts of the smaller input, if nothing larger reaches the reader. */
   readonly partsMax?: number;
-  /** How many times as dear as elsewhere a part is; 1 if absent. */
+  /** How many times as expensive as usual a part is; 1 if absent. */
   readonly weight?: number;
 }
 
-/** Makes shapes of inputs. @param read prepares an input; what it returns is measured */
+/**
+ * Turns inputs into shapes.
+ * @param read prepares an input; it returns the function that is measured
+ */
 export const mapped = <Input>(
   inputs: Readonly<Record<string, (parts: number) => Input>>,
   read: (input: Input) => () => unknown,
@@ -20,7 +23,7 @@ export const mapped = <Input>(
     Object.entries(inputs).map(([what, make]): [string, Shape] => [what, (parts) => read(make(parts))]),
   );
 
-/** Reads what may be refused: a refusal is an answer, too. */
+/** Runs a read that may be refused. A refusal counts as a result, too. */
 export function refusable(read: () => unknown): unknown {
   try {
     return read();

@@ -30,7 +30,7 @@ import type { Bodies } from './requests.ts';
 import { RESPONSES_BODIES } from './responses-bodies.ts';
 import { type WorstService, worstOf } from './services.ts';
 
-/** By the name of a surface. */
+/** The worst bodies, by the name of the surface. */
 export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
   'openai-chat': CHAT_BODIES,
   'anthropic-messages': MESSAGES_BODIES,
@@ -48,7 +48,7 @@ export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/tools/i
 const NO_HEADERS = new Headers();
 const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
 
-/** The same body, whose last turn is none of a kind that is known. */
+/** The same body with a last turn of an unknown kind. */
 const mistaken = (body: object): object =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? [...value, { role: 'none' }] : value]),
@@ -56,7 +56,7 @@ const mistaken = (body: object): object =>
 
 const bodiesOf = ({ name }: Surface): Bodies => WORST_BODIES[name] ?? {};
 
-/** What reads the requests of a surface: the surface itself, and what the gateway asks of each. */
+/** The readers of requests of a surface: the surface itself, and everything that the gateway reads of each request. */
 export const surfaceReaders: readonly WorstReader[] = SURFACES.flatMap((surface) => {
   const requests = (read: (request: ModelRequest) => unknown) =>
     mapped(bodiesOf(surface), (body) => {
@@ -84,7 +84,7 @@ export const surfaceReaders: readonly WorstReader[] = SURFACES.flatMap((surface)
   ];
 });
 
-/** Writes an answer in both of its forms, batch by batch as it may come. */
+/** Writes an answer as a stream and as JSON, batch by batch. */
 function written(surface: Surface, parts: readonly StreamPart[]): void {
   const [body] = Object.values(surface.docs.requests);
   const read = surface.read({ ...body?.value, stream: true }, NO_HEADERS);
@@ -105,7 +105,7 @@ export const writerReaders: readonly WorstReader[] = SURFACES.filter(writesChat)
   shapes: mapped(WORST_PARTS, (parts) => () => written(surface, parts)),
 }));
 
-/** A call that makes its adapter translate everything. */
+/** A call for which the adapter must translate everything. */
 const callOf = (request: ModelRequest, upstream: string): ProviderCall => ({
   ...providerCall({}, { upstream, model: { capabilities: ['reasoning', 'tools'] } }),
   request,
@@ -117,13 +117,13 @@ function adapterOf(plugin: ProviderPlugin): PreparedProvider {
   return adapter;
 }
 
-/** Makes the request, or the whole answer of an adapter without a service. */
+/** Makes the request of an adapter, or the whole answer if the adapter has no service. */
 const sends = (adapter: PreparedProvider, call: ProviderCall): unknown =>
   adapter.kind === 'wire' ? adapter.request(call) : [...adapter.answer(call)];
 
 const textOf = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body));
 
-/** The parts of a stream, of one that goes out as it came or of another. */
+/** The parts of a stream, passed through or translated. */
 function partsOf(adapter: WireAdapter, frames: readonly Frame[], isPassed: boolean): readonly StreamPart[] {
   const reader = adapter.stream(isPassed);
   return frames.flatMap((frame) => reader.read(frame));
@@ -172,10 +172,10 @@ function serviceReaders(name: string, adapter: WireAdapter, worst: WorstService)
   ];
 }
 
-/** The bytes of an error's body that are read. */
+/** How many bytes of an error body are read. */
 const ERROR_MAX = 65_536;
 
-/** The error that a caller gets of a failure. */
+/** The error that a caller gets for a failure. */
 function errorOf(failure: ProviderFailure): unknown {
   const request = readChatRequest({ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] });
   const attempt = {

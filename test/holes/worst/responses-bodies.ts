@@ -25,7 +25,7 @@ const answered = (parts: number, name: (at: number) => string, rest: object = {}
     rest,
   );
 
-/** Namespaces whose tools have each other's names, so that each needs a name of its own. */
+/** Namespaces whose tools have the same names, so that each tool needs a generated name. */
 const namespaces = (parts: number) =>
   ['left', 'right'].map((name) => ({ type: 'namespace', name, tools: list(parts, (at) => tool(`f${at}`)) }));
 
@@ -77,7 +77,7 @@ export const RESPONSES_BODIES: Bodies = {
       ]).flat(),
       HELLO,
     ]),
-  'a reasoning of many summaries': (parts) =>
+  'reasoning with many summaries': (parts) =>
     asked([
       HELLO,
       { type: 'reasoning', summary: list(parts, () => ({ type: 'summary_text', text: 'hm' })), encrypted_content: 'x' },

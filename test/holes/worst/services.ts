@@ -1,18 +1,18 @@
 import { list, members } from './requests.ts';
 
-/** The worst that a service may send, by what it has many of. */
+/** The worst answers that a service may send, by what they have many of. */
 export interface WorstService {
-  /** The model that takes the longest way through its adapter. */
+  /** The model whose requests and answers take the longest way through its adapter. */
   readonly upstream: string;
   /** The events of a stream. */
   readonly events: Readonly<Record<string, (parts: number) => readonly object[]>>;
-  /** Bodies of whole answers. */
+  /** The bodies of JSON answers. */
   readonly replies: Readonly<Record<string, (parts: number) => object>>;
-  /** Bodies of errors: JSON, or a text. */
+  /** The bodies of errors: JSON or text. */
   readonly errors: Readonly<Record<string, (parts: number) => object | string>>;
 }
 
-/** Errors whose words are made to be searched for long. */
+/** Errors whose text takes long to search. */
 const errorsIn = (around: (message: string) => object): WorstService['errors'] => ({
   'words of an error': (parts) => around('tokens '.repeat(parts)),
   'addresses without an end': (parts) => around('a.'.repeat(parts)),
@@ -313,12 +313,12 @@ const gemini: WorstService = {
   },
 };
 
-/** It reads no bytes of a service: its requests are shapes enough. */
+/** This adapter reads no bytes of a service, so the shapes of requests are enough. */
 const simulated: WorstService = { upstream: 'some-model', events: {}, replies: {}, errors: {} };
 
 const OF_ADAPTERS: Readonly<Record<string, WorstService>> = { openai, simulated };
 const OF_DIALECTS: Readonly<Record<string, WorstService>> = { openai: chat, anthropic, gemini };
 
-/** What the service of an adapter may send: of the adapter itself, or else of the dialect that it speaks. */
+/** What the service of an adapter may send: the entry of the adapter itself, or else of the dialect that it speaks. */
 export const worstOf = (name: string, dialect = ''): WorstService | undefined =>
   OF_ADAPTERS[name] ?? OF_DIALECTS[dialect];

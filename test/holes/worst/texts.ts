@@ -1,4 +1,4 @@
-/** Makes a text of so many pieces. */
+/** Makes a text of this many pieces. */
 type TextShape = (parts: number) => string;
 type TextShapes = Readonly<Record<string, TextShape>>;
 
@@ -7,7 +7,7 @@ const of =
   (parts) =>
     piece.repeat(parts);
 
-/** Texts that no finder and no tokenizer may take long over. */
+/** Texts for which no finder and no tokenizer may take long. */
 export const ANY_TEXTS: TextShapes = {
   'one letter': of('a'),
   digits: of('1'),
@@ -23,7 +23,7 @@ export const ANY_TEXTS: TextShapes = {
   quotes: of('"\''),
 };
 
-/** What each kind of personal data looks like at its beginning, again and again. */
+/** The beginning of each kind of personal data, repeated. */
 const OF_KINDS = {
   email: {
     signs: of('@'),
@@ -44,15 +44,15 @@ const OF_KINDS = {
   },
 } as const satisfies Readonly<Record<string, TextShapes>>;
 
-/** By the kind that a finder looks for. */
+/** The worst texts, by the kind that a finder looks for. */
 export const WORST_TEXTS: Readonly<Record<string, TextShapes>> = Object.fromEntries(
   Object.entries(OF_KINDS).map(([kind, shapes]) => [kind, { ...ANY_TEXTS, ...shapes }]),
 );
 
-/** By the name of a tokenizer. */
+/** The worst texts, by the name of a tokenizer. */
 export const WORST_TOKENS: Readonly<Record<string, TextShapes>> = { o200k_base: ANY_TEXTS, cl100k_base: ANY_TEXTS };
 
-/** JSON that is looked over, parsed, or searched for its mistake. */
+/** JSON that is scanned, parsed, or searched for its mistake. */
 export const JSON_TEXTS: TextShapes = {
   lists: (parts) => `[${'[],'.repeat(parts)}0]`,
   'members of an object': (parts) => `{${'"a":1,'.repeat(parts)}"b":1}`,
@@ -92,7 +92,7 @@ export const LITELLM_TEXTS: TextShapes = {
   'aliases of an anchor': (parts) => `a: &a { b: 1 }\nmodel_list: []\nmore:\n${lines(parts, () => '  - *a')}`,
 };
 
-/** By the name of an importer's folder. */
+/** The worst texts, by the folder name of an importer. */
 export const WORST_IMPORTS: Readonly<Record<string, TextShapes>> = { litellm: LITELLM_TEXTS };
 
 const lines = (parts: number, line: (at: number) => string): string =>
