@@ -97,7 +97,7 @@ function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number
     const response = await box.post(surface.path, { model: 'healthy', ...surface.body(20, null) });
     expect(response.status).toBe(200);
     proved(
-      `${count} faults of an upstream, asked in ${surface.name}: each judged as the table says, and the books right`,
+      `${count} faults of an upstream, for callers of ${surface.name}: each ends as documented, and the books are right`,
     );
   });
 }

@@ -171,7 +171,7 @@ describe.each(SERVICES)('an answer of $name without usage', (of) => {
       await fc.assert(sameForAll(of), { numRuns: runs, seed });
       expect((await closedBooks(box.data)).faults).toEqual([]);
       proved(
-        `answers of ${of.name} without usage, hidden content included: the same charge in every dialect of the caller`,
+        `answers of ${of.name} without usage, also with hidden content: the charge is the same in every dialect of the caller`,
       );
     },
     isDeep ? 600_000 : 30_000,

@@ -156,7 +156,7 @@ describe.each([MESSAGES, RESPONSES])('the usage in an answer of $name that is pa
   test('the usage of the service is passed through if it is plausible; otherwise the count of the gateway replaces it, and nothing else changes', async () => {
     await fc.assert(shown(dialect), { numRuns: runs, seed });
     proved(
-      `answers of ${dialect.name} with usage at the begin, on the way and at the end, some of it impossible: callers saw none of that, and the same sums as the ledger`,
+      `answers of ${dialect.name} with usage at the beginning, on the way and at the end, some of it impossible: callers saw no impossible usage, and the same sums as the ledger`,
     );
   }, 600_000);
 

@@ -136,7 +136,7 @@ describe('half a megabyte of output without usage', () => {
     });
     expect(worst).toBeLessThan(400);
     proved(
-      `512 kB without usage, in ${TEXTS.length + STATES.length} forms that only their dialects have: ${(state.length / 4_000).toFixed(0)} Credits as state and ${(asText / 1_000).toFixed(0)} as text (0.009 before); a bystander waited ${worst.toFixed(0)} ms`,
+      `512 kB without usage, in ${TEXTS.length + STATES.length} forms that only their dialects have: ${(state.length / 4_000).toFixed(0)} Credits as state and ${(asText / 1_000).toFixed(0)} as text; another request waited ${worst.toFixed(0)} ms`,
     );
   });
 });
@@ -195,7 +195,9 @@ describe.each(DIALECTS)('a metered answer of $name without usage', (dialect) => 
     async () => {
       await fc.assert(atLeastWhatWasReceived(dialect), { numRuns: runs, seed });
       expect((await closedBooks(box.data)).faults).toEqual([]);
-      proved(`answers of ${dialect.name} without usage, whole and cut: charged at least what the caller received`);
+      proved(
+        `answers of ${dialect.name} without usage, whole and cut: each was charged at least what the caller received`,
+      );
     },
     isDeep ? 600_000 : 20_000,
   );

@@ -79,7 +79,7 @@ describe('a PDF that is hard to read', () => {
       return bystander.worstMs();
     });
     expect(waited).toBeLessThan(400);
-    proved(`a PDF ${what} is answered in ${took.toFixed(0)} ms; a bystander waits ${waited.toFixed(0)} ms`);
+    proved(`a PDF ${what} is answered in ${took.toFixed(0)} ms; another request waits ${waited.toFixed(0)} ms`);
   });
 });
 

@@ -227,7 +227,7 @@ describe('a start', () => {
     fc.assert(lawOf(SOUND), { numRuns: runs, seed });
     expect(outcomes.refused).toBeGreaterThan(0);
     proved(
-      `a spool beside its note at the moments between two writes, where a process died, or the file was removed, replaced by an older one, cut or damaged: ${outcomes.taken} starts booked every price that callers had, ${outcomes.refused} were refused; a crash alone refused none`,
+      `a spool and its note after a crash between two writes, or after the file was removed, replaced by an older one, cut or damaged: ${outcomes.taken} starts booked every price that callers had, ${outcomes.refused} were refused; no start was refused after a crash alone`,
     );
   });
 

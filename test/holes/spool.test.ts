@@ -173,7 +173,7 @@ describe.skipIf(!mayMount)('settlements on a full disk', () => {
       if (made) rounds.push(made);
     }
     const sum = (of: (one: Round) => number) => rounds.reduce((all, one) => all + of(one), 0);
-    const line = `a full disk and kill -9, ${rounds.length} times: of ${sum(({ told }) => told)} prices that callers had, ${sum(({ lost }) => lost)} would differ without the spool; its removal, an older copy and a cut one refused each start, which booked all of them once it was back, or in a restored folder; a bystander waited ${Math.max(...rounds.map(({ waitedMs }) => waitedMs)).toFixed(0)} ms at most`;
+    const line = `${rounds.length} times a full disk and kill -9: of ${sum(({ told }) => told)} prices that callers had, ${sum(({ lost }) => lost)} would differ without the spool; each start was refused without the spool, with an older copy and with a cut one, and booked all prices once the spool was back, or in a restored folder; another request waited ${Math.max(...rounds.map(({ waitedMs }) => waitedMs)).toFixed(0)} ms at most`;
     console.log(line);
     proved(line);
   }, 3_600_000);
@@ -209,7 +209,7 @@ describe.skipIf(!mayMount)('settlements on a full disk', () => {
       expect((await startedOn(data)).booked).toBe(0);
       told += sent.filter((one) => one.told !== null).length;
     }
-    const line = `kill -9 between two writes to the spool and its note, ${kills} times at ${SPOOL_POINTS.length} points: ${told} prices that callers had are booked as they had them; no start was refused, and without the spool ${missed} were`;
+    const line = `kill -9 between two writes to the spool and its note, ${kills} times at ${SPOOL_POINTS.length} points: ${told} prices that callers had were booked as callers had them; no start was refused, except ${missed} starts without the spool`;
     console.log(line);
     proved(line);
   }, 3_600_000);

@@ -86,7 +86,7 @@ describe('a request that is eight times as large takes the server at most twenty
   test('each of the worst requests takes at most twenty times as long if it is eight times as large', () => {
     expect(worst).toBeLessThan(GROWTH_MAX);
     proved(
-      `${requests.length} worst requests through the door, of at most ${8 * partsMax} parts: eight times the request takes at most ${worst.toFixed(1)} times the time`,
+      `${requests.length} worst requests to a server, of at most ${8 * partsMax} parts: a request eight times as large takes at most ${worst.toFixed(1)} times as long`,
     );
   });
 });
@@ -124,7 +124,7 @@ describe.each([
       expect(status).toBe(expected);
       expect(waited).toBeLessThan(400);
       proved(
-        `${parts} ${what} ${limits} are answered with ${status} in ${took.toFixed(0)} ms; a bystander waits ${waited.toFixed(0)} ms`,
+        `${parts} ${what} ${limits} are answered with ${status} in ${took.toFixed(0)} ms; another request waits ${waited.toFixed(0)} ms`,
       );
     },
     TIMEOUT_MS,

@@ -103,7 +103,7 @@ describe('eight times the input takes a reader at most twenty times as long', ()
     const worst = Math.max(...growths);
     expect(worst).toBeLessThan(GROWTH_MAX);
     proved(
-      `${READERS.length} readers of callers’ and services’ bytes, ${growths.length} worst shapes: eight times the input takes at most ${worst.toFixed(1)} times the time`,
+      `${READERS.length} readers of callers’ and services’ bytes, ${growths.length} worst shapes: eight times the input takes at most ${worst.toFixed(1)} times as long`,
     );
   });
 

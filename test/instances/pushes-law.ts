@@ -220,7 +220,7 @@ const MUTANTS: Readonly<Record<string, Fault>> = {
 export function overPushes(place: string, lay: Lay, { runs, seed, proved }: Effort, mutates: boolean): void {
   test(`in ${place} ${LAW}`, async () => {
     await fc.assert(lawOf(lay), { numRuns: runs, seed });
-    proved(`no server, with a store in ${place}, has a pushed revision in force that another refuses`);
+    proved(`no server with a store in ${place} activates a pushed revision that another server refuses`);
   }, 600_000);
 
   for (const [name, fault] of Object.entries(mutates ? MUTANTS : {})) {

@@ -161,7 +161,7 @@ describe('the law of ledger metrics', () => {
       law((sample) => sample),
       { numRuns: runs, seed },
     );
-    proved('what metrics tell of budgets, holds and waits');
+    proved('metrics of budgets, holds and waits');
   }, 3_600_000);
 
   test.each(Object.entries(BUGS))('the law of ledger metrics fails if %s', async (_, bug) => {

@@ -13,7 +13,7 @@ export async function foldJournal(journal: JournalReader): Promise<Audit> {
 }
 
 /**
- * Audits a ledger page by page. The ledger must not change meanwhile. Memory grows with the number of reservations (three numbers each),
+ * Audits a ledger page by page. The ledger must not change during the audit. Memory grows with the number of reservations (three numbers each),
  * funds and quarters of an hour, not with the number of rows.
  * @param options `idle`: true if no request runs, so that no reservation may be open; `now`: ms since 1970
  */

@@ -1,4 +1,4 @@
-/** The part of the driver that `connection.ts` and the tests use. It brings no types of its own. */
+/** The part of the driver that `connection.ts` and the tests use. The driver has no types of its own. */
 declare module 'pg' {
   import type { EventEmitter } from 'node:events';
 
@@ -13,11 +13,11 @@ declare module 'pg' {
     readonly application_name?: string;
     readonly client_encoding?: string;
     readonly keepAlive?: boolean;
-    /** ms, as all that follow. */
+    /** A timeout in ms, like all timeouts below. */
     readonly keepAliveInitialDelayMillis?: number;
     readonly connectionTimeoutMillis?: number;
     readonly query_timeout?: number;
-    /** Sends statements without waiting for the answers before. */
+    /** Sends each statement without waiting for earlier answers. */
     readonly pipeline?: boolean;
     readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
   }
@@ -30,7 +30,7 @@ declare module 'pg' {
 
   export class Client extends EventEmitter {
     constructor(config: ClientConfig);
-    /** Of the server's process. */
+    /** The ID of the database server's process for this connection. */
     readonly processID: number | null;
     connect(): Promise<void>;
     query<Row>(

@@ -1,4 +1,4 @@
-/** Statements in a file of their own, as text. */
+/** An SQL file, imported as text. */
 declare module '*.sql' {
   const text: string;
   export default text;

@@ -23,7 +23,7 @@ test(
       const broken = await play.run(OPERATIONS);
       expect({ seed: one, broken }).toEqual({ seed: one, broken: [] });
     }
-    proved(`${OPERATIONS} operations of three instances a seed`);
+    proved(`${OPERATIONS} operations of three instances with each seed`);
   },
   60_000 + runs * 30_000,
 );

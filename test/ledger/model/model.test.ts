@@ -38,7 +38,7 @@ test(
     const counts = await law(seed, runs);
     const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);
     proved(
-      `the ledger against a list of entries summed anew, after each of ${runs * STEPS} random steps (each run with the next seed): ${told.join(', ')}`,
+      `the ledger compared with the sums of a list of entries, after each of ${runs * STEPS} random steps (each run with the next seed): ${told.join(', ')}`,
     );
     // A step that is never played proves nothing.
     for (const name of namesOf(counts)) expect({ name, many: counts[name] > 0 }).toEqual({ name, many: true });
