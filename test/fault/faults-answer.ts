@@ -103,7 +103,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     stream: answered(),
   },
   {
-    name: 'the content type of the other form',
+    name: 'JSON labelled as a stream and the reverse',
     does: 'answers JSON with the content type of a stream, and the reverse',
     upstream: http((request) => ok(request, whole(request), request.stream ? JSON_TYPE : SSE)),
     ...broken('malformed'),
@@ -151,7 +151,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     ...broken('malformed'),
   },
   {
-    name: 'giant chunk amid an answer',
+    name: 'giant chunk in the middle of an answer',
     does: 'starts an answer and then sends 2 MiB without an end of the event',
     // Waiting for the end would be a timeout. A busy machine takes a while to read so many bytes.
     deadlines: { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 },
@@ -278,7 +278,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     stream: answered(),
   },
   {
-    name: 'no [DONE], nor usage',
+    name: 'neither [DONE] nor usage',
     does: 'ends right after its finish reason',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect, null)];
@@ -295,7 +295,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     stream: answered(),
   },
   {
-    name: 'gzip that is none',
+    name: 'plain bytes labelled as gzip',
     does: 'labels its answer as compressed, although it is not',
     upstream: body((request) => [whole(request)], 'content-encoding: gzip'),
     ...broken('malformed'),
@@ -324,14 +324,14 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     stream: answered(),
   },
   {
-    name: 'overloaded amid an answer',
+    name: 'overloaded error in the middle of an answer',
     does: 'starts an answer and then reports that it is overloaded',
     upstream: errorAmid(({ dialect }) => dialect.error(503, JUNK)),
     json: failed('overloaded'),
     stream: cut('overloaded'),
   },
   {
-    name: 'key echoed amid a stream',
+    name: 'API key echoed in the middle of a stream',
     does: 'starts an answer and then sends an error that repeats the API key',
     upstream: errorAmid(({ dialect }) => dialect.error(500, `Incorrect API key: ${UPSTREAM_KEY}`)),
     json: failed('server'),

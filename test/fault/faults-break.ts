@@ -156,14 +156,14 @@ export const BREAK_FAULTS: readonly Fault[] = [
     stream: failed('malformed'),
   },
   {
-    name: 'malformed chunk amid an answer',
+    name: 'malformed chunk in the middle of an answer',
     does: 'continues with something that is not JSON',
     upstream: after(broken, close),
     json: failed('malformed'),
     stream: cut('malformed'),
   },
   {
-    name: 'malformed chunk of HTTP',
+    name: 'malformed HTTP chunk',
     does: 'breaks the HTTP framing in the middle of an answer',
     upstream: bytes(async (connection, request) => {
       await begin(connection, request);

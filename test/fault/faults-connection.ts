@@ -32,7 +32,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     stream: failed('connect'),
   },
   {
-    name: 'TLS, of a server without',
+    name: 'TLS expected, but plain HTTP spoken',
     does: 'speaks plain HTTP although TLS is expected',
     upstream: nobody('plain'),
     json: failed('connect'),
