@@ -1,7 +1,7 @@
 -- The fast path for a group that is one new hold without attached writes. It decides like `decide.sql`. Parameters: `$1` the owner
 -- (epoch * 128 + slot), `$2` the ID of the hold, `$3` the account, `$4` the funds, `$5` the first amount, `$6` the other amounts, `$7` the
 -- expiry time, `$8` a note, `$9` the time. It returns no row and changes nothing in three cases: a fund has too little free for the first
--- amount, a fund has no current row in `fund_rows`, or the lease of the owner has ended. Then `ledger_decide_2` must decide.
+-- amount, a fund has no current row in `fund_rows`, or the lease of the owner has ended. Then the function in `decide.sql` must decide.
 WITH locked AS MATERIALIZED (
   SELECT f.id, f.row_id, f.most - f.spent - f.held AS free FROM funds AS f WHERE f.id = ANY ($4::integer[])
     ORDER BY f.id FOR NO KEY UPDATE

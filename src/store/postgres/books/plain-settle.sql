@@ -2,7 +2,7 @@
 -- the owner (epoch * 128 + slot), `$2` the ID of the hold, `$3` the cost, `$4` the most that may be charged, `$5` the time, `$6` the tariff,
 -- `$7` to `$11` the tokens (input, cached, written to the cache, output, reasoning), `$12` whether the tokens are estimated, `$13` a note.
 -- It returns no row and changes nothing if the hold is not open or does not cover the cost, if a fund has no current row in `fund_rows`, or
--- if the lease of the owner has ended. Then `ledger_decide_2` must decide.
+-- if the lease of the owner has ended. Then the function in `decide.sql` must decide.
 WITH own AS MATERIALIZED (
   SELECT h.account, h.funds, h.amount - h.charged AS rest, h.charged, h.overrun FROM holds AS h WHERE h.id = $2::bigint AND h.state = 'open'
     FOR NO KEY UPDATE
