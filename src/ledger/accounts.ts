@@ -15,8 +15,8 @@ export interface Account {
   /** The facts that conditions of budgets read. The key's own facts come first, then the facts of its parent keys. */
   readonly scopes: BudgetScopes;
   /**
-   * A cache: the funds that the account draws on for times in [`from`, `until`), ms since 1970. It is valid while `epoch` equals the epoch
-   * of `Funds`.
+   * A cache: the funds that the account draws on for times in [`from`, `until`), ms since 1970. The cache is valid while `epoch` equals the
+   * epoch of `Funds`.
    */
   funds: readonly DrawnFund[];
   epoch: number;

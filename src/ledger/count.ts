@@ -62,7 +62,7 @@ export async function prepareWindows(
  * @returns the funds that the charges count in, or null if there was nothing to count
  */
 export async function countIn(windows: BudgetWindows, entries: CountedEntries): Promise<readonly BudgetFund[] | null> {
-  // A refusal means that another caller has counted the same charges at the same time. Then read again.
+  // A refusal means that another caller has counted the same charges at the same time, so this caller reads them again.
   for (;;) {
     const found = entries.books.uncounted(windows.generation, windows.window);
     const uncounted = found instanceof Promise ? await found : found;
@@ -81,7 +81,7 @@ export async function countIn(windows: BudgetWindows, entries: CountedEntries): 
 function countNow(windows: BudgetWindows, entries: CountedEntries): void {
   const uncounted = entries.books.uncounted(windows.generation, windows.window);
   if (uncounted instanceof Promise) {
-    // The regular count, which runs every second, counts these charges after the swap. It also repeats a failed query.
+    // The regular count, which runs every second, counts these charges after the swap. The regular count also repeats a failed query.
     uncounted.catch(() => {});
   } else if (!isCounted(uncounted)) {
     const sums = new SumsBySubject(windows, entries.lines.lineOf);

@@ -13,7 +13,7 @@ export interface FirstHold {
   readonly grows: boolean;
 }
 
-/** Reads the figures of funds. It is called only if the figures are needed. */
+/** Reads the figures of funds. The caller calls this function only if it needs the figures. */
 export type FundLook = (funds: readonly DrawnFund[]) => readonly FundStanding[];
 
 /** @returns the terms of the first tranche, or null if the hold on these funds does not grow */

@@ -10,8 +10,8 @@ const KNOWN_FROM_SHARE = 0.1;
  *
  *   expected = spent × length of the window / time elapsed
  *
- * This is the run rate of cloud billing, "month to date ÷ days elapsed × days in the month". It ignores weekends and trends. It gives no
- * forecast before a tenth of the window is over.
+ * This formula is the run rate of cloud billing, "month to date ÷ days elapsed × days in the month". The formula ignores weekends and
+ * trends. There is no forecast before a tenth of the window is over.
  *
  * @param spent microcredits spent so far minus refunds, without held money, because most of it is released
  * @param now ms since 1970. After the end of the window, nothing more is expected.

@@ -206,8 +206,8 @@ export class Funds {
   }
 
   /**
-   * Returns every fund that requests of a key can draw on at `timeMs`, for any of these model names. It leaves out the budgets of parent
-   * keys, because their spending is not for the child key to see.
+   * Returns every fund that requests of a key can draw on at `timeMs`, for any of these model names. The result leaves out the budgets of
+   * parent keys, because a child key must not see what its parents spend.
    */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();

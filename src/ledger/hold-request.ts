@@ -6,7 +6,7 @@ import type { Write } from '../store/store.ts';
 export interface FirstTranche {
   /** Enough for an answer of the usual length. */
   readonly wanted: Microcredits;
-  /** Enough for the shortest useful answer. It will do if the funds can never pay more. */
+  /** Enough for the shortest useful answer. The hold starts with this amount if the funds can never pay more. */
   readonly least: Microcredits;
 }
 
@@ -21,7 +21,7 @@ export interface HoldRequest {
   readonly session?: string;
   /** The agent within the session; absent if there is none. */
   readonly agent?: string;
-  /** The `agent_wallet` of a request that a key pays for. It is stored with the hold and moves no money. */
+  /** The `agent_wallet` of a request that a key pays for. The ledger stores this wallet with the hold and moves no money of it. */
   readonly agentWallet: string | null;
   /** The wallet whose balance pays instead of the caller's own; null for the caller's own. */
   readonly holder: string | null;
@@ -38,8 +38,8 @@ export interface HoldRequest {
    */
   readonly ample?: Microcredits;
   /**
-   * Present if the hold may grow with the answer. Then only the first tranche is held, with two exceptions: the whole amount is at most
-   * `wholeShare` of the free money, or a fund must not cap outputs.
+   * Present if the hold may grow with the answer. The ledger then holds only the first tranche, with two exceptions: the whole amount is at
+   * most `wholeShare` of the free money, or a fund must not cap outputs.
    */
   readonly growth?: { readonly wholeShare: number; readonly first: () => FirstTranche | null };
   /** The `budget_limit` of the request; null if it has none. The first of `amounts` must not exceed it. */

@@ -15,7 +15,7 @@ import type { HoldRequest } from './hold-request.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { applyOnce } from './repeat.ts';
 
-/** Money set aside for one request. It ends with exactly one settlement on every path. Amounts are microcredits. */
+/** Money set aside for one request. A hold ends with exactly one settlement on every path. Amounts are microcredits. */
 export type Hold = Pick<
   LedgerHold,
   'id' | 'grows' | 'reserved' | 'left' | 'overrun' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
@@ -40,7 +40,10 @@ export interface Earmark {
   release(): void;
 }
 
-/** The operations of the settlement that is being written. Its writers may add operations. Null if no settlement is being written. */
+/**
+ * The operations of the settlement that is being written. Code that runs during the settlement may add operations. Null if no settlement is
+ * being written.
+ */
 export interface OpenSettlement {
   ops: LedgerOp[] | null;
 }
@@ -154,7 +157,8 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more for another attempt. It is durable when this resolves. A raise never waits for money. Call it for one raise at a time.
+   * Reserves more for another attempt. The additional amount is durable when this method resolves. A raise never waits for money. Call it
+   * for one raise at a time.
    *
    * @param amounts microcredits: the first amount, or the last if the funds have twice the last free. If one of the funds must not cap
    * outputs, the last or nothing.
@@ -170,8 +174,8 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Reserves more for an answer that is being written. It is durable when this resolves. It waits for money before all requests that have
-   * not started. Call it for one extension at a time.
+   * Reserves more for an answer that is being written. The additional amount is durable when this method resolves. An extension gets free
+   * money before all requests that have not started. Call it for one extension at a time.
    *
    * @param waitMs the longest time to wait, ms
    * @param signal ends the wait
@@ -214,7 +218,7 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /**
-   * Charges the known cost of a failed attempt, which leaves less for the next attempt. It is durable within milliseconds.
+   * Charges the known cost of a failed attempt, which leaves less for the next attempt. The charge is durable within milliseconds.
    * @returns the part of the cost that the books charge, microcredits
    */
   async post(line: EntryLine): Promise<Microcredits> {
@@ -231,12 +235,12 @@ export class LedgerHold implements Links<LedgerHold> {
 
   /**
    * Charges the last attempt, releases the rest, and writes in the same commit the writes that `also` returns. The result is what the books
-   * have charged, which may differ from what this hold knows. It is durable within milliseconds. The first call counts: later calls write
-   * nothing and return the same settlement. A hold that has expired is corrected to its settlement.
+   * have charged, which may differ from what this hold knows. The settlement is durable within milliseconds. The first call counts: later
+   * calls write nothing and return the same settlement. A hold that has expired is corrected to its settlement.
    *
    * @param line the last attempt; null if nothing is to be charged
-   * @param also called once; before this returns, if the books are in this process. An error of `also` is thrown, at once or by rejecting.
-   * No other error is, and the money is booked in any case.
+   * @param also called once; before this returns, if the books are in this process. If `also` throws, this method throws the same error, at
+   * once or by rejecting. It throws no other error, and the money is booked in any case.
    */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Promise<Settlement> {
     if (this.#settlement) return this.#settlement;

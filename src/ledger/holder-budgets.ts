@@ -97,7 +97,10 @@ function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): NonNullab
   return async (key, limit) => [key, ...(await descendantsOf(key, limit))].map((keyId) => ({ keyId }));
 }
 
-/** The name of a shared budget, such as `team-month`. It contains the time zone unless it is UTC, and the action unless it is `reject`. */
+/**
+ * The name of a shared budget, such as `team-month`. The name contains the time zone unless the zone is UTC, and the action unless the
+ * action is `reject`.
+ */
 function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget): string {
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
   return `${kind}-${window}${zone}${onExhausted === 'reject' ? '' : `:${onExhausted}`}`;

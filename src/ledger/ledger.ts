@@ -46,11 +46,11 @@ export type LedgerTerms = CountedTerms & Pick<PolicySnapshot, 'ledger'>;
 interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
   readonly terms: LedgerTerms;
-  /** Returns ms since 1970. It never goes back, and no request ID is older than an earlier result. */
+  /** Returns ms since 1970. The time never goes back, and no request ID is older than an earlier result. */
   readonly now: () => number;
   /** The highest ID of earlier runs: windows never start before its time. Absent if there was no earlier run. */
   readonly idsAbove?: number;
-  /** The instance of this process. It grants nothing while the instance is not current. Absent: it always is. */
+  /** The instance of this process. The ledger grants nothing while the instance is not current. Absent: the process is always current. */
   readonly instance?: GrantingInstance;
   /** Reports grants and refunds by an operator's command. Absent: only `refresh` applies them. */
   readonly news?: Pick<News, 'on'>;
@@ -137,7 +137,7 @@ export class Ledger {
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
-  /** The current time for windows. It never goes back, even if the clock does. */
+  /** The current time for windows. This time never goes back, even if the clock does. */
   get #time(): number {
     this.#latest = Math.max(this.#latest, this.#options.now());
     return this.#latest;
@@ -193,7 +193,7 @@ export class Ledger {
 
   /**
    * Sets money aside in all funds that apply, in one step: the highest of the amounts that all funds have free, at least the first. The
-   * hold is durable when this resolves.
+   * hold is durable when this method resolves.
    * @throws StoreError, by rejecting, if it could not be written. Then nothing is held.
    */
   reserve(request: HoldRequest): Promise<Hold | FundShortage> {
@@ -220,7 +220,7 @@ export class Ledger {
   }
 
   /**
-   * Adds a deposit to the balance of a holder, and writes `also` in the same commit. It is durable when this resolves.
+   * Adds a deposit to the balance of a holder, and writes `also` in the same commit. The deposit is durable when this method resolves.
    * @throws StoreError by rejecting
    */
   async deposit(holder: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
@@ -256,7 +256,8 @@ export class Ledger {
 
   /**
    * Prepares another policy. Always call the function that this resolves with, because the next preparation waits for it.
-   * @returns a function that activates the policy in this process at once. Its promise resolves when the limits apply on all servers.
+   * @returns a function that activates the policy in this process at once. The promise of that function resolves when the limits apply on
+   * all servers.
    */
   async prepare(terms: LedgerTerms): Promise<() => unknown> {
     const { promise, resolve: end } = Promise.withResolvers<void>();
@@ -321,8 +322,8 @@ export class Ledger {
   }
 
   /**
-   * Returns every fund that requests of a caller draw on now, for any of these model names. It leaves out the budgets of parent keys. Of
-   * the windows of sessions, it returns those that have spent most.
+   * Returns every fund that requests of a caller draw on now, for any of these model names. The result leaves out the budgets of parent
+   * keys. Of the windows of sessions, it contains only the windows that have spent most.
    */
   fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
     const { keyId } = caller;

@@ -18,7 +18,7 @@ export interface LedgerNotifierOptions {
   readonly leads?: () => boolean;
 }
 
-/** Reports problems with money to operators. It never throws, because a failed report must not prevent a settlement. */
+/** Reports problems with money to operators. The notifier never throws, because a failed report must not prevent a settlement. */
 export class LedgerNotifier {
   readonly #options: LedgerNotifierOptions;
 

@@ -9,7 +9,8 @@ export interface FundHolds {
 }
 
 /**
- * The open requests at one moment, by the funds that they hold money of. They are counted on demand, so that requests pay nothing for it.
+ * The open requests at one moment, by the funds that they hold money of. The open requests are counted on demand, so that counting costs
+ * requests no time.
  */
 export class OpenHolds {
   readonly #byFund = new Map<string, FundHolds>();

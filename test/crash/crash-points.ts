@@ -1,6 +1,6 @@
 /**
- * Loaded before `src/main.ts`. It kills the process when it reaches the point that `CRASH_AT` names, such as `settle-before-commit:17`.
- * `src/` contains no code for this: the points are calls between its real parts.
+ * Loaded before `src/main.ts`. This file kills the process when the process reaches the point that `CRASH_AT` names, such as
+ * `settle-before-commit:17`. `src/` contains no code for this: the points are calls between its real parts.
  */
 
 import { ChunkWriter } from '../../src/dialects/openai-chat/chunks.ts';
@@ -13,7 +13,7 @@ import { crashPoint, watchCalls, watchStatements } from '../support/crash-point.
 
 /** How long the bytes before a point get to leave the process, ms. */
 const BYTES_MS = 2;
-/** The interval of checkpoints, ms. It is short here, so that a short load has some checkpoints. */
+/** The interval of checkpoints, ms. The interval is short here, so that a short load has some checkpoints. */
 const CHECKPOINT_MS = Number(process.env.CHECKPOINT_MS ?? 0);
 const CHECKPOINT_OF_SRC_MS = 10_000;
 

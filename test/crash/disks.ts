@@ -33,7 +33,7 @@ const byLimit: Disk = {
   takesOwnBlocks: false,
 };
 
-/** A small file system in memory. It fails with ENOSPC, like a real disk. */
+/** A small file system in memory. A full file system fails with ENOSPC, like a real disk. */
 export const byMount: Disk = {
   mount: (folder, size = '16m') => mustRun('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder),
   fill({ data }) {

@@ -62,16 +62,16 @@ export type Upstream =
 
 export interface Fault {
   readonly name: string;
-  /** What the upstream does, as a clause such as "answers 500". It is shown in `docs/operate/incidents.md`. */
+  /** What the upstream does, as a clause such as "answers 500". The clause is shown in `docs/operate/incidents.md`. */
   readonly does: string;
   readonly upstream: Upstream;
-  /** The deadlines, ms. They are generous unless the fault concerns time. */
+  /** The deadlines, ms. The deadlines are generous unless the fault concerns time. */
   readonly deadlines?: Deadlines;
   /** The name of a tool that the request offers. */
   readonly tool?: string;
   /** True to send a good request first, so that there is a connection to reuse. */
   readonly warm?: true;
-  /** The wait that the upstream requests, ms. It is longer than the gateway would wait. */
+  /** The wait that the upstream requests, ms. The wait is longer than the gateway would wait before a retry. */
   readonly pauseMs?: number;
   /** True if the fault breaks what clients of its dialect rely on. If events are passed through unchanged, callers see it. */
   readonly isUnruly?: true;
@@ -125,7 +125,7 @@ export const failed = (
 const begun = (kind: FailureKind): Outcome => failed(kind, 'upstream_failed', 'begun');
 
 /**
- * The upstream accepted the request but did not answer it completely. Its output is charged, and the request must not be repeated blindly.
+ * The upstream accepted the request but did not answer it completely. The output is charged, and the request must not be repeated blindly.
  */
 export const lost = (kind: FailureKind): Outcome => failed(kind, 'upstream_failed', 'broken');
 

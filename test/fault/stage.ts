@@ -88,7 +88,7 @@ export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case;
   },
 );
 
-/** Cases whose first attempt uses up the money. Its reported usage is charged although it failed. */
+/** Cases whose first attempt uses up the money. The usage that the failed attempt reported is charged. */
 export const POOR: readonly Case[] = FORMS.map(
   (form) => caseOf('poor', named('an answer without choices'), chat, openai, form, 'fallback')!,
 );

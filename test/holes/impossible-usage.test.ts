@@ -20,7 +20,8 @@ import {
 } from './unmetered.ts';
 
 /**
- * Services that report an impossible usage and whose answers are passed through. Their callers must get the count of the gateway instead.
+ * Services that report an impossible usage and whose answers are passed through. Callers of these services must get the count of the
+ * gateway instead.
  */
 const service = startTextService();
 afterAll(() => service.stop());

@@ -22,7 +22,7 @@ import {
   type UnmeteredDialect,
 } from './unmetered.ts';
 
-/** Output that only the dialect of the service has, from services that report no usage. It must not be free. */
+/** Output that only the dialect of the service has, from services that report no usage. Such output must not be free. */
 const DIALECTS = [MESSAGES, RESPONSES, CHAT];
 /** The expected tokens of the prompt. Each token costs a thousandth of a Credit, input and output. */
 const PROMPT = 8;

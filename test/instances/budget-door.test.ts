@@ -42,7 +42,7 @@ async function spendAll(key: string): Promise<number> {
 
 test('two applications together spend a budget of the policy once', async () => {
   const told = await spendAll(await fleet.makeKey({ labels: { team: 'red' } }));
-  // Then the worst case of the next request no longer fits.
+  // After 0.6 Credits, the worst case of the next request no longer fits.
   expect(told).toBeGreaterThan(0.6);
   expect(told).toBeLessThanOrEqual(1);
 });

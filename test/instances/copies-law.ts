@@ -107,7 +107,7 @@ class Instance {
     else world.push((await this.keys.rotate(key.info.id, 0)) ?? key);
   }
 
-  /** Its copies, as its callers see them. */
+  /** The copies of an instance, as the callers of the instance see them. */
   copies(world: Made): unknown {
     const seen = world.map(({ key }) => this.keys.authenticate(`Bearer ${key}`));
     // A copy forgets a revoked key, so that key is unknown after a restart.

@@ -51,7 +51,7 @@ test('if a repeat reaches the other instance before the first request is held, o
   upstream.behave({ headersAfterMs: 400 });
   const commit = world.store.commit.bind(world.store);
   world.store.commit = async (writes) => {
-    // Both have found no row, and request their holds.
+    // Both instances have found no row for the key, and request their holds.
     await waitFor(() => world.books.open().count === 2);
     world.store.commit = commit;
     await commit(writes);

@@ -36,7 +36,7 @@ test('the limit of the newest policy also applies on servers that have not read 
   await swap(other, daily(50));
   expect(await holdOn(one, 21)).toBeNull();
   expect(await spend(one, 20)).toBe(20);
-  // It also applies in the next window, and if the older policy is prepared again, as after a change of keys.
+  // The newest limit also applies in the next window, and if the older policy is prepared again, as after a change of keys.
   now += DAY_MS;
   await swap(one, daily(100));
   const at = (n: number) => ({ id: idAt(now) + n });

@@ -44,7 +44,7 @@ ledgerTest(
     const first = await held(ledger, order(100));
     const waiting = ledger.reserve(order(60, { waitMs: 5_000 }));
     const swap = await ledger.prepare(terms(budget(100), budget(50, { name: 'new' })));
-    // Both happen in the same turn: the waiting request gets its money, and its row is not written yet.
+    // The settlement and the swap happen in the same turn: the waiting request gets its money, and its row is not written yet.
     first.settle(null, () => []);
     swap();
     const second = await waiting;

@@ -131,7 +131,8 @@ describe('the windows of a budget', () => {
       await adjust(folder.file, { kind: 'correct', amount: -30, reservation: first });
       await opened.ledger.refresh();
       expect(await hold.raise([40], 40)).toBe(true);
-      // A window before the previous one gets no refund. A request that is open in it may then get less than possible, but never too much.
+      // A window before the previous one gets no refund. A request that is open in such a window may get less than possible, but never too
+      // much.
       now += DAY_MS;
       expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
       await adjust(folder.file, { kind: 'correct', amount: -40, reservation: second });

@@ -170,7 +170,7 @@ describe('earmarks', () => {
       const { ledger } = box;
       const amounts = [60, 100, 125, 126] as const;
       const earmark = await earmarked(ledger, order(60, { ...agent, amounts }), 100);
-      // Of the 125, the balance must pay 25. It has twice as much, so 125 is held.
+      // Of the 125, the balance must pay 25. The balance has twice as much, so 125 is held.
       expect([earmark.amount, balance(ledger)]).toEqual([125, [50, 0, 25]]);
     },
   );

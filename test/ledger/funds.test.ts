@@ -315,7 +315,7 @@ describe('a balance', () => {
       await adjust(folder.file, { kind: 'grant', amount: 100 });
       await opened.ledger.refresh();
       expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
-      // This was reserved before there was a balance, so it does not draw on the balance.
+      // The hold was made before there was a balance, so the hold does not draw on the balance.
       early.settle(line(30), () => []);
       await spent(opened, 60);
       expect(await refused(opened.ledger, order(41))).toMatchObject({

@@ -65,7 +65,7 @@ describe('budgets of keys', () => {
         ['key-month', 'a', 90, 40, 0],
         ['key-month', 'b', 70, 60, 0],
       ]);
-      // These are not budgets of the policy, so the policy cannot rename them.
+      // Budgets of keys are not budgets of the policy, so the policy cannot rename them.
       expect(opened.ledger.state().budgets).toEqual([]);
     },
   );

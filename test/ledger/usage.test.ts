@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look' as const), key: fc.nat(2) }) },
 );
 
-/** What the journal says, by quarter and model. It uses none of the stored sums. */
+/** What the journal says, by quarter and model. The query uses none of the stored sums. */
 async function booked(store: SqlStore, keyId: string): Promise<Map<string, number>> {
   await store.flush();
   const sums = new Map<string, number>();

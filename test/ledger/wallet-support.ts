@@ -65,7 +65,7 @@ export function payment(id: number, state: string, paid: number, fee: number, pa
   return write(INSERT, id, state, payer, paid, fee);
 }
 
-/** A ledger with a table of payments, whose disk the test can block. Its wallet has paid in `paid` microcredits. */
+/** A ledger with a table of payments, whose disk the test can block. The wallet of the test has paid in `paid` microcredits. */
 export async function beside(folder: TestFolder, paid = 0, ...budgets: Budget[]) {
   let gate: GatedStore | null = null;
   const made = await folder.open({

@@ -111,7 +111,7 @@ test('every window of every zone begins on a quarter of an hour, as the sums of 
       // The offset stays the same until the next change, so days begin 24 hours apart.
       const { offsetNanoseconds } = Temporal.Instant.fromEpochMilliseconds(change).toZonedDateTimeISO(zone);
       if (offsetNanoseconds % (QUARTER_MS * 1e6) !== 0) wrong.push(`${zone}: offset at ${iso(change)}`);
-      // These times are on the days that the change affects.
+      // The times below are on the days that the change affects.
       for (const near of [change - 24 * HOUR_MS, change - 1, change, change + 24 * HOUR_MS]) {
         const { starts, ends } = windowAt('day', zone, near);
         if (starts % QUARTER_MS !== 0 || ends % QUARTER_MS !== 0) wrong.push(`${zone}: ${iso(starts)}`);

@@ -74,8 +74,8 @@ type Sum = Record<'charges' | 'microcredits' | 'input' | 'output', number>;
 const FINDINGS_MAX = 10_000;
 
 /**
- * Checks the books by reading the journal row by row. It shares no code with the ledger, because it would share its mistakes, too. Add all
- * rows of `funds` first, in the order of their numbers.
+ * Checks the books by reading the journal row by row. The audit shares no code with the ledger. Otherwise the audit would have the same
+ * mistakes. Add all rows of `funds` first, in the order of their numbers.
  */
 export class Audit {
   readonly findings: AuditFinding[] = [];
@@ -295,7 +295,7 @@ export class Audit {
   }
 
   /**
-   * An overrun comes after the charge that it belongs to. That charge may have closed the reservation, so the reservation may be closed
+   * The row of an overrun follows the row of its charge. The charge may have closed the reservation, so a closed reservation is no mistake
    * here.
    */
   #overrun({ account, amount }: AuditRow, reservation: number): void {

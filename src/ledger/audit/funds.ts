@@ -10,7 +10,10 @@ import { QuarterSums } from './memory.ts';
 type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
-/** One fund: a window of a budget, or a balance. Each start of a server and each change of its limit adds a row for it to `funds`. */
+/**
+ * One fund: a window of a budget, or a balance. Each start of a server and each change of its limit adds a row for the fund to the table
+ * `funds`.
+ */
 export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | 'definition' | 'starts'> {
   readonly ends: number;
   readonly share: Share | null;
@@ -67,12 +70,12 @@ const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
 };
 
 /**
- * Recomputes the funds from the journal. It shares no code with the ledger, because it would share its mistakes, too.
+ * Recomputes the funds from the journal. The audit shares no code with the ledger. Otherwise the audit would have the same mistakes.
  *
  * How an opening is checked: a balance is used without a break from its first grant on, so its opening must equal the sum spent so far. A
- * budget may be removed and added again. Then it counts everything that its accounts were charged in the window, from any fund, so the
- * simple check does not work. Instead, the check uses that an account and the definition of a budget alone determine whether the account
- * belongs to a share:
+ * budget may be removed and added again. A budget that was added again counts everything that its accounts were charged in the window, from
+ * any fund, so the simple check does not work. Instead, the check uses that an account and the definition of a budget alone determine
+ * whether the account belongs to a share:
  *
  * - An account that ever drew on the share always counts in it.
  * - An account that drew on another share of the same budget never counts in it.

@@ -5,8 +5,8 @@ import { type PostgresAddress, placeAt } from './address.ts';
 import { failureOf, isReadOnly } from './fault.ts';
 
 /**
- * This is the only file that uses the driver. A `Connection` never reconnects: once it is lost, no statement of its transaction can run on
- * another connection. Statements are pipelined: each is sent at once, without waiting for the answer to the one before.
+ * Only this file uses the driver `pg`. A `Connection` never reconnects: once it is lost, no statement of its transaction can run on another
+ * connection. Statements are pipelined: each is sent at once, without waiting for the answer to the one before.
  */
 
 /**
@@ -112,7 +112,7 @@ function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
 const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
   new Uint8Array(buffer, byteOffset, byteLength).toHex();
 
-/** One connection to the database. It works until it is closed or lost. */
+/** One connection to the database. A connection works until it is closed or lost. */
 export class Connection {
   readonly #client: Client;
   /** The names of prepared statements, by their text. */
@@ -191,7 +191,7 @@ export class Connection {
     await this.#client.end().catch((cause) => messageOf(cause));
   }
 
-  /** Requests the process ID again. It changes if a pooler assigns each transaction to another server process. */
+  /** Requests the process ID again. The process ID changes if a pooler assigns each transaction to another server process. */
   async backendNow(): Promise<number | null> {
     const { rows } = await this.#client.query<{ backend: number }>('SELECT pg_backend_pid() AS backend');
     return rows[0]?.backend ?? null;

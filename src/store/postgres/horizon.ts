@@ -2,7 +2,7 @@ import { pause, type Timers } from '../../core/timers.ts';
 import { StoreError } from '../store.ts';
 import type { BooksQuery } from './books/names.ts';
 
-/** The pause before the writers are polled again, ms. It doubles with each poll, up to `LOOK_MS_MAX`. */
+/** The pause before the writers are polled again, ms. The pause doubles with each poll, up to `LOOK_MS_MAX`. */
 const LOOK_MS = 5;
 const LOOK_MS_MAX = 80;
 /** How long `fresh` waits, ms. All transactions of Signalbox end earlier, because the server limits them (`connection.ts`). */
@@ -48,7 +48,7 @@ export class Horizon<Name extends string> {
 
   /**
    * Returns a horizon for each sequence: no row with this or a lower number will appear any more.
-   * @param waitMs how long to wait for running transactions, ms. After that it returns the last horizon that was found.
+   * @param waitMs how long to wait for running transactions, ms. After this time, the method returns the last horizon that was found.
    */
   async within(waitMs: number): Promise<Numbers<Name>> {
     return (await this.#freshWithin(waitMs)) ?? this.#passed;

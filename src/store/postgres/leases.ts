@@ -25,7 +25,7 @@ const CHANGE = sql(
 type StoredLease = Omit<LeaseRow, 'isReleased'> & { readonly isReleased: number };
 type ClockRow = { readonly now: number } & (StoredLease | { readonly slot: null });
 
-/** The slots of instances in PostgreSQL. Its commits use a connection of their own and do not check a lease. */
+/** The slots of instances in PostgreSQL. Commits of leases use a connection of their own and do not check a lease. */
 export const postgresLeases = (db: SqlTables): LeaseTable => ({
   check: timelineCheck(db),
   async read() {

@@ -11,11 +11,14 @@ const BOUNDS = sql('SELECT unnest(records_bounds_1()) AS bound');
 const AHEAD = idSpan(7 * DAY_MS);
 const AHEAD_MAX = 7;
 /**
- * The width of the last partition, in multiples of the others. It takes the records while no partition can be created because a lock is
- * busy.
+ * The width of the last partition, in multiples of the others. The last partition takes the records while no partition can be created
+ * because a lock is busy.
  */
 const RESERVE = 50;
-/** `partitions.sql` waits at most 100 ms for a lock, so that requests are not blocked. It is tried this many times, `PAUSE_MS` apart. */
+/**
+ * `partitions.sql` waits at most 100 ms for a lock, so that requests are not blocked. Signalbox tries to get the lock this many times,
+ * `PAUSE_MS` apart.
+ */
 const TRIES = 10;
 const PAUSE_MS = 500;
 

@@ -41,7 +41,7 @@ export class PostgresReaders {
         return (await (await opening).run<Row>(text, values)).rows;
       } catch (cause) {
         if (cause instanceof StoreError) {
-          // The database may refuse further connections. Then use the existing ones.
+          // If the database refuses further connections, use the existing ones.
           if (isFull || !this.#places.some(({ connection }) => connection !== null)) throw cause;
           isFull = true;
           continue;

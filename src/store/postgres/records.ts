@@ -81,7 +81,7 @@ function postgresRecordLog(db: SqlTables, partitions: RecordPartitions, written:
   };
 }
 
-/** Inserts a record and its index row. Its values are computed when its batch is written. */
+/** Inserts a record and its index row. The values of the row are computed when the batch is written. */
 class IndexedRecord implements SqlWrite {
   readonly statement = INSERT;
   readonly #record: DecisionRecord;

@@ -10,7 +10,7 @@ const VERSION_MIN = 140_000;
  */
 const SETTINGS: readonly (readonly [name: string, isSafe: (value: string) => boolean, words: string])[] = [
   ['fsync', (value) => value === 'on', 'a crash of its machine could corrupt the database'],
-  // `local` waits for the local disk only. That is all that a single server can promise.
+  // `local` waits for the local disk only. A single database server cannot promise more.
   ['synchronous_commit', (value) => value !== 'off', 'a crash could lose commits that were acknowledged'],
   ['full_page_writes', (value) => value === 'on', 'a crash of its machine could leave half-written pages'],
   [

@@ -15,7 +15,7 @@ const SNAPSHOT_BOUNDS: PostgresBounds = {
   silenceMs: 615_000,
 };
 
-/** A read-only snapshot of the database as of its first query. It uses one connection and ends when that connection is lost. */
+/** A read-only snapshot of the database as of its first query. A snapshot uses one connection and ends when that connection is lost. */
 export class PostgresSnapshot implements SqlTables {
   readonly #connection: Connection;
   readonly #dialect = new PostgresDialect();

@@ -11,7 +11,7 @@ export const WORST_EXPRESSIONS: Readonly<Record<string, string | null>> = {
   bytes: 'bytes(request.user).size() > 0',
   contains: 'request.user.contains("aaaaaaaaab")',
   double: 'request.user != "" && double(request.user) > 0.0',
-  // Its pattern takes cubic time, so the policy accepts it only on short texts.
+  // The pattern of `duration` takes cubic time, so the policy accepts it only on short texts.
   duration: null,
   dyn: null,
   endsWith: 'request.user.endsWith(request.metadata.one)',

@@ -57,7 +57,7 @@ for (const stream of [false, true])
     const ends = stream ? (await eventsOf(answer)).chunks : [await answerOf(answer)];
     const told = ends.find(({ platform }) => platform !== undefined);
     expect(told?.platform).toMatchObject({ routed_model: 'best', credits_consumed: null, cost_saved_credits: null });
-    // It is charged nevertheless once the store is back.
+    // The answer is charged nevertheless once the store is back.
     await waitFor(async () => (await world.books.charged()) > before && world.books.open().count === 0);
   });
 

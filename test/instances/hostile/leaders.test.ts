@@ -56,7 +56,7 @@ test('one of three instances leads, another takes over after its lease has ended
   await clock.pass(2 * RENEW_MS + 1_000);
   expect(working('sweep')).toEqual([1]);
   await clock.pass(120_000);
-  // It has taken a new lease by now and leads no job.
+  // The first instance has taken a new lease by now and leads no job.
   expect(first!.leadership.of('sweep').isHeld).toBe(false);
   expect(world.leaders.leaderOf('sweep')).toMatchObject({ slot: second!.store.instance.slot });
   expect(await commit(first)).toBe('unmet');

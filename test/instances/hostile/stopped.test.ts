@@ -26,7 +26,7 @@ test('an instance that was stopped for 60 s or longer grants nothing until it ha
   // The other instance has charged what the stopped instance held.
   expect(await booked(world, long.id)).toBe(200);
   expect(isShortage(await asked(b.gateway, b.gateway.nextId(), 700))).toBe(false);
-  // It notices this before it does anything.
+  // The instance notices that its lease has ended before it does anything.
   expect(a.store.instance.isCurrent).toBe(false);
   expect(() => a.gateway.nextId()).toThrow();
   await clock.pass(1_000);
@@ -78,7 +78,7 @@ test('instances that create IDs in the same millisecond, crash and come back nev
     crashed.connection.crash();
     crashed.stop();
     give(others);
-    // It takes another slot at once, or its own slot after its lease has ended.
+    // A crashed instance takes another slot at once, or its own slot after its lease has ended.
     const opening = openMember(world, await world.open(`again ${round}`), policy, budgets, -600_000);
     await clock.pass(round % 2 === 0 ? 1_000 : 90_000);
     members.splice(0, 1);

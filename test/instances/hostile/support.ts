@@ -19,7 +19,7 @@ export const lineOf = (cost: number): EntryLine => ({
   cost,
 });
 
-/** Opens instances with these names in one world. Their clocks differ by 10 minutes. */
+/** Opens instances with these names in one world. The clocks of the instances differ by 10 minutes. */
 export async function openMembers(policy: SharedPolicy, ...names: readonly string[]) {
   const clock = new VirtualClock(START);
   const world = new World({ clock });

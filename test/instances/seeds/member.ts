@@ -23,7 +23,7 @@ import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
 /** The use cases of one server in a world, opened as `serve` does, without a port. */
 export type Member = Awaited<ReturnType<typeof openMember>>;
 
-/** The policy that all members start with. It is made once, because compiling it takes longer than a thousand requests. */
+/** The policy that all members start with. The policy is made once, because compiling it takes longer than a thousand requests. */
 export interface SharedPolicy extends Disposable {
   readonly folder: string;
   readonly candidate: PolicyCandidate;

@@ -1,6 +1,6 @@
 /**
  * Computes calendar windows in a different way than the ledger: `Intl` gives the local date of a time, and a search finds the first quarter
- * of an hour with that date. It needs no knowledge of offsets or clock changes.
+ * of an hour with that date. This method needs no knowledge of offsets or clock changes.
  */
 export type Kind = 'day' | 'week' | 'month' | 'total';
 

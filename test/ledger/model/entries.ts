@@ -35,8 +35,8 @@ export interface Ask {
   /** If no pot rejects, a hold of this amount is enough; null if only the whole first amount is. */
   readonly least: number | null;
   /**
-   * A hold takes more than this only up to half of the free money, or an eighth if others hold some. It takes less only if waiting brings
-   * no more. Null if neither rule applies.
+   * A hold takes more than this only up to half of the free money, or an eighth if others hold some. A hold takes less only if waiting
+   * brings no more. Null if neither rule applies.
    */
   readonly ample: number | null;
   readonly limit: number | null;
@@ -47,7 +47,7 @@ export interface Ask {
 export interface Reservation extends Ask {
   /** The time in its ID. */
   readonly time: number;
-  /** The holder whose balance it draws on, or null. This is decided when the hold is made. */
+  /** The holder whose balance the hold draws on, or null. The ledger decides this when it makes the hold. */
   readonly holder: string | null;
   readonly entries: Entry[];
   state: 'writing' | 'open' | 'closed';

@@ -37,8 +37,8 @@ const paidOf = (kind: 'deposit' | 'fee', { wallet, note }: Payment, amount: numb
 });
 
 /**
- * A second implementation of what the ledger promises: a list of entries that each question adds up again. It shares no code with the
- * ledger, its clock or its calendar.
+ * A second implementation of what the ledger promises: a list of entries that each question adds up again. The reference shares no code
+ * with the ledger, its clock or its calendar.
  */
 export class Reference extends Books {
   /** The answers to requests that waited, until they are checked. */
@@ -177,7 +177,7 @@ export class Reference extends Books {
       }
       if (made?.raising === entry) {
         made.raising = null;
-        // It was settled in the meantime, so it releases nothing more.
+        // The hold was settled in the meantime, so the raise releases nothing more.
         if (made.state === 'closed') this.#freed(made);
       } else if (made?.state === 'writing') made.state = 'open';
       if (come[0]) this.#serve(this.balanceOf(come[0].keyId).key);

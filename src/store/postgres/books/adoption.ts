@@ -32,8 +32,8 @@ export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['appl
 }
 
 /**
- * The ID of a request becomes the ID of the grant. It cannot equal the ID of any other grant: all others contain the time and are far
- * larger.
+ * The ID of a request becomes the ID of the grant. This ID cannot equal the ID of a grant that Signalbox makes itself: such an ID contains
+ * the time and is far larger.
  */
 function opOf({ id, keyId: holder, reservation, amount, note, time: at }: RequestedRow): LedgerOp {
   if (reservation === null) return { kind: 'grant', id, at, holder, amount, note };

@@ -152,7 +152,7 @@ export class PostgresBooks implements LedgerBooks {
     this.#folding.unref();
   }
 
-  /** Slot and epoch as one number. It changes when the process takes a new epoch. */
+  /** Slot and epoch as one number. The number changes when the process takes a new epoch. */
   get #owner(): number {
     return this.#instance.epoch * SLOTS + this.#instance.slot;
   }
@@ -241,7 +241,8 @@ export class PostgresBooks implements LedgerBooks {
 
   async orphans(): Promise<readonly Orphan[]> {
     const found = await this.#reader.orphans();
-    // An earmark has charged nothing. Its instance is gone, so no process is left to capture the payment: release the earmark.
+    // An earmark has charged nothing. The instance of this earmark is gone, so no process is left to capture the payment: release the
+    // earmark.
     const earmarks = found.filter(({ state }) => state === 'earmark');
     if (earmarks.length > 0) await this.append(earmarks.map(({ id }) => ({ kind: 'release', id })));
     return found.flatMap(({ state, ...orphan }) => (state === 'open' ? [orphan] : []));

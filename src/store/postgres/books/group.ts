@@ -5,12 +5,15 @@ import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.
 
 /** A group takes no further call once it has this many operations. */
 const OPS_MAX = 2_000;
-/** If the answer to a group is lost, the same group is sent again for this long, ms. After that, its holds are voided. */
+/** If the answer to a group is lost, the same group is sent again for this long, ms. After this time, the holds of the group are voided. */
 const REPEAT_MS = 2_000;
 /** The pause between two attempts to send, ms. */
 const RETRY_MS = 50;
 
-/** Operations that must reach the database, however long it is unavailable. They are sent again until the database has them. */
+/**
+ * Operations that must reach the database, however long it is unavailable. The process sends these operations again until the database has
+ * them.
+ */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'expire', 'void', 'attach', 'release', 'waive']);
 
 /** The error with which a group failed. */
@@ -312,8 +315,8 @@ export class OpGroups {
 }
 
 /**
- * Its holds are voided, so a caller that only wanted holds learns that it has none (`broken`). Other operations may have happened
- * (`unknown`).
+ * The holds of the call are voided, so a caller that only wanted holds learns that it has none (`broken`). Other operations may have
+ * happened (`unknown`).
  */
 const unanswered = ({ ops }: Unit, cause: unknown): StoreError =>
   new StoreError('the connection broke before the database answered', {

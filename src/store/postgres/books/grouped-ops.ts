@@ -55,7 +55,7 @@ export class GroupedOps {
   }
 
   /**
-   * Adds a call. Its attached writes are stored with the last operation of the call.
+   * Adds a call. The attached writes of the call are stored with the last operation of the call.
    * @returns how many operations this call adds
    */
   add({ ops, also }: CalledOps, rideOf: (one: SqlWrite) => readonly RidingStatement[]): number {

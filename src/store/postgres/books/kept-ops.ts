@@ -6,7 +6,10 @@ import { StoreError, type Write } from '../../store.ts';
 
 /** The statement name under which the spool stores operations. */
 const OPERATION = 'op';
-/** Operations that the spool may store. Their callers get a result at once, and their IDs make it safe to send them again. */
+/**
+ * Operations that the spool may store. The callers of these operations get a result at once, and the IDs make it safe to send the
+ * operations again.
+ */
 const KEPT: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'waive']);
 
 /** A call in the form that the spool stores. */

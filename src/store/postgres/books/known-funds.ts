@@ -61,7 +61,7 @@ export class KnownFunds {
   readonly #byId = new Map<number, KnownFund>();
   readonly #byKey = new Map<string, KnownFund>();
   readonly #byHolder = new Map<string, KnownFund>();
-  /** The newest limits that this process has activated, by budget. They apply to funds that have no row in the database yet. */
+  /** The newest limits that this process has activated, by budget. The limits here apply to funds that have no row in the database yet. */
   readonly #enforced = new Map<number, EnforcedBudget>();
   /** The IDs of the budgets of the active policy. */
   #budgets: readonly number[] = [];

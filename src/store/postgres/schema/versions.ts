@@ -57,13 +57,13 @@ CREATE TABLE rate_streams (
   PRIMARY KEY (name, subject, slot, epoch)
 );`;
 
-/** The database functions. They do not depend on the order in which texts are sorted. */
+/** The database functions. The functions do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + FIRST_DECIDE + TAKE + PARTITION;
 
 /** Compares texts by their bytes, as SQLite does, whatever the locale of the database is. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
 
-/** Translates the schema of SQLite. It is imported only for a migration, because it loads SQLite. */
+/** Translates the schema of SQLite. This module is imported only for a migration, because it loads SQLite. */
 const alike = () => import('./alike.ts');
 
 /** The versions of the schema. Never edit a version that a server may have applied, not even a comment: databases would differ. */
