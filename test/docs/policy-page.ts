@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { shippedPolicy } from '../policy/support.ts';
 
 /** What the guide's pages show, for their tests: the files of their tasks, and their shell blocks. */
-const PAGE = ['guide', 'any-model', 'choosing', 'editing']
+const PAGE = ['guide', 'limit-callers', 'any-model', 'choosing', 'editing']
   .map((name) => readFileSync(join(import.meta.dir, `../../docs/policies/${name}.md`), 'utf8'))
   .join('\n');
 

@@ -6,7 +6,7 @@ import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared } from './build.ts';
 
-const pages = ['selectors', 'scoring'].map((page) => new URL(`../../docs/route/${page}.md`, import.meta.url));
+const pages = ['selectors', 'formulas'].map((page) => new URL(`../../docs/route/${page}.md`, import.meta.url));
 const text = pages.map((page) => readFileSync(page, 'utf8')).join('\n');
 const shipped = loaded(shippedPolicy());
 const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
@@ -28,7 +28,7 @@ const rows = text
       .map((cell) => cell.trim()),
   );
 
-describe('docs/route/selectors.md and scoring.md', () => {
+describe('docs/route/selectors.md and formulas.md', () => {
   test('has the figures of the shipped policy', () => {
     const ranks = SELECTORS.map((selector) => decide(selector).ranked.map(({ model }) => shipped.models[model]!.id));
     expect(rows.map(([id]) => id!)).toEqual(ranks[0]!);

@@ -56,6 +56,8 @@ describe('files of the policy', () => {
     const examples = [
       'policies/language.md',
       'policies/guide.md',
+      'policies/limit-callers.md',
+      'policies/expressions.md',
       'policies/any-model.md',
       'policies/choosing.md',
     ].flatMap((name) => [
