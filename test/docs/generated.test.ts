@@ -13,7 +13,7 @@ import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { VARIABLE_PAGES } from './provider-variables.ts';
-import { providersPage } from './providers-page.ts';
+import { PROVIDER_PAGES } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
 import { rolesPage } from './roles-page.ts';
 import { choicesPage, selectorsPage } from './selectors-page.ts';
@@ -34,7 +34,7 @@ const PAGES = {
   'docs/policies/reference.md': policyReferencePage,
   'docs/route/selectors.md': selectorsPage,
   'test/panel/choices.md': choicesPage,
-  'docs/extend/providers.md': providersPage,
+  ...PROVIDER_PAGES,
   ...VARIABLE_PAGES,
   'src/admin/cli/help.json': () => jsonText(HELP),
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),

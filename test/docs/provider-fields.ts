@@ -60,7 +60,7 @@ export const PROBES: readonly Probe[] = [
     fields: { response_format: { type: 'json_schema', json_schema: { name: 'it', schema, strict: true } } },
   },
   {
-    asks: 'a `response_format` beside `tools`',
+    asks: 'a `response_format` together with `tools`',
     fields: { response_format: { type: 'json_schema', json_schema: { name: 'it', schema, strict: true } } },
     beside: withTool,
   },

@@ -37,8 +37,8 @@ describe('the examples of docs/extend/providers.md', () => {
   });
 });
 
-describe('docs/extend/providers.md', () => {
-  test('shows of every capability how it is asked for', () => {
+describe('docs/extend/fields.md', () => {
+  test('shows for every capability which fields need it', () => {
     const asked = new Set(PROBES.flatMap(neededBy));
     expect(LACKED_CAPABILITIES.filter((name) => !asked.has(name))).toEqual(['reasoning', 'token_input', 'stop']);
   });

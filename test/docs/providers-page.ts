@@ -10,20 +10,22 @@ import { WIRE_ADAPTERS } from '../support/wire-adapters.ts';
 import { madeOf, neededBy, PROBES, type Probe, type Probed } from './provider-fields.ts';
 import { markdownTable } from './table.ts';
 
-const PATH = join(import.meta.dir, '../../docs/extend/providers.md');
-
-/** `docs/extend/providers.md`, with the parts between its marks made anew from the plugins; a test holds the file to it. */
-export function providersPage(): string {
-  const text = readFileSync(PATH, 'utf8');
-  return text.replace(
+/** Generates the parts between the marks of the pages about providers from the plugins. A test compares the result with the files. */
+const pageAt = (path: string) => (): string =>
+  readFileSync(join(import.meta.dir, '../..', path), 'utf8').replace(
     /^(<!-- made: (\w+) -->\n)[\s\S]*?^(<!-- end -->)$/gm,
-    (_, begin: string, name: string, end: string) => `${begin}\n${partNamed(name)}\n\n${end}`,
+    (_, begin: string, name: string, end: string) => `${begin}\n${partNamed(path, name)}\n\n${end}`,
   );
-}
 
-function partNamed(name: string): string {
+/** The pages by path. */
+export const PROVIDER_PAGES = {
+  'docs/extend/fields.md': pageAt('docs/extend/fields.md'),
+  'docs/extend/services.md': pageAt('docs/extend/services.md'),
+} as const;
+
+function partNamed(path: string, name: string): string {
   const make = Object.entries(PARTS).find(([key]) => key === name)?.[1];
-  if (!make) throw new Error(`docs/extend/providers.md has a mark for ${name}, which nothing makes`);
+  if (!make) throw new Error(`${path} has the mark \`made: ${name}\`, but no function generates this part`);
   return make();
 }
 

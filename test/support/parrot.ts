@@ -1,6 +1,6 @@
 import { startOwnServer } from './own-server.ts';
 
-/** The service of docs/extend/plugins.md, which exists nowhere: it says all that it hears twice. */
+/** The service of docs/extend/adapters.md, which exists nowhere: it says all that it hears twice. */
 export interface ParrotService {
   /** What a reader of the page sets for it. */
   readonly env: { readonly PARROT_BASE_URL: string; readonly PARROT_API_KEY: string };

@@ -5,9 +5,11 @@ import { adviceOf, eventsOf } from '../../support/answers.ts';
 import { type ParrotService, startParrot } from '../../support/parrot.ts';
 import { runToEnd, type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
-/** docs/extend/plugins.md is followed to the letter, from a folder outside of the repo, as a reader would. */
+/** The test follows docs/extend/plugins.md and adapters.md to the letter, from a folder outside of the repo, as a reader would. */
 const ROOT = join(import.meta.dir, '../../..');
-const PAGE = readFileSync(join(ROOT, 'docs/extend/plugins.md'), 'utf8');
+const PAGE = ['plugins', 'adapters']
+  .map((name) => readFileSync(join(ROOT, `docs/extend/${name}.md`), 'utf8'))
+  .join('\n');
 
 /** The blocks of a language and mark, in their order. */
 function blocks(language: string, mark: string): string[] {
@@ -18,7 +20,7 @@ function blocks(language: string, mark: string): string[] {
 function block(language: string, mark: string): string {
   const [text, ...more] = blocks(language, mark);
   if (text === undefined || more.length > 0)
-    throw new Error(`docs/extend/plugins.md needs one block \`${language} ${mark}\``);
+    throw new Error(`docs/extend/plugins.md and adapters.md need one block \`${language} ${mark}\` together`);
   return text;
 }
 
@@ -64,7 +66,7 @@ test('the strategy of docs/extend/plugins.md is made, tried, named and used, as 
   expect(advice).toMatchObject({ recommended_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
 });
 
-test('the provider of docs/extend/plugins.md is made, tried, named and asked, as the page says', async () => {
+test('the provider of docs/extend/adapters.md is made, tried, named and asked, as the page says', async () => {
   const [make, tryIt] = blocks('sh', 'provider');
   await run(make!);
   save('policies/plugins/parrot/index.ts', block('ts', 'provider'));
