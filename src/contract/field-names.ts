@@ -1,6 +1,6 @@
 import type { FieldNames } from '../core/model-request.ts';
 
-/** The names that most dialects share. A dialect states its own in their place. */
+/** Field names that most dialects share. A dialect with other names defines its own `FieldNames`. */
 export const FIELD_NAMES: FieldNames = {
   turns: 'messages',
   tools: 'tools',
@@ -24,5 +24,5 @@ export const FIELD_NAMES: FieldNames = {
   user: 'user',
 };
 
-/** The names in requests for embeddings. */
+/** Field names in requests for embeddings. */
 export const EMBEDDING_NAMES: FieldNames = { ...FIELD_NAMES, turns: 'input' };

@@ -1,11 +1,14 @@
-/** A plugin of a kind that earlier versions ran. Its module still loads, and the policy that lists it gets a warning. */
+/**
+ * A plugin of the kind `estimator`, which earlier versions ran. Signalbox still loads its module, ignores it, and warns about the policy
+ * that lists it.
+ */
 export interface FormerEstimator {
   readonly kind: 'estimator';
   readonly name: string;
 }
 
 /**
- * Declares an estimator, which has no effect any more: see `docs/route/learning.md`.
+ * Declares an estimator. Signalbox ignores estimators since it no longer learns from outcomes: see `docs/route/learning.md`.
  *
  * @deprecated Remove the plugin from the policy.
  */

@@ -2,7 +2,10 @@ import type { TObject } from '@sinclair/typebox';
 import type { ProviderPlugin } from './provider.ts';
 import type { StrategyPlugin } from './strategy.ts';
 
-/** The plugin of each kind. Another kind is a file with its contract, and a line here, in `PLUGIN_KINDS`, `pluginMaps` and `pluginsIn`. */
+/**
+ * The plugin type of each kind. To add a kind, write a file with its contract, and add a line here, in `PLUGIN_KINDS`, `pluginMaps` and
+ * `pluginsIn`.
+ */
 export interface PluginKinds {
   readonly strategy: StrategyPlugin;
   readonly provider: ProviderPlugin;
@@ -12,11 +15,11 @@ export type PluginKind = keyof PluginKinds;
 export type Plugin = PluginKinds[PluginKind];
 
 interface KindSpecification {
-  /** The function that makes a plugin of the kind. */
+  /** Name of the function with which authors declare a plugin of this kind, such as `defineStrategy`. */
   readonly madeBy: string;
-  /** The member that holds the schema of what a policy may set. */
+  /** The member of the plugin that holds the schema of the keys that a policy may set. */
   readonly schema: 'options' | 'settings';
-  /** The oldest version of the contract whose plugins still work: the last one that changed this kind. */
+  /** The oldest contract version whose plugins of this kind still work: the version that last changed this kind. */
   readonly contractMin: number;
 }
 
@@ -25,7 +28,7 @@ export const PLUGIN_KINDS: Readonly<Record<PluginKind, KindSpecification>> = {
   provider: { madeBy: 'defineProvider', schema: 'settings', contractMin: 2 },
 };
 
-/** Returns the schema of what a policy may set of a plugin. */
+/** Returns the schema of the keys that a policy may set for a plugin. */
 export const schemaOfPlugin = (plugin: Plugin): TObject => ('settings' in plugin ? plugin.settings : plugin.options);
 
 /** Plugins by kind and name. */
@@ -34,13 +37,13 @@ export interface PluginMaps {
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
 }
 
-/** Sorts plugins by kind and name; a later one of the same kind and name replaces an earlier one. */
+/** Sorts plugins by kind and name. A later plugin replaces an earlier plugin of the same kind and name. */
 export const pluginMaps = (plugins: readonly Plugin[]): PluginMaps => ({
   strategies: byName(plugins, 'strategy'),
   providers: byName(plugins, 'provider'),
 });
 
-/** Returns the plugins of every kind. */
+/** Returns all plugins, of every kind, as one list. */
 export const pluginsIn = ({ strategies, providers }: PluginMaps): Plugin[] => [
   ...strategies.values(),
   ...providers.values(),

@@ -2,12 +2,12 @@ import type { FAILURE_KINDS } from '../core/failure-kinds.ts';
 import type { Members, OriginalPath } from '../core/original.ts';
 import type { Usage } from '../core/usage.ts';
 
-/** OpenAI's finish reasons; every adapter maps its own to these. */
+/** OpenAI's finish reasons. Every adapter maps its service's own reasons to these. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /**
- * One event of an answer, the same for every dialect, for whole bodies and streams. `choice` counts from 0. Usage may come
- * at any time; the last one counts.
+ * One event of an answer. The type is the same for every dialect, and for whole bodies and streams. `choice` counts from 0. Usage may come
+ * at any time; the last usage part counts.
  *
  * @example An adapter returns these parts for a short answer:
  * ```ts
@@ -25,22 +25,24 @@ export type StreamPart =
   | {
       readonly type: 'tool-call';
       readonly choice: number;
-      /** Index of the call in its choice, from 0; the same for all its deltas. */
+      /** Index of the tool call in its choice, from 0. All deltas of one call have the same index. */
       readonly index: number;
-      /** On the first delta of a call only. */
+      /** ID of the tool call. Only the first delta of a call has it. */
       readonly id?: string;
-      /** On the first delta of a call only. */
+      /** Name of the tool. Only the first delta of a call has it. */
       readonly name?: string;
       /** The next piece of the arguments' JSON text. */
       readonly arguments: string;
-      /** Data that only the calling model can read. Callers get it as the call's `extra_content` and return it. */
+      /**
+       * Data that only the calling model can read. Callers receive it as `extra_content` of the tool call and send it back with the call.
+       */
       readonly extra?: Members;
-      /** That of the arguments. */
+      /** Location of the arguments in the `passthrough` event. */
       readonly place?: EventPlace;
     }
   /**
-   * Data that only the answering model can read (signed or encrypted reasoning). Callers get it as members of the message
-   * and return it unchanged: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
+   * Data that only the answering model can read (signed or encrypted reasoning). Callers receive it as members of the message and send them
+   * back unchanged: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
    */
   | { readonly type: 'state'; readonly choice: number; readonly details?: readonly Members[]; readonly extra?: Members }
   | {
@@ -50,34 +52,45 @@ export type StreamPart =
       readonly refusal: readonly unknown[];
     }
   /**
-   * An event of an answer that goes out in the dialect it came in, as its service sent it: a surface of that dialect writes it
-   * in place of the other parts of the answer, which stay for everything else that reads it. A whole body counts as one event.
-   * It comes before the parts that were read from it. Events before the first content come with that.
+   * An event of an answer in the caller's own dialect, as the service sent it. The surface of that dialect writes this event instead of the
+   * other parts of the answer. All other readers use the other parts. A whole body counts as one event. A `passthrough` part comes before
+   * the parts that were read from the same event. The gateway keeps events that precede the first content until that content arrives.
    */
   | {
       readonly type: 'passthrough';
       readonly choice: 0;
       readonly event: Members;
-      /** The JSON of the event as its service wrote it, in one line: what goes out where nothing of the event changes. */
+      /**
+       * The JSON text of the event as its service wrote it, in one line. The gateway sends this text if it changes nothing in the event.
+       */
       readonly json?: string;
-      /** Output in the event that no other part has, such as the input of a service's own tool; absent for none. It is counted. */
+      /**
+       * Output in the event that no other part contains, such as the input of a service's own tool. It counts as output tokens. Absent for
+       * none.
+       */
       readonly unread?: UnreadOutput;
-      /** The usage so far, as the event states it; absent for none. In place of one that cannot be true its caller gets the gateway's count. */
+      /**
+       * The usage so far, as the event states it; absent if the event states none. If this usage cannot be true, the caller gets the
+       * gateway's own count.
+       */
       readonly usage?: Usage;
-      /** Whether a text in it was changed on its way: later events that repeat that text follow. Adapters leave it out. */
+      /**
+       * Whether the gateway changed a text in this event. Later events that repeat the text then get the same change. Adapters leave this
+       * out.
+       */
       readonly isEdited?: true;
     }
   /**
-   * Output of a translated answer that no other part has, such as blocks and members that no dialect of the gateway can say.
-   * Callers never get it. Where the service reports no usage, it is counted in full, and `state` parts after it are not: an
-   * adapter that sends `unread` parts has its state in them, too. In an event that goes out, `passthrough.unread` has it.
+   * Output of a translated answer that no other part contains, such as blocks and members that no dialect of the gateway can express.
+   * Callers never get it. If the service reports no usage, the gateway counts this output in full and ignores `state` parts that follow, so
+   * an adapter that sends `unread` parts must include its state in them. In a passed event, `passthrough.unread` holds this output.
    */
   | { readonly type: 'unread'; readonly choice: number; readonly unread: UnreadOutput }
-  /** The vector of one text of a call. @see EmbeddingAdapter */
+  /** The vector of one text of an embedding call. @see EmbeddingAdapter */
   | {
       readonly type: 'embedding';
       readonly choice: 0;
-      /** Index of the text in its call, from 0. */
+      /** Index of the text in its embedding call, from 0. */
       readonly index: number;
       readonly vector: readonly number[];
     }
@@ -86,35 +99,38 @@ export type StreamPart =
       readonly choice: number;
       readonly reason: FinishReason;
       readonly raw: string;
-      /** The stop sequence that ended the choice, with reason `stop`; absent for none, and where the service does not tell. */
+      /**
+       * The stop sequence that ended the choice with reason `stop`. Absent if no stop sequence did, or if the service does not report it.
+       */
       readonly stop?: string;
     }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 
-/** An event that goes out as it came. */
+/** An event that the gateway passes to the caller in the service's own form. */
 export type PassedPart = Extract<StreamPart, { readonly type: 'passthrough' }>;
 
 /**
- * The place of a part's text in the event that passes before it, the last one in its batch: whoever changes the text changes it
- * there, too. Absent where no event passes, and for text that stands in none. An object at the place has the text as its JSON.
+ * Location of a part's text in the last `passthrough` event before the part, in the same batch. Code that changes the text of the part must
+ * also change the text at this location. Absent if no event is passed on, and for text that is in no event. If the value at the location is
+ * an object, the text is the JSON of that object.
  */
 export interface EventPlace {
   readonly at: OriginalPath;
-  /** Whether the text is escaped as in a string of JSON, and the event has it as it reads. */
+  /** Whether the part's text is escaped as in a JSON string while the event has the text unescaped. */
   readonly isEscaped?: true;
 }
 
-/** Output that only its dialect can say: the gateway counts it where its service reports no usage. */
+/** Output that only its own dialect can express. The gateway counts its tokens if the service reports no usage. */
 export interface UnreadOutput {
-  /** Texts and arguments, which weigh as all text does. */
+  /** Texts and tool arguments. The gateway counts their tokens as it does for any text. */
   readonly texts: readonly string[];
-  /** Characters of state in base64, such as signatures and encrypted reasoning. Four weigh as a token. */
+  /** Characters of base64 state, such as signatures and encrypted reasoning. Four characters count as one token. */
   readonly stateChars: number;
 }
 
 /**
- * Whether a caller sees the part as content. Once one was sent, no other model may answer.
+ * Whether callers see the part as content. After the gateway sends content, it cannot switch to another model.
  *
  * @returns false for usage, failures and output that is only counted
  */
@@ -127,22 +143,25 @@ export interface ProviderFailure {
   readonly kind: (typeof FAILURE_KINDS)[number];
   /** A sentence for the log. Callers see it, with secrets masked, only if `kind` is `rejected`. */
   readonly message: string;
-  /** HTTP status; absent where none came. */
+  /** HTTP status; absent if the provider sent no response. */
   readonly status?: number;
-  /** The pause that the provider asks for, ms; absent for none. */
+  /** The pause that the provider requests before the next call, ms; absent for none. */
   readonly retryAfterMs?: number;
   /**
-   * With `rejected` and `context`, of a request that went out as its caller sent it: the error's body as the service sent it.
-   * A caller in the same dialect gets it in place of ours, with secrets masked.
+   * Body of the error as the service sent it. Set for the kinds `rejected` and `context` if the request was passed through in its caller's
+   * dialect. The caller gets this body instead of Signalbox's own, with secrets masked.
    */
   readonly original?: Members;
-  /** With `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
+  /** For the kind `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
   readonly ofModel?: true;
   /**
-   * With `credit`: the service says that the whole account is out of credit, so every request fails. Absent where the request
-   * alone may cost too much, as with a bare 402.
+   * For the kind `credit`: the service states that the whole account is out of credit, so every request would fail. Absent if perhaps only
+   * this request costs too much, as with a 402 without details.
    */
   readonly ofAccount?: true;
-  /** With `not_found`: the service says that it does not know the model. Another 404 may be about a part of the request, such as a file. */
+  /**
+   * For the kind `not_found`: the service states that it does not know the model. Any other 404 may be about a part of the request, such as
+   * a file.
+   */
   readonly unknownModel?: true;
 }

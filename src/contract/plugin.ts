@@ -1,6 +1,4 @@
-/**
- * All that a plugin may import, published as `signalbox/plugin`.
- */
+/** Everything that a plugin may import. The package publishes this module as `signalbox/plugin`. */
 export { Type } from '@sinclair/typebox';
 export type { AbortBilling } from '../core/abort-billing.ts';
 export type { AddOns } from '../core/add-ons.ts';

@@ -1,2 +1,2 @@
-/** How much a plugin may be relied upon. `stable` ones pass the contract suite in every release. */
+/** How stable a plugin is. `stable` plugins pass the contract test suite in every release. */
 export type PluginStatus = 'stable' | 'alpha';

@@ -1,45 +1,53 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { PluginStatus } from './status.ts';
 
-/** The inputs of a strategy: three estimates per candidate, in arrays of the same length. Entries from `n` on are not used. */
+/** The inputs of a strategy: three estimates for each candidate, in arrays of the same length. Ignore entries from index `n` on. */
 export interface Candidates {
   readonly n: number;
   /** Q: probability of a good answer, 0..1. */
   readonly quality: Float64Array;
-  /** C: expected Credits. */
+  /** C: expected cost in Credits. */
   readonly cost: Float64Array;
   /** L: expected milliseconds to the end of the answer. */
   readonly latency: Float64Array;
-  /** v·C_ref: Credits that a good answer to this request is worth, `qualityFactor` included. Above 0. */
+  /** v·C_ref: Credits that a good answer to this request is worth, multiplied by `qualityFactor`. Above 0. */
   readonly costReference: number;
-  /** How many times as much quality weighs, 1 (also if left out) or more for a hard request. Divide what latency counts by it. */
+  /**
+   * How many times as much quality counts for this request: 1, or more for a hard request. Default: 1. A strategy that scores latency
+   * divides the latency term by this factor.
+   */
   readonly qualityFactor?: number;
-  /** Expected output tokens of one choice, which `costReference` counts: stated, measured for the task, or declared. */
+  /**
+   * Expected output tokens of one choice: the caller's figure, the average of earlier answers to the task, or the policy's figure.
+   * `costReference` includes them.
+   */
   readonly outputTokens?: number;
 }
 
-/** A caller's weights, ≥ 0, summing to 1. */
+/** Weights from the caller, each ≥ 0. Their sum is 1. */
 export interface CallerWeights {
   readonly quality: number;
   readonly cost: number;
-  /** Absent for 0. */
+  /** Absent means 0. */
   readonly latency?: number;
 }
 
 export interface PreparedStrategy {
-  /** The criterion of the choice in one or two words: the second half of `route_reason`. */
+  /** The criterion of the choice in one or two words. It becomes the second half of `route_reason`. */
   readonly reason: string;
   /**
-   * The least Q, 0..1. The host takes no candidate below it while one reaches it; where none does it takes
-   * the best in Q, and `route_reason` ends in `:below-floor`. Left out: any Q will do.
+   * The least acceptable Q, 0..1. The host chooses no candidate below it while another candidate reaches it. If none does, the host chooses
+   * the candidate with the highest Q, and `route_reason` ends in `:below-floor`. Default: any Q is acceptable.
    */
   readonly qualityFloor?: number;
-  /** The first order of candidates with equal utility; Q (higher), C (lower), L (lower) and the ID follow. Absent: Q. */
+  /**
+   * Decides first between candidates with equal utility; then Q (higher), C (lower), L (lower) and the ID decide. Absent: Q decides first.
+   */
   readonly tieBreak?: 'cost' | 'latency';
   /**
-   * Writes a utility per candidate into `out[0..n)`; larger is better, -Infinity excludes. Pure.
+   * Writes a utility for each candidate into `out[0..n)`. A higher utility is better; -Infinity excludes a candidate. Pure.
    *
-   * @param weights the caller's, where the request has some
+   * @param weights the caller's weights, if the request has any
    * @example
    * ```ts
    * score({ n, quality, cost }, out) {
@@ -47,13 +55,13 @@ export interface PreparedStrategy {
    * }
    * ```
    *
-   * The host ranks, and breaks ties by `tieBreak`, Q, C, L and ID. A throw or NaN counts as a fault of
-   * the plugin and ranks by Q, C, L, ID alone.
+   * The host ranks the candidates, and breaks ties by `tieBreak`, Q, C, L and ID. If the plugin throws or writes NaN, the host reports a
+   * fault of the plugin and ranks by Q, C, L and ID alone.
    */
   score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;
   /**
-   * Splits a utility into its summands, for explanations. Pure. Summands that are no finite numbers, or have another sum,
-   * are not shown.
+   * Splits a utility into its summands, for explanations. Pure. The host shows no summands if any of them is not a finite number, or if
+   * their sum differs from the utility.
    *
    * @param at the index of the candidate
    * @returns summand by name, such as `{ quality: 0.54, cost: -0.045 }`
@@ -63,38 +71,44 @@ export interface PreparedStrategy {
 
 export interface StrategyPlugin<Options extends TObject = TObject> {
   readonly kind: 'strategy';
-  /** The version of the contract that the plugin is made for: 1 if left out. Both versions are the same for this kind. */
+  /** The version of the contract that the plugin is written for. Default: 1. Both versions are the same for strategies. */
   readonly contract?: 1 | 2;
   readonly name: string;
   readonly status: PluginStatus;
-  /** Checks the `options` of a selector; its defaults are applied before `prepare`. */
+  /** Schema of the `options` of a selector. The host applies the defaults before it calls `prepare`. */
   readonly options: Options;
-  /** Options that a selector of this strategy takes from another selector where it leaves them out. */
+  /** Options that a selector of this strategy inherits from another selector if it does not state them. */
   readonly inherits?: Inheritance;
-  /** Options of an earlier version, and the strategy that still takes them. */
+  /** Options of an earlier version of this strategy, and the strategy that still accepts them. */
   readonly formerly?: FormerOptions;
   prepare(options: Static<Options>): PreparedStrategy;
 }
 
 /**
- * Options that a selector leaves out, filled in when the policy is loaded: an edit of one selector holds for all that follow it.
- * The selector's filter of models is inherited with the options.
+ * Options that a selector does not state are copied from another selector when the policy is loaded, so that you edit them in one place.
+ * The selector also inherits the other selector's filter of models.
  */
 export interface Inheritance {
-  /** The selector that it comes from, such as `auto`. */
+  /** The selector to inherit from, such as `auto`. */
   readonly selector: string;
-  /** The strategy that selector must run. Where it runs another, a selector that leaves out a `required` option is refused. */
+  /**
+   * The strategy that the other selector must use. If it uses a different strategy, Signalbox refuses a selector that leaves out a
+   * `required` option.
+   */
   readonly strategy: string;
-  /** Options that the other selector always has, defaults included. */
+  /** Options that the other selector always has, because they are required there or have defaults. */
   readonly required: readonly string[];
-  /** Options that are inherited where the other selector states them. */
+  /** Options that are inherited only if the other selector states them. */
   readonly optional?: readonly string[];
 }
 
-/** A selector that states one of `options` runs as strategy `by`, with a warning, so that a policy of an earlier version loads. */
+/**
+ * A selector that states one of `options` runs the strategy `by`, and Signalbox logs a warning. Policies of an earlier version therefore
+ * still load.
+ */
 export interface FormerOptions {
   readonly options: readonly string[];
-  /** A strategy that stands beside this one. */
+  /** The name of another strategy, which accepts the options. */
   readonly by: string;
 }
 

@@ -35,10 +35,10 @@ const READER: RequestReader<TextBody> = {
 };
 
 /**
- * Makes a request of one turn of the user, for tests of plugins. Its dialect is `text`, and its fields have the names of OpenAI's.
+ * Makes a request with one user message, for tests of plugins. Its dialect is `text`, and its fields have OpenAI's names.
  *
- * @param text the text of the turn
- * @param settings the settings of the request; none if left out
+ * @param text the text of the message
+ * @param settings the settings of the request; default: none
  * @returns the request in neutral form
  * @example
  * ```ts

@@ -4,10 +4,10 @@ import type { ModelTraits } from './provider.ts';
 
 type DescribedModel = Pick<Model, 'capabilities' | 'acceptsTemperature' | 'latency'>;
 
-/** Models are frozen with their snapshot, so what adapters see of one is made once. */
+/** Models are frozen with their snapshot, so the traits that adapters see are computed once per model. */
 const known = new WeakMap<DescribedModel, ModelTraits>();
 
-/** Returns the traits of a model, as adapters see them. */
+/** Returns the traits of a model in the form that adapters receive. */
 export function traitsOf(model: DescribedModel): ModelTraits {
   let traits = known.get(model);
   if (!traits) {

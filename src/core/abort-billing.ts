@@ -1,24 +1,24 @@
 /**
- * A service's bill for an answer whose connection is closed before its end. `stops`: only what it wrote, and at most the
- * margin beyond what had been read by then. `whole`: the answer that it would have written. `unknown`: any of that.
+ * What a service bills for an answer whose connection is closed before its end. `stops`: only the tokens that it wrote before it noticed,
+ * within the stated margin. `whole`: the whole answer, as if it had been read to its end. `unknown`: possibly either.
  */
 export type AbortBilling = StoppedBilling | { readonly bills: 'whole' | 'unknown' };
 
-/** Both margins count: together they bound what is billed beyond what had been read. */
+/** A service that stops soon after an abort. The bill exceeds the part that the gateway has read by at most the sum of both margins. */
 export interface StoppedBilling {
   readonly bills: 'stops';
-  /** Output tokens that it may have written and not sent. */
+  /** Output tokens that the service may have written but not yet sent. */
   readonly marginTokens: number;
   /**
-   * When it reports usage. Only `each`, with each event or nearly, lets a hold grow: until a report each byte must count as a
-   * token, so that an answer would use up its hold several times as fast as it costs.
+   * When the service reports usage. Only with `each` (a report with nearly each event) may a hold grow in steps: without reports, each byte
+   * must count as a token, so an answer would use up its hold several times as fast as its real cost.
    */
   readonly reports: 'each' | 'end';
-  /** Milliseconds until it notices and stops, with the way there and back. */
+  /** Milliseconds until the service notices the abort and stops, including the network round trip. */
   readonly marginMs: number;
 }
 
-/** Returns what an endpoint declares: what its own entry states, else its provider. */
+/** Returns what applies to an endpoint: its own entry in the policy if it has one, otherwise its provider's. */
 export const abortBillingOf = (
   { afterAbort, provider }: { readonly afterAbort?: AbortBilling; readonly provider: string },
   providers: ReadonlyMap<string, { readonly afterAbort: AbortBilling }>,

@@ -1,31 +1,31 @@
-/** A service's bill for an answer beside plain tokens. */
+/** Items that a service bills for an answer in addition to plain tokens. */
 export interface AddOns {
-  /** The part of `cacheWriteTokens` that is kept for an hour rather than five minutes; absent for none. */
+  /** The part of `cacheWriteTokens` that the service keeps for an hour instead of five minutes; absent for none. */
   readonly hourCacheTokens?: number;
   /** Uses of the service's own tools, by name: `{ web_search: 2 }`; absent for none. */
   readonly toolUses?: Readonly<Record<string, number>>;
 }
 
-/** The most of them that a request lets a service bill. */
+/** The most add-ons that a request allows a service to bill. */
 export interface AskedAddOns {
   /** Whether parts of the prompt are to be kept in the cache for an hour. */
   readonly hourCache: boolean;
-  /** The most uses of each of the service's tools, by name. */
+  /** The most uses of each of the service's own tools, by name. */
   readonly toolUses: Readonly<Record<string, number>>;
-  /** The most times that the model reads its context anew: after each use of a tool of the service. */
+  /** How many times the model may read its context again: once after each use of one of the service's own tools. */
   readonly rereadings: number;
-  /** Paths of fields that change the bill by no price of the catalog. A request that draws on a fund may have none. */
+  /** Paths of fields that change the bill and have no price in the catalog. A request that draws on a fund may have no such field. */
   readonly unpriced: readonly string[];
 }
 
-/** More uses than any answer can have; a figure above it is an upstream's mistake. */
+/** No answer has more tool uses than this. A higher figure is an error of the upstream. */
 export const USES_MAX = 10_000;
 
 /** Whether a figure can limit the uses of a tool. */
 export const isUseLimit = (most: unknown): most is number =>
   typeof most === 'number' && Number.isInteger(most) && most > 0 && most <= USES_MAX;
 
-/** False for figures that cannot be true. @param written `cacheWriteTokens` */
+/** Returns false for figures that cannot be true. @param written `cacheWriteTokens` */
 export function arePlausible({ hourCacheTokens = 0, toolUses = {} }: AddOns, written: number): boolean {
   const isCount = (n: number, most: number) => Number.isInteger(n) && n >= 0 && n <= most;
   return isCount(hourCacheTokens, written) && Object.values(toolUses).every((uses) => isCount(uses, USES_MAX));
@@ -33,7 +33,7 @@ export function arePlausible({ hourCacheTokens = 0, toolUses = {} }: AddOns, wri
 
 const sum = (uses: Readonly<Record<string, number>>): number => Object.values(uses).reduce((all, one) => all + one, 0);
 
-/** The most that a service may bill for two lists of tools and marks together. Tools of one name are one tool. */
+/** Joins the add-ons that two parts of a request allow, such as two lists of tools. Tools with the same name count as one tool. */
 export function joinedAddOns(one: AskedAddOns | undefined, other: AskedAddOns | undefined): AskedAddOns | undefined {
   if (!one || !other) return one ?? other;
   const toolUses = { ...one.toolUses };

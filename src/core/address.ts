@@ -1,22 +1,22 @@
-/** An IP address in 8 groups of 16 bits; IPv4 as `::ffff:a.b.c.d`, so that both ways to write one address are equal. */
+/** An IP address as 8 groups of 16 bits. IPv4 is stored as `::ffff:a.b.c.d`, so that both spellings of one address are equal. */
 export type Address = readonly number[];
 
-/** All addresses whose first `bits` bits, of 128, are those of `base`. */
+/** All addresses whose first `bits` bits (of 128) equal the first bits of `base`. */
 export interface AddressRange {
   readonly base: Address;
   readonly bits: number;
 }
 
 const GROUPS = 8;
-/** Where the bits of an IPv4 address begin. */
+/** The bit at which the IPv4 address begins in the 128 bits. */
 const IPV4_AT = 96;
-/** No address is written longer: 8 groups, the last two as IPv4. */
+/** The longest text of an address: 8 groups, the last two written as IPv4. */
 const TEXT_MAX = 45;
 
 const OCTET = /^(?:0|[1-9]\d{0,2})$/;
 const GROUP = /^[0-9A-Fa-f]{1,4}$/;
 
-/** Reads an address, without a port; null for anything else. A zone (`%eth0`) is left out. */
+/** Reads an address without a port; null for any other text. A zone (`%eth0`) is ignored. */
 export function parseAddress(text: string): Address | null {
   const zone = text.indexOf('%');
   const bare = zone < 0 ? text : text.slice(0, zone);
@@ -37,7 +37,7 @@ export function parseAddress(text: string): Address | null {
   return [...before, ...zeros, ...after];
 }
 
-/** The groups of a text without `::`; null when one is wrong. Its end may be written as IPv4. */
+/** Returns the groups of a text without `::`; null if any group is invalid. The end may be written as IPv4. */
 function ipv6Groups(text: string, mayEndInIpv4 = true): number[] | null {
   const parts = text.split(':');
   const groups: number[] = [];
@@ -50,7 +50,7 @@ function ipv6Groups(text: string, mayEndInIpv4 = true): number[] | null {
   return groups;
 }
 
-/** Zeros in front are refused: some read them as octal. */
+/** Leading zeros are refused, because some programs read such a number as octal. */
 function ipv4Groups(text: string): [number, number] | null {
   const octets = text.split('.');
   if (octets.length !== 4 || !octets.every((octet) => OCTET.test(octet) && Number(octet) < 256)) return null;
@@ -58,7 +58,7 @@ function ipv4Groups(text: string): [number, number] | null {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** Reads `10.0.0.0/8`, `fd00::/8`, or an address alone; null for anything else. Bits of the base beyond `bits` are kept. */
+/** Reads `10.0.0.0/8`, `fd00::/8`, or a single address; null for any other text. Bits of the base beyond `bits` are kept. */
 export function parseRange(text: string): AddressRange | null {
   const slash = text.indexOf('/');
   const written = slash < 0 ? text : text.slice(0, slash);
@@ -80,12 +80,12 @@ export function isWithin(address: Address, { base, bits }: AddressRange): boolea
   return true;
 }
 
-/** The first address of a range. */
+/** Returns the first address of a range. */
 export function startOf({ base, bits }: AddressRange): Address {
   return base.map((group, at) => group & maskOf(at, bits));
 }
 
-/** The bits of a group that belong to a prefix. */
+/** Returns the mask of the bits of one group that belong to a prefix. */
 function maskOf(at: number, bits: number): number {
   const here = Math.max(0, Math.min(16, bits - at * 16));
   return (0xffff << (16 - here)) & 0xffff;
@@ -96,7 +96,7 @@ const isIpv4 = (address: Address): boolean =>
 
 const groupsText = (groups: readonly number[]): string => groups.map((group) => group.toString(16)).join(':');
 
-/** `10.0.0.1`, or all eight groups without leading zeros. */
+/** Writes an address as `10.0.0.1`, or as eight groups without leading zeros. */
 export function addressText(address: Address): string {
   if (!isIpv4(address)) return groupsText(address);
   return address
@@ -106,8 +106,8 @@ export function addressText(address: Address): string {
 }
 
 /**
- * Returns the addresses that count as one caller: an IPv4 address, or the /64 of an IPv6 address, all of which its owner
- * can use.
+ * Returns the range of addresses that counts as one caller: an IPv4 address, or the /64 network of an IPv6 address, because its owner can
+ * use all addresses in it.
  */
 export function neighbourhoodOf(address: Address): string {
   if (isIpv4(address)) return addressText(address);

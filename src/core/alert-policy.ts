@@ -1,18 +1,18 @@
 import type { SourceSpan } from './source-place.ts';
 
-/** The form of messages: `signalbox` is JSON with a signature; `slack` is what an incoming webhook of Slack reads. */
+/** The format of alert messages. `signalbox` is signed JSON; `slack` is the format of Slack's incoming webhooks. */
 export type WebhookFormat = 'signalbox' | 'slack';
 
-/** A place that alerts are sent to. */
+/** A destination for alerts. */
 export interface AlertWebhook {
   readonly name: string;
   readonly place: SourceSpan;
-  /** The variable with the address, which is a secret. */
+  /** The environment variable that holds the URL, which is a secret. */
   readonly urlEnv: string;
-  /** The variable with the secret that signs messages; null for a form without a signature. */
+  /** The environment variable that holds the secret which signs messages; null for a format without a signature. */
   readonly secretEnv: string | null;
   readonly format: WebhookFormat;
-  /** Whether its host may be this machine or in a private network. */
+  /** Whether the host may be this machine or in a private network. */
   readonly allowPrivate: boolean;
 }
 
@@ -21,21 +21,21 @@ interface BudgetRule {
   readonly budgets: readonly string[];
 }
 
-/** What an alert is about, with its terms. */
+/** What an alert watches, with its parameters. */
 export type AlertTrigger =
-  /** `at`: shares of the limit, ascending, above 0 and up to 1. */
+  /** `at`: shares of the limit, ascending, above 0 and at most 1. */
   | (BudgetRule & { readonly on: 'budget_share'; readonly at: readonly number[] })
   | (BudgetRule & { readonly on: 'budget_forecast' })
-  /** Of the input tokens of a window, the share that providers had in their caches. */
+  /** The share of input tokens in a time window that providers read from their caches. */
   | { readonly on: 'cached_share'; readonly below: number; readonly windowMs: number }
-  /** `days`: how long before its expiry a key is named, descending. */
+  /** `days`: how many days before a key expires to send an alert, descending. */
   | { readonly on: 'key_expiry'; readonly days: readonly number[] }
   | { readonly on: 'policy_refused' }
   | { readonly on: 'policy_split'; readonly afterMs: number }
   | { readonly on: 'provider_down'; readonly afterMs: number };
 
 export type AlertRule = AlertTrigger & {
-  /** Alerts are remembered by it: under another name it is another rule. */
+  /** Identifies the rule in stored alerts. A renamed rule is a new rule. */
   readonly name: string;
   /** Names of webhooks, at least one. */
   readonly to: readonly string[];

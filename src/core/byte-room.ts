@@ -1,18 +1,18 @@
 /**
- * Bounds the bytes that many holders keep in memory together. No caller gets more than is left for the others: one gets
- * half of the room at most, the next one half of the rest, so that a newcomer always finds some. Pure: holders say when.
+ * Bounds the memory that many callers use together, in bytes. Each caller may take at most half of the space that the other callers leave
+ * free, so that a new caller always finds some. It has no clock or timer: its users decide when to take and release bytes.
  */
 export class ByteRoom {
   #bytes = 0;
-  /** Bytes by caller; those with none are absent. */
+  /** Bytes by caller. Callers without bytes are absent. */
   readonly #shares = new Map<string, number>();
 
-  /** Bytes held now, all together. */
+  /** Bytes that all callers hold now. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Callers that hold some. */
+  /** Number of callers that hold bytes. */
   get callers(): number {
     return this.#shares.size;
   }
@@ -23,11 +23,11 @@ export class ByteRoom {
   }
 
   /**
-   * Returns whether a caller may have `more` bytes. A hold alone may have any number, so that the bound never refuses the
-   * largest body or answer.
-   * @param bytesMax bytes of the room, as the policy in force states them.
-   * @param own bytes that the asking hold has already.
-   * @param callerBytesMax bytes that several holds of one caller may have together; a caller's only hold may have more.
+   * Returns whether a caller may have `more` bytes. If no other hold has bytes, the answer is always yes, so that the bound never refuses
+   * the largest body or answer.
+   * @param bytesMax total bytes, as the active policy states them.
+   * @param own bytes that the requesting hold already has.
+   * @param callerBytesMax bytes that several holds of one caller may have together. A caller's only hold may have more.
    */
   fits(caller: string, more: number, bytesMax: number, own = 0, callerBytesMax = Number.POSITIVE_INFINITY): boolean {
     if (more <= 0 || this.#bytes === own) return true;
@@ -36,12 +36,12 @@ export class ByteRoom {
     return isWithinShare && share + more <= bytesMax - this.#bytes - more;
   }
 
-  /** An empty hold of a caller. */
+  /** Makes an empty hold for a caller. */
   hold(caller: string): ByteHold {
     return new ByteHold(this, caller);
   }
 
-  /** Takes `more` bytes for a hold of the caller that has its `own` already, or gives them back. Called by holds alone. */
+  /** Takes `more` bytes for a hold that already has `own` bytes, or releases bytes if `more` is negative. Only `ByteHold` calls this. */
   take(caller: string, more: number, bytesMax: number, own: number, callerBytesMax?: number): boolean {
     if (!this.fits(caller, more, bytesMax, own, callerBytesMax)) return false;
     const share = this.of(caller) + more;
@@ -52,13 +52,13 @@ export class ByteRoom {
   }
 }
 
-/** The bytes that one holder has of a room. Call `leave` in any case. */
+/** The bytes that one user of a `ByteRoom` holds. Always call `leave` at the end. */
 export class ByteHold {
   readonly room: ByteRoom;
   readonly #caller: string;
   #bytes = 0;
 
-  /** Made by `ByteRoom.hold`. */
+  /** Call `ByteRoom.hold` instead of this constructor. */
   constructor(room: ByteRoom, caller: string) {
     this.room = room;
     this.#caller = caller;
@@ -70,9 +70,9 @@ export class ByteHold {
 
   /**
    * Takes `more` bytes.
-   * @param bytesMax bytes of the room, as the policy in force states them.
+   * @param bytesMax total bytes, as the active policy states them.
    * @param callerBytesMax as in `ByteRoom.fits`.
-   * @returns false where there is no room for them; nothing changes then.
+   * @returns false if there is no space; then nothing changes.
    */
   take(more: number, bytesMax: number, callerBytesMax?: number): boolean {
     if (!this.room.take(this.#caller, more, bytesMax, this.#bytes, callerBytesMax)) return false;
@@ -80,7 +80,7 @@ export class ByteHold {
     return true;
   }
 
-  /** Gives all back. Harmless when that was done; the hold may be used again. */
+  /** Releases all bytes. You may call it again, and you may use the hold again. */
   leave(): void {
     if (this.#bytes > 0) this.room.take(this.#caller, -this.#bytes, 0, this.#bytes);
     this.#bytes = 0;

@@ -1,8 +1,7 @@
 /**
- * Features that a model has and a request needs, as bits: an endpoint of a model is fit when it has every bit that the
- * request needs. This table is the only place to add one. Those of `model` are for the catalog to state; those of
- * `dialect` every provider is taken to have unless its adapter, or the model's `lacks`, says otherwise. Those of `passthrough`
- * a provider has where its adapter says so.
+ * Features that a request needs and an endpoint has, as bits: an endpoint is suitable if it has every bit that the request needs. To add a
+ * feature, add it here and nowhere else. `of: 'model'`: the catalog states it. `of: 'dialect'`: every provider has it, unless its adapter
+ * or the model's `lacks` excludes it. `of: 'passthrough'`: a provider has it only if its adapter says so.
  */
 export const CAPABILITIES = {
   tools: { bit: 1 << 0, of: 'model', means: 'calls tools' },
@@ -16,101 +15,115 @@ export const CAPABILITIES = {
   logprobs: { bit: 1 << 8, of: 'model', means: 'reports token probabilities' },
   token_input: { bit: 1 << 22, of: 'model', means: 'embeds lists of tokens' },
   seed: { bit: 1 << 9, of: 'dialect', means: 'takes a seed' },
-  penalties: { bit: 1 << 10, of: 'dialect', means: 'takes frequency_penalty and presence_penalty other than 0' },
+  penalties: { bit: 1 << 10, of: 'dialect', means: 'accepts frequency_penalty and presence_penalty other than 0' },
   logit_bias: { bit: 1 << 11, of: 'dialect', means: 'takes a logit_bias' },
-  // No request needs it: where it is lacking, the gateway cuts the answer.
+  // No request needs this bit: if the model lacks it, the gateway cuts the answer at the stop sequence.
   stop: { bit: 1 << 12, of: 'dialect', means: 'takes stop sequences' },
   high_temperature: { bit: 1 << 13, of: 'dialect', means: 'takes temperatures above 1' },
   forced_tools: {
     bit: 1 << 14,
     of: 'dialect',
-    means: 'can be made to call a tool (tool_choice)',
+    means: 'can be forced to call a tool (tool_choice)',
     lacking: 'does not accept a forced `tool_choice`',
   },
   forced_tools_with_thinking: {
     bit: 1 << 24,
     of: 'dialect',
-    means: 'can be made to call a tool by a request that asks for thinking',
+    means: 'can be forced to call a tool in a request with thinking',
     lacking: 'does not accept a forced `tool_choice` together with thinking',
   },
   single_tool_calls: {
     bit: 1 << 15,
     of: 'dialect',
-    means: 'can be kept to one tool call (parallel_tool_calls: false)',
+    means: 'can be limited to one tool call (parallel_tool_calls: false)',
   },
-  json_with_tools: { bit: 1 << 16, of: 'dialect', means: 'takes a response_format beside tools' },
-  image_urls: { bit: 1 << 17, of: 'dialect', means: 'reads images by their address' },
+  json_with_tools: { bit: 1 << 16, of: 'dialect', means: 'accepts a response_format together with tools' },
+  image_urls: { bit: 1 << 17, of: 'dialect', means: 'reads images by URL' },
   continuation: {
     bit: 1 << 19,
     of: 'dialect',
-    means: 'goes on from the beginning of an answer that ends the messages',
+    means: 'continues an answer whose beginning is the last message',
   },
   file_ids: { bit: 1 << 18, of: 'dialect', means: 'reads files that were uploaded to its provider' },
-  anthropic_messages: { bit: 1 << 20, of: 'passthrough', means: 'takes what only Anthropic’s Messages can say' },
-  openai_responses: { bit: 1 << 21, of: 'passthrough', means: 'takes what only OpenAI’s Responses can say' },
-  threads: { bit: 1 << 23, of: 'passthrough', means: 'goes on with a history that its service keeps (thread)' },
+  anthropic_messages: {
+    bit: 1 << 20,
+    of: 'passthrough',
+    means: 'accepts requests that only Anthropic’s Messages API can express',
+  },
+  openai_responses: {
+    bit: 1 << 21,
+    of: 'passthrough',
+    means: 'accepts requests that only OpenAI’s Responses API can express',
+  },
+  threads: {
+    bit: 1 << 23,
+    of: 'passthrough',
+    means: 'continues a conversation whose history its service stores (thread)',
+  },
 } as const;
 
 export type Capability = keyof typeof CAPABILITIES;
 
 export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as Capability[];
 
-/** Those that a model of the catalog states. */
+/** Capabilities that a model in the catalog can state. */
 export const MODEL_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model');
 
-/** Those that a model of the catalog may lack. */
+/** Capabilities that a model in the catalog can state that it lacks. */
 export const LACKED_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of !== 'passthrough');
 
-/** Bits of what every provider is taken to have. */
+/** Bits that every provider has by default. */
 export const OF_EVERY_DIALECT = capabilityBits(CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'dialect'));
 
 const PASSTHROUGH = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'passthrough');
 
-/** A capability to take the requests of a dialect unchanged has the name of the dialect, in snake case. */
+/** The capability to accept requests of a dialect unchanged is named after the dialect, in snake case. */
 const BIT_OF_DIALECT: ReadonlyMap<string, number> = new Map(
   PASSTHROUGH.map((name) => [name.replaceAll('_', '-'), CAPABILITIES[name].bit]),
 );
 
-/** The bit that a request in a dialect needs to go out as it came; 0 for a dialect that is always translated. */
+/** Returns the bit that a request in a dialect needs in order to be passed through unchanged; 0 for a dialect that is always translated. */
 export const passthroughBit = (dialect: string): number => BIT_OF_DIALECT.get(dialect) ?? 0;
 
-/** Bits of all that a provider has only where its adapter says so. */
+/** Bits that a provider has only if its adapter says so. */
 export const PASSTHROUGH_BITS = capabilityBits(PASSTHROUGH);
 
-/** The bits of a list of capabilities, implied ones included. */
+/** Returns the bits of a list of capabilities, implied capabilities included. */
 export function capabilityBits(names: readonly Capability[]): number {
   const bits = lackingBits(names);
   return bits & CAPABILITIES.json_schema.bit ? bits | CAPABILITIES.json_mode.bit : bits;
 }
 
-/** The bits of exactly these, without what they imply: who lacks one may have the others. */
+/**
+ * Returns the bits of exactly these capabilities. Implied ones are not included, because an endpoint that lacks one may have the others.
+ */
 export function lackingBits(names: readonly Capability[]): number {
   return names.reduce((bits, name) => bits | CAPABILITIES[name].bit, 0);
 }
 
-/** The names behind bits, in the table's order. */
+/** Returns the names of the bits, in the order of the table. */
 export function capabilityNames(bits: number): Capability[] {
   return CAPABILITY_NAMES.filter((name) => bits & CAPABILITIES[name].bit);
 }
 
 /**
- * A bit of needs that is not in the table: a model that refuses the forced call of the request, and answers in a JSON schema,
- * serves the request with that schema.
+ * An extra bit of a request's needs that is not in the table. It is set if a model that refuses the forced tool call can serve the request
+ * with a JSON schema instead.
  */
 export const SCHEMA_INSTEAD = 1 << 25;
-/** What a model may lack to serve a forced call. */
+/** Capabilities that a model needs for a forced tool call, unless it answers in a JSON schema instead. */
 export const FORCED_CALLS = ['forced_tools', 'forced_tools_with_thinking'] as const satisfies readonly Capability[];
 const REFUSED_CALLS = lackingBits(FORCED_CALLS);
-/** What an answer in a schema does not need. Such an answer is one call. */
+/** Needs that do not count if the answer is a JSON schema instead of a forced tool call, because that answer is always exactly one call. */
 export const IN_SCHEMA = REFUSED_CALLS | CAPABILITIES.single_tool_calls.bit;
 
-/** Whether a request with these needs goes to an endpoint with these capabilities with a schema in place of its forced call. */
+/** Whether an endpoint with these capabilities gets a JSON schema in place of the request's forced tool call. */
 export const getsSchemaInstead = (needs: number, capabilities: number): boolean =>
   (needs & SCHEMA_INSTEAD) !== 0 &&
   (needs & ~capabilities & REFUSED_CALLS) !== 0 &&
   (capabilities & CAPABILITIES.json_schema.bit) !== 0;
 
-/** The bits of what a request needs and does not get; 0 where it can be served. */
+/** Returns the bits that a request needs and the endpoint lacks; 0 if the endpoint can serve the request. */
 export function missingBits(needs: number, capabilities: number): number {
   const missing = needs & ~capabilities & ~SCHEMA_INSTEAD;
   return missing !== 0 && getsSchemaInstead(needs, capabilities) ? missing & ~IN_SCHEMA : missing;

@@ -1,25 +1,24 @@
 import { MICROCREDITS } from './credits.ts';
 
 /**
- * Estimates as callers see them, and the ceilings that callers make of them. An estimate is shown rounded up, never
- * down, and a ceiling is compared with the estimate itself, but for the last bits of a sum: so a figure that was shown,
- * given back as a ceiling, admits the model that it was shown for. Nothing else rounds an estimate.
+ * Callers see estimates rounded up, and can send ceilings on them. A ceiling is compared with the exact estimate, with a tolerance for
+ * floating-point error. A displayed estimate that is sent back as a ceiling therefore admits the model. Only this file rounds estimates.
  */
 
-/** An estimate is a sum of doubles, exact to about this share of itself: by less than that it is above nothing. */
+/** The relative error of an estimate, which is a sum of doubles. A difference smaller than this does not count. */
 const SLACK = 1e-13;
 
-/** Expected Credits with at most 6 decimals, never below what they were but for the last bits of a sum. */
+/** Rounds expected Credits up to 6 decimals, ignoring floating-point error. */
 export function shownCredits(credits: number): number {
   const micros = Math.ceil(credits * MICROCREDITS * (1 - SLACK));
   const shown = micros / MICROCREDITS;
-  // A double may round the product down.
+  // The multiplication may round down.
   return isAbove(credits, shown) ? (micros + 1) / MICROCREDITS : shown;
 }
 
-/** Expected milliseconds, whole, never below what they were but for the last bits of a sum. */
+/** Rounds expected milliseconds up to whole milliseconds, ignoring floating-point error. */
 export const shownMs = (ms: number): number => Math.ceil(ms * (1 - SLACK));
 
-/** Whether an estimate exceeds a ceiling by more than the last bits of a sum; null is no ceiling. */
+/** Whether an estimate exceeds a ceiling by more than floating-point error. @param ceiling null for none */
 export const isAbove = (estimate: number, ceiling: number | null): boolean =>
   ceiling !== null && estimate * (1 - 2 * SLACK) > ceiling;

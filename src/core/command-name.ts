@@ -1,10 +1,10 @@
-/** The word that started the process; at first, the launcher of a clone. State: command name. */
+/** The command that started the process. It is `./signalbox`, the launcher of a clone, until the start sets it. State: command name. */
 const program = { word: './signalbox' };
 
-/** Returns the word that starts Signalbox on this machine: texts tell users to type it. */
+/** Returns the command that starts Signalbox on this machine, for texts that tell users what to type. */
 export const commandName = (): string => program.word;
 
-/** Sets that word, before any text is made. */
+/** Sets the command. Call it before any text is made. */
 export function setCommandName(name: string): void {
   program.word = name;
 }

@@ -1,4 +1,7 @@
-/** Whether a condition of the policy holds; null for always. One that cannot be judged holds: it must not open a gate. */
+/**
+ * Whether a condition of the policy is true; null means always. A condition that throws counts as true, so that an error never disables a
+ * limit.
+ */
 export function holds<Scope>(condition: ((scope: Scope) => boolean) | null, scope: Scope): boolean {
   if (!condition) return true;
   try {
@@ -8,7 +11,9 @@ export function holds<Scope>(condition: ((scope: Scope) => boolean) | null, scop
   }
 }
 
-/** The group of a budget or limit that a request counts in; '' for the common one, and where it cannot be evaluated. */
+/**
+ * Returns the group of a budget or limit that a request counts in. It is '' if all requests share one group, or if the expression throws.
+ */
 export function subjectIn<Scope>(each: ((scope: Scope) => string) | null, scope: Scope): string {
   if (!each) return '';
   try {

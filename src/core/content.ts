@@ -1,18 +1,18 @@
 import type { BudgetScope } from './budget.ts';
 
-/** Kinds of text that can be masked before a text is kept. */
+/** Kinds of personal data that Signalbox can mask before it stores a text. */
 export const REDACTIONS = ['email', 'phone', 'card', 'iban', 'ip', 'secret'] as const;
 export type Redaction = (typeof REDACTIONS)[number];
 
-/** Which texts of requests and answers are kept. Without it in the policy: none. */
+/** Which texts of requests and answers Signalbox stores. If the policy has no such section, it stores none. */
 export interface ContentPolicy {
-  /** Whether a request's words are kept; null for those of every request. May throw, and then they are not. */
+  /** Whether the texts of a request are stored; null for every request. If the condition throws, they are not stored. */
   readonly match: ((scope: BudgetScope) => boolean) | null;
   readonly keepsPrompt: boolean;
   readonly keepsAnswer: boolean;
   readonly redact: readonly Redaction[];
-  /** Whether people may read the texts of their own requests; otherwise operators alone read any. */
+  /** Whether people may read the texts of their own requests. Otherwise only operators may read texts. */
   readonly isOwnReadable: boolean;
-  /** How long it is kept, days. */
+  /** How many days texts are stored. */
   readonly days: number;
 }

@@ -1,66 +1,71 @@
 import type { Members, OriginalPath } from './original.ts';
 
 /**
- * The neutral form of what a caller asks a model: everything behind a surface reads this, whatever dialect the caller
- * speaks. Each part knows its place in the original body, so that an edit is written back there.
+ * The neutral form of a conversation. All code after the dialects reads this form, whichever dialect the caller uses. Each part knows its
+ * location in the original body, so that an edit can be written back there.
  */
 export interface Conversation {
-  /** In order, at least one; none in a route query that states figures in place of a conversation. */
+  /** Messages in order, at least one. Empty in a route query that states figures instead of a conversation. */
   readonly turns: readonly Turn[];
-  /** Empty for none. */
+  /** Functions that the model may call; empty for none. */
   readonly tools: readonly ToolDefinition[];
-  /** Absent for none. */
+  /** Tools that only the original dialect can express; absent for none. */
   readonly nativeTools?: readonly NativeTool[];
-  /** The caller's tools that `tool_choice` does not allow, by their places. Only a service that takes the original gets them. Absent for none. */
+  /**
+   * Locations of the caller's tools that `tool_choice` does not allow. Only a service that receives the original body gets these tools.
+   * Absent for none.
+   */
   readonly leftOutTools?: readonly OriginalPath[];
-  /** Undefined leaves it to the model. */
+  /** Undefined lets the model decide. */
   readonly toolChoice: ToolChoice | undefined;
-  /** The history that the service keeps for its caller; absent for none. */
+  /** The history that the service stores for its caller; absent for none. */
   readonly thread?: Thread;
-  /** The service only reads the prompt into its cache. Only a request that goes out as it came can say so. */
+  /** Whether the service only reads the prompt into its cache and writes no answer. Only a passed-through request can have this. */
   readonly isWarmUp?: true;
-  /** Whether the caller asks for thinking, in a dialect whose effort does not imply it; absent where the effort decides. */
+  /** Whether the caller requests thinking, in a dialect where the effort does not imply it. Absent if the effort decides. */
   readonly asksForThinking?: boolean;
 }
 
-/** A conversation whose history stands at the service: a request that goes on with it has its new turns alone. */
+/** A conversation whose history is stored at the service. A request that continues it contains only the new turns. */
 export interface Thread {
-  /** The service's ID of the answer that the request goes on from; null where it begins a thread. */
+  /** The service's ID of the answer that the request continues; null if the request begins a thread. */
   readonly continues: string | null;
 }
 
-/** `developer` is a newer name of `system` in OpenAI's dialect. */
+/** `developer` is OpenAI's newer name for `system`. */
 export type TurnRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
 /** One message. The result of a tool call is a turn of its own, with the role `tool`. */
 export interface Turn {
   readonly role: TurnRole;
-  /** In the original's order; where its dialect has none: content, a refusal, then tool calls. Empty for a message without content. */
+  /**
+   * Parts in the original's order. If the dialect has no order: content, a refusal, then tool calls. Empty for a message without content.
+   */
   readonly parts: readonly ContentPart[];
   /** The name of the speaker. */
   readonly name?: string;
   /** The ID of the call that a `tool` turn answers. */
   readonly toolCallId?: string;
   /**
-   * Members that the neutral form does not name, as they came. They go upstream with the original and may be billed.
-   * The state of earlier reasoning is here: `reasoning_details` and `extra_content`, as in the parts of answers.
+   * Members without a neutral name, unchanged. They go upstream with the original body and may be billed. The state of earlier reasoning is
+   * among them: `reasoning_details` and `extra_content`, as in the parts of answers.
    */
   readonly extras: Members;
   readonly at: OriginalPath;
-  /** The places of its further items, where its dialect splits one message into several. */
+  /** Locations of the turn's further items, in a dialect that splits one message into several items. */
   readonly alsoAt?: readonly OriginalPath[];
 }
 
-/** Every place of a turn in the original, in order. */
+/** Returns every location of a turn in the original body, in order. */
 export const placesOf = ({ at, alsoAt = [] }: Turn): readonly OriginalPath[] => [at, ...alsoAt];
 
-/** A part of a turn, with its place in the original. */
+/** A part of a turn, with its location in the original body. */
 interface PartBase {
-  /** The place of the part. */
+  /** Location of the part. */
   readonly at: OriginalPath;
-  /** The place of its text, address or data; the same as `at` where the part is a bare string. */
+  /** Location of the part's text, URL or data. The same as `at` if the part is a bare string. */
   readonly valueAt: OriginalPath;
-  /** As in `Turn`. */
+  /** Members without a neutral name, as in `Turn`. */
   readonly extras: Members;
 }
 
@@ -69,7 +74,7 @@ export interface TextPart extends PartBase {
   readonly text: string;
 }
 
-/** The refusal of a model in place of an answer. */
+/** A model's refusal to answer. */
 export interface RefusalPart extends PartBase {
   readonly type: 'refusal';
   readonly text: string;
@@ -79,41 +84,41 @@ export interface ImagePart extends PartBase {
   readonly type: 'image';
   /** An http or https address, or a `data:` URL. */
   readonly url: string;
-  /** Such as `low` or `high`. */
+  /** Level of detail, such as `low` or `high`. */
   readonly detail?: string;
 }
 
 export interface AudioPart extends PartBase {
   readonly type: 'audio';
-  /** Base64. */
+  /** Audio data in base64. */
   readonly data: string;
-  /** Such as `wav`. */
+  /** Audio format, such as `wav`. */
   readonly format: string;
 }
 
 export interface FilePart extends PartBase {
   readonly type: 'file';
-  /** A `data:` URL. */
+  /** The file as a `data:` URL. */
   readonly data?: string;
   /** The ID of an uploaded file at the provider. */
   readonly id?: string;
-  /** The address of a file, which only its dialect can say: a `native` part stands beside it. */
+  /** URL of a file. Only the original dialect can express it, so the turn also has a `native` part for it. */
   readonly url?: string;
   readonly name?: string;
 }
 
-/** A call of a tool by the model, in a turn of the assistant. */
+/** A tool call by the model, in an assistant turn. */
 export interface ToolCallPart extends PartBase {
   readonly type: 'tool-call';
   readonly id: string;
   readonly name: string;
-  /** The text of the model: JSON, unless it broke off. */
+  /** The arguments as the model wrote them: JSON, unless the answer was cut off. */
   readonly arguments: string;
 }
 
 /**
- * A part that only the dialect of the original can say, such as the result of a search by the provider. It goes out with the
- * original, to a provider that takes it as it is.
+ * A part that only the dialect of the original can express, such as the result of a search by the provider. It goes upstream only with the
+ * original body, to a provider that accepts that dialect unchanged.
  */
 interface NativePart extends PartBase {
   readonly type: 'native';
@@ -123,24 +128,24 @@ interface NativePart extends PartBase {
 
 export type ContentPart = TextPart | RefusalPart | ImagePart | AudioPart | FilePart | ToolCallPart | NativePart;
 
-/** A tool that only the dialect of the original can say, such as one that the provider runs. */
+/** A tool that only the dialect of the original can express, such as a tool that the provider runs. */
 export interface NativeTool {
   /** The dialect's own name of the kind: `web_search_20250305`. */
   readonly kind: string;
   readonly at: OriginalPath;
-  /** The bill for it: the tokens of the conversation alone, its uses, or unknown. */
+  /** How the service bills the tool: only as tokens of the conversation, per use, or in an unknown way. */
   readonly billing: 'tokens' | BilledTool | 'unknown';
-  /** Whether `tool_choice` does not allow it, so that it is not sent: only its service could tell that it ran. */
+  /** Whether `tool_choice` excludes the tool. It is then not sent, because only its service could report whether it ran. */
   readonly isLeftOut?: boolean;
 }
 
-/** A tool that a service runs itself. */
+/** A tool that a service runs itself and bills per use. */
 interface BilledTool {
-  /** The name by which prices of the catalog know it: `web_search`. */
+  /** The tool's name in the catalog's prices: `web_search`. */
   readonly name: string;
   /** The most uses that the request allows; null for any number. */
   readonly most: number | null;
-  /** Where the original states that figure. */
+  /** Location of that figure in the original body. */
   readonly mostAt: OriginalPath;
 }
 
@@ -152,18 +157,18 @@ export interface ToolDefinition {
   readonly parameters?: Members;
   /** Whether the arguments must follow the schema. */
   readonly strict?: boolean;
-  /** As in `Turn`. */
+  /** Members without a neutral name, as in `Turn`. */
   readonly extras: Members;
-  /** The place of the tool. */
+  /** Location of the tool. */
   readonly at: OriginalPath;
-  /** The place of the object that holds its name and parameters. */
+  /** Location of the object that holds the tool's name and parameters. */
   readonly valueAt: OriginalPath;
 }
 
-/** `required` forces some call; a name forces that tool. */
+/** `required` forces a call of any tool; a name forces a call of that tool. */
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
 
-/** The form of the answer. */
+/** The required format of the answer. */
 export interface AnswerFormat {
   readonly type: 'text' | 'json' | 'json-schema';
   readonly name?: string;
@@ -172,59 +177,59 @@ export interface AnswerFormat {
   readonly schema?: Members;
   readonly strict?: boolean;
   readonly at: OriginalPath;
-  /** The place of the object that holds the schema. */
+  /** Location of the object that holds the schema. */
   readonly valueAt: OriginalPath;
 }
 
-/** The settings of a request that models read. Absent ones are left to the model. */
+/** The settings of a request that models read. If a setting is absent, the model's default applies. */
 export interface ModelSettings {
-  /** Output tokens of one choice. */
+  /** Maximum output tokens of one choice. */
   readonly outputTokensMax?: number;
   readonly temperature?: number;
   readonly topP?: number;
   readonly frequencyPenalty?: number;
   readonly presencePenalty?: number;
-  /** The number of answers. */
+  /** Number of answers. */
   readonly choices?: number;
   readonly stop?: string | readonly string[];
   readonly seed?: number;
   readonly logprobs?: boolean;
   readonly topLogprobs?: number;
-  /** Added logits by token. */
+  /** Values to add to the logits of tokens, by token. */
   readonly logitBias?: Readonly<Record<string, number>>;
   readonly answerFormat?: AnswerFormat;
-  /** Such as `none`, `low`, `high`. */
+  /** How much the model reasons, such as `none`, `low` or `high`. */
   readonly reasoningEffort?: string;
-  /** False: at most one tool call in an answer. */
+  /** False: an answer may have at most one tool call. */
   readonly parallelToolCalls?: boolean;
-  /** The caller's name of the end user. */
+  /** The caller's name of its end user. */
   readonly user?: string;
 }
 
 /** The terms of a request that only the gateway reads. */
 export interface RoutingTerms {
-  /** Weights of the caller, ≥ 0; only their ratio matters. */
+  /** The caller's weights, each ≥ 0; only their ratio matters. */
   readonly weights?: { readonly cost?: number; readonly quality?: number; readonly latency?: number };
-  /** The greatest expected cost, Credits. */
+  /** The highest acceptable expected cost, Credits. */
   readonly costCreditsMax?: number;
-  /** The greatest expected latency to the end of the answer, ms. */
+  /** The longest acceptable expected time to the end of the answer, ms. */
   readonly latencyMsMax?: number;
-  /** The least output tokens of one choice that the answer may be capped at. */
+  /** The lowest acceptable cap on the output tokens of one choice. */
   readonly outputTokensMin?: number;
-  /** Programming languages that the model must handle, as the caller names them. */
+  /** Programming languages that the model must support, under the caller's names. */
   readonly languages?: readonly string[];
   /** The most Credits that the request may consume. */
   readonly budgetCredits?: number;
   /** The address of the wallet that pays. */
   readonly agentWallet?: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Paths of fields that change the bill by no price of a catalog; absent for none. */
+  /** Paths of fields that change the bill and have no price in the catalog; absent for none. */
   readonly unpriced?: readonly string[];
-  /** Paths of members of settings that have no neutral name: a translation loses them. Absent for none. */
+  /** Paths of setting members that have no neutral name, and that a translation therefore loses. Absent for none. */
   readonly unnamed?: readonly string[];
-  /** The task that the caller states, in place of the one that the conversation shows. */
+  /** The task that the caller states. It replaces the task that Signalbox reads from the conversation. */
   readonly task?: string;
-  /** Stated sizes, tokens, in place of those that the conversation shows. */
+  /** Sizes in tokens that the caller states. They replace the sizes of the conversation. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
 }

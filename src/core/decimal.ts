@@ -1,17 +1,17 @@
 /**
- * Exact decimals. Prices are read from the text of a policy and never pass through a
- * binary fraction: `0.1` is one tenth, not the double nearest to it.
+ * Exact decimals. Prices are read from the text of a policy and are never stored as binary fractions: `0.1` is exactly one tenth, not the
+ * double nearest to it.
  */
 export interface Decimal {
   /** The number without its point: 0.25 has 25. */
   readonly digits: bigint;
-  /** How many of the digits stand behind the point: 0.25 has 2. */
+  /** Number of digits after the decimal point: 0.25 has 2. */
   readonly scale: number;
 }
 
 const FORM = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/;
 
-/** Reads `12`, `0.075` or `1e-3`. Returns null for anything else, NaN and Infinity included. */
+/** Reads `12`, `0.075` or `1e-3`. Returns null for any other text, NaN and Infinity included. */
 export function parseDecimal(text: string): Decimal | null {
   const match = FORM.exec(text.trim());
   if (!match) return null;
@@ -21,12 +21,12 @@ export function parseDecimal(text: string): Decimal | null {
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
 }
 
-/** The nearest double, for display and estimates; never for charging. */
+/** Returns the nearest double, for display and estimates. Never use it to charge money. */
 export function toNumber(decimal: Decimal): number {
   return Number(decimal.digits) / 10 ** decimal.scale;
 }
 
-/** A decimal in plain notation without trailing zeros: the same text for 0.001, 0.0010 and 1e-3. */
+/** Writes a decimal in plain notation without trailing zeros: the same text for 0.001, 0.0010 and 1e-3. */
 export function plainText({ digits, scale }: Decimal): string {
   const sign = digits < 0n ? '-' : '';
   const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');
@@ -43,5 +43,5 @@ export function roundUp(decimal: Decimal, decimals: number): Decimal {
   return { digits: (digits + unit - 1n) / unit, scale: decimals };
 }
 
-/** The decimal times a whole number. */
+/** Multiplies a decimal by a whole number. */
 export const times = ({ digits, scale }: Decimal, factor: bigint): Decimal => ({ digits: digits * factor, scale });

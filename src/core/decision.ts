@@ -4,7 +4,7 @@ import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Readings } from './readings.ts';
 
-/** Why a candidate was left out, as bits. Several may hold at once. */
+/** Why a candidate was rejected, as bits. Several may be set. */
 export const REJECTIONS = {
   operation: { bit: 1 << 13, group: 'constraints' },
   key_models: { bit: 1 << 0, group: 'constraints' },
@@ -28,37 +28,37 @@ export const REJECTIONS = {
 } as const;
 
 export type Rejection = keyof typeof REJECTIONS;
-/** In the order in which rejections are taken away to find the one that decides the status. */
+/** Groups in the order in which they are removed to find the rejection that decides the HTTP status. */
 export const REJECTION_GROUPS = ['health', 'funds', 'budget', 'context', 'constraints'] as const;
 export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 
-/** A candidate of a decision with what was estimated for it. */
+/** A candidate of a decision, with its estimates. */
 export interface RankedModel {
   /** Index of the model in the snapshot. */
   readonly model: number;
-  /** Expected share of good answers, 0..1: what people are shown. Null where nobody states a quality: of a wildcard's model. */
+  /** Expected share of good answers, 0..1, which people are shown. Null if no quality is stated, as for a model of a wildcard. */
   readonly share: number | null;
-  /** Q, 0..1, by which it is ranked: that share with the worth of languages and preferences. */
+  /** Q, 0..1, which decides the rank: the share of good answers plus the worth of languages and preferences. */
   readonly quality: number;
-  /** C: expected Credits. */
+  /** C: expected cost in Credits. */
   readonly costCredits: number;
   /** L: expected milliseconds to the end. */
   readonly latencyMs: number;
-  /** 0 for a model that the request names: it is not scored. */
+  /** Utility; 0 for a model that the request names, because a named model is not scored. */
   readonly utility: number;
-  /** Expected tokens of input and of the output of all choices, hidden reasoning included. */
+  /** Expected tokens of the input and of the output of all choices, hidden reasoning included. */
   readonly tokens: number;
-  /** Output tokens of one choice that are allowed at most; sent upstream as the cap. */
+  /** Cap on the output tokens of one choice, which is sent upstream. */
   readonly outputCap: number;
-  /** The fund whose money lowered that cap; null for none. */
+  /** The fund whose money lowered the cap; null for none. */
   readonly cappedBy: string | null;
-  /** Which of the model's endpoints may be tried, in this order. Never empty. */
+  /** Indexes of the model's endpoints that may be tried, in this order. Never empty. */
   readonly endpoints: readonly number[];
-  /** The worst case, over these endpoints. */
+  /** The highest worst-case cost among these endpoints, microcredits. */
   readonly bound: Microcredits;
 }
 
-/** A way that a request may go: an endpoint of one of the decision's models. */
+/** An endpoint of one of the decision's models. */
 export interface RankedEndpoint {
   readonly ranked: RankedModel;
   /** Index of the endpoint in its model. */
@@ -66,36 +66,36 @@ export interface RankedEndpoint {
 }
 
 export interface Decision {
-  /** See `core/id.ts`; outside it is `dec_…`. */
+  /** ID of the decision, see `core/id.ts`; callers see it as `dec_…`. */
   readonly id: number;
-  /** Replays whatever chance there was, with the facts and the revision. Hexadecimal, 64 bits. */
+  /** Seed of any randomness, 64 bits in hexadecimal. With the facts and the revision, it reproduces the decision. */
   readonly seed: string;
   readonly revision: string;
   readonly facts: Facts;
-  /** Health and speed of the endpoints at the time. */
+  /** Health and speed of the endpoints when the decision was made. */
   readonly readings: Readings;
-  /** A short, stable label: `auto:balanced`, `pinned`. */
+  /** A short, stable label of the reason: `auto:balanced`, `pinned`. */
   readonly reason: string;
   /** The choice first, then the fallbacks. Never empty. */
   readonly ranked: readonly [RankedModel, ...RankedModel[]];
   /**
-   * For when all others fail, best first: endpoints that a breaker has ejected, of models that could serve else, then models
-   * that would lose the thoughts of the tool calls under way.
+   * Candidates to try if all others fail, best first: eligible models whose endpoints a circuit breaker excluded, then models that cannot
+   * read the reasoning of the current tool calls.
    */
   readonly lastResorts: readonly RankedModel[];
-  /** How many models were eligible. */
+  /** Number of eligible models. */
   readonly eligible: number;
-  /** Q of every model of the snapshot, in its order, as this request saw it, languages and preferences included. */
+  /** Q of every model of the snapshot for this request, in the snapshot's order, with the worth of languages and preferences. */
   readonly quality: Float64Array;
-  /** The estimate behind the qualities; null where they are the declared ones. */
+  /** The correction of the declared qualities; null if the decision used the declared qualities. */
   readonly estimate: Estimate | null;
-  /** How the choice was drawn, by an earlier version; null where it is the best. */
+  /** How an earlier version drew the choice at random; null if the choice is the best model. */
   readonly draw: ExplorationDraw | null;
-  /** Index of the model that savings are measured against. */
+  /** Index of the model that savings are compared with. */
   readonly baseline: number;
 }
 
-/** No model is left: every candidate with its rejections. */
+/** The result if no model is eligible: every candidate with its rejections. */
 export interface Refusal {
   readonly group: RejectionGroup;
   readonly facts: Facts;

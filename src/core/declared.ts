@@ -1,14 +1,17 @@
 import type { Facts } from './facts.ts';
 import type { PolicySnapshot } from './snapshot.ts';
 
-/** The declared qualities of a snapshot, by task, then by model. */
+/** Returns the declared qualities of a snapshot, by task, then by model. */
 export const declaredByTask = ({ tasks, models }: PolicySnapshot): readonly Float64Array[] =>
   tasks.map((_, at) => Float64Array.from(models, ({ quality }) => quality[at]!));
 
 /** The facts of a request that its declared qualities and estimates depend on. */
 export type TaskFacts = Pick<Facts, 'task' | 'mix'>;
 
-/** Declared quality by model for a request: the task's, or the mean by shares where it is uncertain. Not to be written to. */
+/**
+ * Returns the declared quality by model for a request: the figures of its task, or the mean weighted by the shares if the task is
+ * uncertain. Do not write to the result.
+ */
 export function declaredFor(
   { task, mix }: TaskFacts,
   { taskIndex }: PolicySnapshot,

@@ -2,18 +2,18 @@ import { CAPABILITIES, type Capability } from './capability.ts';
 import type { ModelRequest } from './model-request.ts';
 import { isEmpty } from './object.ts';
 
-/** A setting of a request that not every model takes. */
+/** A setting of a request that not every model accepts. */
 interface DroppableSetting {
   readonly setting: 'presencePenalty' | 'frequencyPenalty' | 'logitBias' | 'logprobs' | 'seed' | 'parallelToolCalls';
-  /** What a model must have for it. */
+  /** The capability that a model needs to accept the setting. */
   readonly capability: Capability;
-  /** Whether a request states another value than the default. */
+  /** Whether a request sets a value other than the default. */
   isSet(request: Pick<ModelRequest, 'settings' | 'conversation'>): boolean;
 }
 
 /**
- * The settings that a policy may have dropped, by OpenAI's names. An answer without them is of the same form and bounded alike.
- * Fields that bound money, content or form are not here, and never will be.
+ * The settings that a policy may drop, under OpenAI's names. Without them, the answer has the same form and the same bounds. Never add
+ * fields that bound money, content or form.
  */
 const DROPPABLE = {
   presence_penalty: {
@@ -39,7 +39,7 @@ const DROPPABLE = {
 export type DroppableName = keyof typeof DROPPABLE;
 export const DROPPABLE_NAMES = Object.keys(DROPPABLE) as DroppableName[];
 
-/** With their bits. */
+/** The droppable settings with the bits of their capabilities. */
 export const DROPPABLE_SETTINGS = DROPPABLE_NAMES.map((name) => {
   const one: DroppableSetting = DROPPABLE[name];
   return { ...one, name, bit: CAPABILITIES[one.capability].bit };

@@ -1,7 +1,7 @@
 /**
- * How many letters must be put in, taken out or exchanged to make one text of another. Takes time that grows with the length times
- * `most`, because only cells of the table that near its diagonal can count (Ukkonen, "Algorithms for approximate string matching", 1985).
- * @param most edits of interest
+ * Returns how many letters must be inserted, deleted or replaced to turn one text into another. The time is proportional to the length
+ * times `most`, because only cells near the diagonal of the table matter (Ukkonen, "Algorithms for approximate string matching", 1985).
+ * @param most the number of edits above which the exact result does not matter
  * @returns the number of edits, or `most + 1` for more
  */
 export function editDistance(a: string, b: string, most: number): number {
@@ -25,7 +25,7 @@ export function editDistance(a: string, b: string, most: number): number {
   return row[b.length]!;
 }
 
-/** Returns the known name that is the fewest edits away from a name, capitals apart; null for none within `distanceMax`. */
+/** Returns the known name that is the fewest edits away, ignoring case; null if none is within `distanceMax`. */
 export function closest(name: string, known: Iterable<string>, distanceMax: number): string | null {
   let best: string | null = null;
   let bestDistance = distanceMax + 1;
@@ -39,10 +39,10 @@ export function closest(name: string, known: Iterable<string>, distanceMax: numb
   return best;
 }
 
-/** Letters of a name from which on one edit is a misspelling: shorter names that differ by one are often other fields. */
+/** The shortest name in which one edit counts as a misspelling. Shorter names that differ by one letter are often different fields. */
 const NAME_LENGTH_MIN = 6;
 
-/** Returns the known name that a name is one edit away from, with two letters exchanged as one; null for a short name or none. */
+/** Returns the known name that is one edit away, or two swapped letters away; null for a short name or if there is none. */
 export function misspelt(name: string, known: Iterable<string>): string | null {
   if (name.length < NAME_LENGTH_MIN) return null;
   for (const candidate of known) {

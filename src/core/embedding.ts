@@ -1,7 +1,7 @@
 import type { OriginalPath } from './original.ts';
 import { estimateTokens, utf8Bytes } from './tokens.ts';
 
-/** A text to embed, or the tokens of one, with its place in the original. */
+/** A text to embed, or a list of tokens, with its location in the original body. */
 export type EmbeddingInput =
   | { readonly type: 'text'; readonly text: string; readonly at: OriginalPath }
   /** Tokens of the model's own tokenizer. */
@@ -9,32 +9,32 @@ export type EmbeddingInput =
 
 /** The part of a request that asks for embeddings. */
 export interface EmbeddingQuery {
-  /** Never empty. */
+  /** The texts to embed. Never empty. */
   readonly inputs: readonly EmbeddingInput[];
-  /** The length of each vector; undefined for the model's own. */
+  /** The length of each vector; undefined for the model's own length. */
   readonly dimensions: number | undefined;
 }
 
-/** The size of a request for embeddings, for decisions. */
+/** The size of a request for embeddings, as decisions use it. */
 export interface EmbeddingFacts {
   readonly inputs: number;
   /** Expected tokens of the longest input. */
   readonly longest: number;
-  /** The length of vector that the caller asks for; null for the model's own. */
+  /** The vector length that the caller requests; null for the model's own length. */
   readonly dimensions: number | null;
 }
 
-/** A model's embeddings, as the catalog states them. */
+/** A model's embedding properties, as the catalog states them. */
 export interface EmbeddingModel {
-  /** The name of its vector space: only vectors of one space can be compared. */
+  /** Name of the model's vector space. Only vectors of the same space can be compared. */
   readonly vectorSpace: string;
-  /** The length of its vectors. */
+  /** Length of the model's vectors. */
   readonly dimensions: number;
-  /** The shortest length that they can be cut to; the same as `dimensions` where they cannot. */
+  /** The shortest length that vectors can be cut to; the same as `dimensions` if they cannot be cut. */
   readonly dimensionsMin: number;
-  /** Inputs that one call takes at most. */
+  /** The most inputs in one call. */
   readonly batchInputs: number;
-  /** Tokens that the inputs of one call may have together; Infinity for no such limit. */
+  /** The most tokens of all inputs in one call; Infinity for no limit. */
   readonly batchTokens: number;
 }
 
@@ -42,23 +42,23 @@ export interface EmbeddingModel {
 export const hasDimensions = ({ dimensions, dimensionsMin }: EmbeddingModel, asked: number | null): boolean =>
   asked === null || (asked <= dimensions && asked >= dimensionsMin);
 
-/** Tokens that a tokenizer may add around a text: its beginning and end. */
+/** The most tokens that a tokenizer adds around a text to mark its beginning and end. */
 const MARKS_MAX = 4;
 
-/** Tokens that an input has at most: its bytes, for a text. */
+/** Returns the most tokens that an input can have. For a text it is based on the number of bytes. */
 export const inputTokensMax = (input: EmbeddingInput): number =>
   MARKS_MAX + (input.type === 'text' ? utf8Bytes(input.text) : input.tokens.length);
 
-/** Expected tokens of an input. */
+/** Returns the expected tokens of an input. */
 export const inputTokens = (input: EmbeddingInput): number =>
   input.type === 'text' ? estimateTokens(input.text) : input.tokens.length;
 
-/** Numbers of all vectors of a call at most: others wait while its answer, 21 bytes a number, is read. */
+/** The most numbers in all vectors of one call. Other requests wait while the gateway reads the answer, which has 21 bytes a number. */
 const NUMBERS_MAX = 131_072;
 
 /**
- * Splits inputs into batches that an endpoint takes, in their order. Only an input that is too long by itself exceeds
- * `batchTokens`.
+ * Splits inputs into batches that an endpoint accepts, in their order. A batch exceeds `batchTokens` only if it has a single input that is
+ * too long.
  * @param dimensions the length of each vector
  */
 export function batchesOf(

@@ -1,11 +1,11 @@
 interface ErrorSpec {
   readonly status: number;
-  /** The class on the wire. */
+  /** The value of `error.type` in responses. */
   readonly type: string;
   /** Whether the same request can succeed later. */
   readonly retry: boolean;
   readonly means: string;
-  /** The code on the wire where it differs from the name. */
+  /** The value of `error.code` in responses, if it differs from the name. */
   readonly code?: string;
 }
 
@@ -21,38 +21,38 @@ const limited = spec('rate_limit_error', true);
 const upstream = spec('upstream_error', true);
 const unavailable = spec('server_error', true);
 
-/** Every error that a caller can see. Codes are never renamed or reused. `docs/operate/errors.md` is made from it. */
+/** Every error that a caller can see. Codes are never renamed or reused. `docs/operate/errors.md` is generated from this table. */
 export const ERRORS = {
   invalid_api_key: spec('authentication_error', false)(
     401,
-    'The API key is missing, unknown, expired or revoked; or a token in its place is not accepted.',
+    'The API key is missing, unknown, expired or revoked, or the gateway does not accept the token sent in its place.',
   ),
   not_signed_in: spec('authentication_error', false)(
     401,
-    'The login of the cookie has ended: it was ended, not used for 12 hours, is 7 days old, or its issuer no longer confirms it. Sign in again.',
+    'The login of the cookie has ended: someone ended it, it was not used for 12 hours, it is 7 days old, or its issuer no longer confirms it. Sign in again.',
   ),
   wrong_origin: forbidden(
     403,
-    'A change with the cookie of a login, or a sign-in with a key, came without the `Origin` of the gateway’s own pages. Either another page sent it, or a proxy removes or changes the header. Programs send a key instead.',
+    'A sign-in with a key, or a change with the cookie of a login, came without the `Origin` of the gateway’s own pages. Either another website sent it, or a proxy removes or changes the header. Programs send a key instead.',
   ),
   wrong_host: invalid(
     421,
-    'The `Host` header is not a valid host; or the request is for the console or has the cookie of a login, and its host is neither that of `public_url` nor a name of this machine.',
+    'The `Host` header is not a valid host. Or the request is for the console or has the cookie of a login, and its host is neither the host of `public_url` nor a name of this machine.',
   ),
   key_suspended: forbidden(403, 'The API key is suspended. It works again once its operator resumes it.'),
-  insufficient_permissions: forbidden(403, 'The key lacks the scope, or may not use this model.'),
-  invalid_json: invalid(400, 'The body is not JSON, or is nested too deeply.'),
+  insufficient_permissions: forbidden(403, 'The key lacks the required scope, or may not use this model.'),
+  invalid_json: invalid(400, 'The body is not valid JSON, or is nested too deeply.'),
   invalid_type: invalid(400, 'A field has a value of the wrong type.'),
   invalid_value: invalid(400, 'The value of a field is not allowed, or contradicts another field.'),
   missing_field: invalid(400, 'A required field is missing.'),
   unknown_field: invalid(
     400,
-    'A field of one of Signalbox’s own objects is not known, or the name of a known field is misspelt.',
+    'Signalbox does not know this field in one of its own objects, or the name of a known field is misspelt.',
   ),
   out_of_range: invalid(400, 'A number is out of range, or a list is too long.'),
   unsupported_parameter: invalid(
     400,
-    'No eligible model supports the field, or the provider would bill it beyond the reserved amount.',
+    'No eligible model supports the field, or the provider would bill the field beyond the reserved amount.',
   ),
   budget_limit_too_low: invalid(
     400,
@@ -62,16 +62,16 @@ export const ERRORS = {
   upstream_rejected_request: invalid(400, 'The provider refuses the content of the request.'),
   thread_not_found: invalid(
     404,
-    'The history that the request goes on with is not known. Send the whole conversation.',
+    'The gateway does not know the stored history that the request continues. Send the whole conversation.',
   ),
   model_not_found: invalid(404, 'No model or selector has this name.'),
   insufficient_quota: spec('insufficient_quota', false)(
     402,
-    'A budget or balance cannot cover the request before it renews. `details` has its figures, and says when that is. Where a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
+    'A budget or balance cannot pay for the request until it renews. `details` has its amounts and the time of the renewal. If a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
   ),
   request_exceeds_budget: spec('insufficient_quota', false)(
     402,
-    'The request costs more than the whole limit of a budget, so it never fits. Ask for less output, or shorten the prompt.',
+    'The request costs more than the whole limit of a budget, so it can never be served. Ask for less output, or shorten the prompt.',
   ),
   payment_required: unpaid(
     402,
@@ -83,7 +83,7 @@ export const ERRORS = {
   ),
   agent_wallet_mismatch: forbidden(
     403,
-    '`agent_wallet` is not the wallet of the payment or of the API key, or the key is not allowed to name this wallet.',
+    '`agent_wallet` is neither the wallet of the payment nor the wallet of the API key, or the key may not name this wallet.',
   ),
   unsupported_x402_version: invalid(400, 'The payment does not use version 2 of x402.'),
   payment_unavailable: unavailable(
@@ -94,32 +94,32 @@ export const ERRORS = {
     503,
     'The outcome of the payment `details.payment_id` is not known yet. Send the same `PAYMENT-SIGNATURE` after `retry-after`; do not sign another.',
   ),
-  not_found: invalid(404, 'The path does not exist, or the key can see no object with this ID.'),
+  not_found: invalid(404, 'The path does not exist, or no object that the key may see has this ID.'),
   method_not_allowed: invalid(
     405,
     'The path does not support this method. The header `allow` lists the methods that it supports.',
   ),
-  upgrade_required: invalid(426, 'No WebSocket is served here. Send requests by POST.'),
+  upgrade_required: invalid(426, 'This path has no WebSocket. Send requests by POST.'),
   request_timeout: spec('invalid_request_error', true)(408, 'The body arrived too slowly.'),
   unsupported_media_type: invalid(415, 'The body must be sent as `application/json`.'),
   precondition_failed: invalid(
     412,
-    '`If-Match` names another version than the present one, which the header `etag` has. Nothing was changed.',
+    '`If-Match` names a version that is not the current one. The header `etag` has the current version. Nothing was changed.',
   ),
   in_flight: spec('conflict_error', true)(
     409,
-    'A request with this `Idempotency-Key` or payment, or the request to score, is still running. Repeat it after `retry-after`.',
+    'A request with this `Idempotency-Key` or payment, or the request that you want to score, is still running. Try again after `retry-after`.',
   ),
-  conflict: conflict(409, 'The change contradicts what there is. The message says what to do first.'),
+  conflict: conflict(409, 'The change contradicts the current state. The message says what to do first.'),
   learning_off: conflict(
     409,
-    'The decision has no quality to score: it is one of embeddings, or of a model that its policy does not declare.',
+    'The decision cannot be scored: it is about embeddings, or its model is not declared in its policy.',
   ),
   nothing_to_score: conflict(
     409,
-    'The request of this decision got no complete answer to score. `details.status` says why.',
+    'The request of this decision got no complete answer that could be scored. `details.status` says why.',
   ),
-  feedback_conflict: conflict(409, 'The decision already has a different score, which stays.'),
+  feedback_conflict: conflict(409, 'The decision already has a different score. The first score stays.'),
   feedback_window_over: invalid(410, 'The decision is older than `details.window_days`.'),
   idempotency_key_reused: invalid(
     422,
@@ -127,24 +127,24 @@ export const ERRORS = {
   ),
   idempotency_answer_unavailable: invalid(
     422,
-    'The request was charged as `details.decision_id`, or begun as `details.request_id`, but its answer cannot be repeated: it was sent with other credentials, its answer was too large to keep, or a change was cut off.',
+    'The request was charged as `details.decision_id`, or started as `details.request_id`, but its answer cannot be repeated. It was sent with other credentials, its answer was too large to store, or a change was interrupted.',
   ),
   length_required: invalid(
     411,
-    'The body came without its length, which paths below `/admin` and `/console` and requests without a key need. Send `content-length` in place of `transfer-encoding`.',
+    'The body came without its length. Requests without a key, and requests to paths below `/admin` and `/console`, need `content-length` instead of `transfer-encoding`.',
   ),
   request_too_large: invalid(413, 'The body has too many bytes or values.'),
   headers_too_large: { ...invalid(431, 'The headers have too many bytes.'), code: 'request_too_large' },
   no_eligible_model: invalid(
     422,
-    'No model meets every constraint. `details` has the reasons for each model, and the smallest change that would admit one.',
+    'No model satisfies every constraint. `details` has the reasons for each model, and the smallest change that makes a model eligible.',
   ),
   policy_invalid: invalid(
     422,
-    'The policy files have mistakes; the policy in force stays. `details.diagnostics` lists the mistakes.',
+    'The policy files have mistakes; the active policy stays. `details.diagnostics` lists the mistakes.',
   ),
   rate_limit_exceeded: limited(429, 'Too many requests, tokens or open streams; `details` names the limit.'),
-  budget_contended: limited(429, 'Requests in progress have reserved the rest of the budget that `details` names.'),
+  budget_contended: limited(429, 'Requests in progress hold the rest of the budget that `details` names.'),
   upstream_rate_limited: limited(
     429,
     'The provider is limiting its request rate, and no other provider can serve the request. `retry-after` is the rest of the pause that it requested.',
@@ -154,27 +154,27 @@ export const ERRORS = {
     'The gateway’s account at the provider has no credit left, and no other provider can serve the request. Its operator has to add credit there.',
   ),
   upstream_failed: upstream(502, 'Every attempt at a provider failed, or the answer broke off.'),
-  upstream_timeout: upstream(504, 'The model did not answer in time, or stalled.'),
+  upstream_timeout: upstream(504, 'The model did not answer in time, or stopped sending.'),
   no_healthy_model: unavailable(
     503,
-    'Every model that could serve is unavailable for now, for example because its provider refuses the API key of the gateway.',
+    'Every model that could serve the request is unavailable for now, for example because its provider refuses the API key of the gateway.',
   ),
   overloaded: unavailable(
     503,
-    'The server is overloaded or shutting down, or cannot write the ledger; or the provider did not count the PDFs of a request that may fit.',
+    'The server is overloaded or shutting down, or cannot write to the ledger. Or the request has PDFs, and the provider did not return the token count that decides whether the request fits.',
   ),
   internal_error: spec('server_error', false)(
     500,
-    'The request met a defect in Signalbox. The server’s log has the details.',
+    'The request hit a defect in Signalbox. The server’s log has the details.',
   ),
 } as const satisfies Record<string, ErrorSpec>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** All of them. */
+/** The names of all errors. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** An error as an upstream sent it, without secrets. */
+/** An upstream's own error, with secrets removed. */
 interface OriginalError {
   /** The dialect of the request. */
   readonly dialect: string;
@@ -183,25 +183,25 @@ interface OriginalError {
 }
 
 export interface ErrorInfo {
-  /** Path of the field at fault, such as `messages[0].content`. */
+  /** Path of the field that is wrong, such as `messages[0].content`. */
   readonly param?: string;
-  /** Figures that a program can use. */
+  /** Figures for programs. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Members of the body beside `error`, as another protocol wants them. */
+  /** Members of the response body next to `error`, which another protocol requires. */
   readonly beside?: Readonly<Record<string, unknown>>;
-  /** Milliseconds after which trying again makes sense. */
+  /** Milliseconds after which the caller can try again. */
   readonly retryAfterMs?: number;
-  /** Headers that belong to the error. */
+  /** Response headers of the error. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** An upstream's own words on a request that went out as it came, for a caller in that dialect. */
+  /** The upstream's own error for a passed-through request. Callers in that dialect get it. */
   readonly original?: OriginalError;
-  /** Overrides the table: false for what was billed or will fail again. */
+  /** Overrides `retry` of the table: false if the request was billed or would fail again. */
   readonly retry?: boolean;
-  /** Kept for the log; never shown to a caller. */
+  /** For the log only. Callers never see it. */
   readonly cause?: unknown;
 }
 
-/** An error meant for the caller. `message` is public; the cause is not. */
+/** An error for the caller. `message` is public; the cause is not. */
 export class SignalboxError extends Error {
   readonly code: ErrorCode;
   readonly info: ErrorInfo;
@@ -218,7 +218,7 @@ export class SignalboxError extends Error {
   }
 }
 
-/** Refuses a value of a request. @param param the path of its field @throws SignalboxError */
+/** Refuses a value in a request. @param param the path of its field @throws SignalboxError */
 export function refuse(param: string, message: string, code: ErrorCode = 'invalid_value'): never {
   throw new SignalboxError(code, message, { param });
 }

@@ -1,19 +1,22 @@
-/** How answer lengths count: the measured one alone once there is enough evidence, or blended with the declared one. */
+/**
+ * How to combine answer lengths: `measured` uses only the measured length once there is enough evidence; `blended` averages it with the
+ * declared length.
+ */
 export type AnswerLengthMode = 'measured' | 'blended';
 
-/** Origins of an expected answer length. Records keep these names. */
+/** Where an expected answer length comes from. Records store these names. */
 export const LENGTH_SOURCES = [
-  /** `estimated_output_tokens` of the request. */
+  /** The request's `estimated_output_tokens`. */
   'request',
   /** A length that the prompt or the response format states. */
   'prompt',
-  /** `max_tokens`, where it is below the length that is expected otherwise. */
+  /** `max_tokens`, if it is lower than the length expected otherwise. */
   'max_tokens',
-  /** Answers to the same task on this server. */
+  /** The average of earlier answers to the same task on this server. */
   'measured',
-  /** The same, blended with the declared length. */
+  /** The measured average, blended with the declared length. */
   'blended',
-  /** `expected_output_tokens` of the task. */
+  /** The task's `expected_output_tokens`. */
   'declared',
 ] as const;
 export type LengthSource = (typeof LENGTH_SOURCES)[number];

@@ -1,20 +1,20 @@
 /**
- * A chance for each eligible model whose quality is near the best: `(1 − share)·softmax(U/temperature) + share/n`. Versions that
- * learned from outcomes drew models by it; now it only decides their decisions again.
+ * The probabilities with which earlier versions drew a model at random: `(1 − share)·softmax(U/temperature) + share/n` over the eligible
+ * models whose quality is near the best. Only replays of the decisions of those versions use it.
  */
 export interface ExplorePolicy {
-  /** Of requests whose model is drawn alike among all that take part, 0 to 1. */
+  /** Share of requests for which all participating models are equally likely, 0 to 1. */
   readonly share: number;
-  /** The difference of utility that makes a model e times likelier. */
+  /** The difference in utility that makes a model e times as likely. */
   readonly temperature: number;
-  /** How far below the best quality a model may be and take part, 0 to 1. */
+  /** How far below the best quality a participating model may be, 0 to 1. */
   readonly qualityMargin: number;
 }
 
-/** How a choice was drawn. */
+/** How a choice was drawn at random. */
 export interface ExplorationDraw {
-  /** Of the model that was chosen, above 0, at most 1. */
+  /** Probability of the chosen model, above 0, at most 1. */
   readonly probability: number;
-  /** How many models took part. */
+  /** Number of models that took part in the draw. */
   readonly among: number;
 }

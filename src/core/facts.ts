@@ -4,98 +4,97 @@ import type { EmbeddingFacts } from './embedding.ts';
 import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
 
-/** The `task` of a request whose intent nothing depends on. It counts as `general`. */
+/** The `task` of a request whose prompt was not read, because nothing depends on it. It counts as `general`. */
 export const UNREAD_TASK = 'unread';
 
-/** Whether the task, difficulty and languages of a request were read. */
+/** Whether Signalbox read the task, difficulty and languages of a request from its prompt. */
 export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !== UNREAD_TASK;
 
-/** All that a decision knows about a request. Holds no text of it. */
+/** Everything that a decision knows about a request. It contains no text of the request. */
 export interface Facts {
   readonly operation: Operation;
-  /** The target of the request's `model`: a selector's name or, when `pinned`, a model's ID. */
+  /** The model that the request asks for: a selector's name or, if `pinned`, a model's ID. */
   readonly model: string;
-  /** The alias that the caller sent for it; null for its own name. */
+  /** The alias that the caller sent; null if the caller sent the name itself. */
   readonly alias: string | null;
   readonly pinned: boolean;
-  /** The likeliest task; `general` where none is likelier than not, `UNREAD_TASK` where none was read. */
+  /** The most likely task; `general` if no task has a probability above one half, `UNREAD_TASK` if the prompt was not read. */
   readonly task: string;
-  /** The tasks that it may be, the likeliest first, with shares that sum to 1; empty where `task` is certain. */
+  /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
   readonly mix: readonly TaskShare[];
-  /** Whether it is plainly easy: what every model of a catalog does well. In doubt it is `usual`. */
+  /** Whether the request is plainly easy, so that every model of the catalog does it well. In doubt it is `usual`. */
   readonly difficulty: Difficulty;
-  /** How many times as much quality weighs for being hard, 1 or more; absent where the policy states no factor. */
+  /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
   readonly qualityFactor?: number;
-  /** Natural language of the question, ISO 639-1; `und` where it is undetermined. */
+  /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
   readonly naturalLanguage: string;
-  /** Programming languages that the question is about, in canonical names, ascending. They exclude no model. */
+  /** Programming languages that the question is about, under canonical names, ascending. They exclude no model. */
   readonly languagesSeen: readonly string[];
-  /** Expected input tokens, by a neutral count. */
+  /** Expected input tokens, independent of any model's tokenizer. */
   readonly inputTokens: number;
   /**
-   * Input tokens that the request's text cannot exceed under any tokenizer: its bytes, and what dialects wrap around
-   * messages and tools. Images are not in it.
+   * An upper bound on the input tokens of the request's text under any tokenizer: its bytes, and what dialects add around messages and
+   * tools. Images are not included.
    */
   readonly inputTokensMax: number;
   readonly images: number;
-  /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */
+  /** Bytes of audio input, decoded. Neither `inputTokens` nor `inputTokensMax` includes its tokens. */
   readonly audioBytes: number;
-  /** PDF files, and files by an address or an ID, which count as such. Their tokens are in none of the figures above. */
+  /** Number of PDF files. Files sent as a URL or an ID count as PDFs. Neither `inputTokens` nor `inputTokensMax` includes their tokens. */
   readonly pdfs: number;
-  /** Pages expected of them, by their bytes. */
+  /** Expected pages of the PDFs, based on their bytes. */
   readonly pages: number;
-  /** Other media (files), for which no bound is known. */
+  /** Number of other media (files) whose tokens have no known bound. */
   readonly unboundedMedia: number;
-  /** Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to. */
+  /** An exact upper bound on the input tokens of the text, by tokenizer; null if no tokenizer had to count. */
   readonly inputTokensCounted: Readonly<Record<string, number>> | null;
-  /** By model ID, the prompt as its service counted it; absent where none had to. */
+  /** The service's own count of the prompt, by model ID; absent if no service had to count. */
   readonly serviceCounts?: Readonly<Record<string, ServiceCount>>;
-  /** Visible output tokens of one choice that the caller expects, not capped; null where none are stated. */
+  /** Visible output tokens of one choice that the caller states, not capped; null if the caller states none. */
   readonly outputTokens: number | null;
   /**
-   * The same, as the request lets expect it: by words ("in one word", "2,000 words"), a schema, the text that is to be
-   * rendered or cut short, or since it is plainly easy; null where the task's figure stands.
+   * Visible output tokens of one choice that the request implies: by words ("in one word", "2,000 words"), by a schema, by the text that is
+   * to be translated or shortened, or because it is plainly easy. Null if the task's figure applies.
    */
   readonly outputTokensAsked: number | null;
-  /** The caller's own cap on output tokens of one choice. */
+  /** The caller's own cap on the output tokens of one choice. */
   readonly outputTokensMax: number | null;
-  /** The least output tokens of one choice that the cap may be lowered to; absent where the caller states none. */
+  /** The lowest acceptable cap on the output tokens of one choice; absent if the caller states none. */
   readonly outputTokensMin?: number;
   /**
-   * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped there. Absent where it
-   * is rejected, where `outputTokensMax` is above no model's maximum, nor above the default of a named model, and in records of
-   * earlier versions.
+   * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped. Absent if such a model is rejected
+   * instead, if `outputTokensMax` exceeds neither a model's maximum nor the default of a named model, and in records of earlier versions.
    */
   readonly capsOutput?: true;
   readonly choices: number;
-  /** Bits of `CAPABILITIES`. */
+  /** Bits of `CAPABILITIES` that the request needs. */
   readonly needs: number;
-  /** Input tokens of this conversation that a model's provider is likely to have in its cache still. */
+  /** Input tokens of this conversation that a model's provider probably still has in its cache. */
   readonly cached: readonly CachedTokens[];
-  /** Programming languages that the model must handle, in canonical names. */
+  /** Programming languages that the model must support, under canonical names. */
   readonly languages: readonly string[];
-  /** `route_strategy`, completed with the policy's defaults; null without one. `latency` is absent for 0. */
+  /** `route_strategy`, completed with the policy's defaults; null if the caller sends none. `latency` is absent for 0. */
   readonly weights: { readonly cost: number; readonly quality: number; readonly latency?: number } | null;
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
-  /** `budget_limit`. */
+  /** The caller's `budget_limit`, microcredits. */
   readonly budget: Microcredits | null;
-  /** The bill beside tokens that it allows; absent for nothing. */
+  /** Add-ons to the bill that the request allows; absent for none. */
   readonly addOns?: AskedAddOns;
-  /** The amount that the policy's budgets and the key's balance leave; null where none applies. */
+  /** The money that the policy's budgets and the key's balance leave; null if none applies. */
   readonly funds: FundFacts | null;
   /** The policy's rules that apply to the request. */
   readonly rules: ActiveRules;
-  /** The models that are in the key's list and in that of each level above it. */
+  /** IDs of the models that the key and each level above it allow; null for all. */
   readonly allowedModels: readonly string[] | null;
-  /** The history that a service keeps of the conversation: its next turn goes there. Absent for none. */
+  /** The history that a service stores for this conversation. The next turn must go to that service. Absent for none. */
   readonly thread?: ThreadFacts;
-  /** IDs of the models that can read the thoughts of the tool calls under way; absent where all can, or none. */
+  /** IDs of the models that can read the reasoning of the current tool calls; absent if all can, or if there is none. */
   readonly readers?: readonly string[];
-  /** Absent for other operations than `embed`. */
+  /** Size of an `embed` request; absent for other operations. */
   readonly embedding?: EmbeddingFacts;
 }
 
-/** The input tokens of a prompt by the count of a service. */
+/** A service's own count of a prompt's input tokens. */
 export interface ServiceCount {
   readonly tokens: number;
   /** The most that the service may bill beyond its count, as its adapter declares. */
@@ -103,11 +102,11 @@ export interface ServiceCount {
 }
 
 interface ThreadFacts {
-  /** ID of the model that goes on with it. */
+  /** ID of the model that continues the thread. */
   readonly model: string;
-  /** The model's endpoints at the service that has it, by index. */
+  /** Indexes of the model's endpoints at the service that stores the thread. */
   readonly endpoints: readonly number[];
-  /** Expected tokens of the history. They are in `inputTokens` too; the model's window is their bound. */
+  /** Expected tokens of the history. `inputTokens` includes them; the model's context window is their upper bound. */
   readonly tokens: number;
 }
 
@@ -126,18 +125,18 @@ export interface CachedTokens {
   readonly tokens: number;
 }
 
-/** Funds bind hard: whatever cannot be bounded may not draw on one. */
+/** The limits that funds set on a request. They are hard: a request whose cost has no bound may not draw on a fund. */
 export interface FundFacts {
-  /** The most that a request may cost at its worst for a fund that downgrades to pay it; null without such a fund. */
+  /** The highest worst-case cost that funds with `downgrade` can pay, microcredits; null without such a fund. */
   readonly free: Microcredits | null;
   /** The fund that caps outputs; absent without one, and in records of version 0.1. */
   readonly cap?: FundCap;
 }
 
-/** The fund with the least money of those that cap outputs. */
+/** The fund with the least money among the funds that cap outputs. */
 export interface FundCap {
-  /** The name of a budget; `balance` for a balance. */
+  /** The name of a budget, or `balance`. */
   readonly by: string;
-  /** Microcredits that it has left once all open holds are released: no output that costs more is asked for. */
+  /** Microcredits that the fund has left once all open holds are released. The output is capped so that the request costs at most this. */
   readonly unspent: Microcredits;
 }

@@ -1,28 +1,28 @@
 /** The kinds of failure that the gateway distinguishes. */
 export const FAILURE_KINDS = [
-  /** The provider refuses the operator's key. */
+  /** The provider refuses the operator's API key. */
   'auth',
   /** The operator's account at the provider has no credit left, or not enough for this request. */
   'credit',
-  /** The provider refuses the content of the request: the caller's mistake. */
+  /** The provider refuses the content of the request, which is the caller's mistake. */
   'rejected',
-  /** The prompt does not fit the model. */
+  /** The prompt is too long for the model. */
   'context',
-  /** Unknown model or path at the provider. */
+  /** The provider does not know the model or the path. */
   'not_found',
   'rate_limited',
   'overloaded',
   'server',
-  /** The answer breaks the dialect. */
+  /** The answer does not follow its dialect. */
   'malformed',
-  /** The answer began and then broke off, or ended without a finish. */
+  /** The answer began and then stopped early, or ended without a finish. */
   'cut',
   'connect',
   'timeout',
 ] as const;
 
-/** The kinds of failure that the request causes. They say nothing about the health of the provider. */
+/** Kinds of failure that the request itself causes. They say nothing about the health of the provider. */
 const REQUEST_FAILURES: ReadonlySet<string> = new Set<(typeof FAILURE_KINDS)[number]>(['rejected', 'context']);
 
-/** Whether a failure of this kind is the provider's, and not caused by what the request says. */
+/** Whether the provider, rather than the content of the request, causes failures of this kind. */
 export const isOfProvider = (kind: string): boolean => !REQUEST_FAILURES.has(kind);

@@ -11,12 +11,12 @@ export const FeedbackRequest = Type.Object(
     score: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'The quality of the answer, from 0 (useless) to 1 (did what was asked).',
+      description: 'The quality of the answer, from 0 (useless) to 1 (it did what was requested).',
     }),
     label: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$',
-        description: 'Your name for the source of the score, such as `thumbs` or `unit-tests`. It is stored.',
+        description: 'Your name for the source of the score, such as `thumbs` or `unit-tests`. Signalbox stores it.',
         examples: ['unit-tests'],
       }),
     ),

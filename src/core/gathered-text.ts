@@ -1,9 +1,9 @@
-/** Pieces that wait to be joined: enough that the rest of a joined piece is small. */
+/** The number of pieces that are joined at once. It is large enough that the memory overhead of a joined piece is small. */
 const PIECES_MAX = 64;
 
 /**
- * A text that comes in many small pieces. A string that they are added to one by one takes about a hundred bytes for each of them
- * until it is read.
+ * Collects a text that arrives in many small pieces. Appending each piece to a string would take about a hundred bytes of memory for each
+ * piece, until the string is read.
  */
 export class GatheredText {
   #joined = '';
@@ -19,7 +19,7 @@ export class GatheredText {
     return this.#joined === '' && this.#pieces.length === 0;
   }
 
-  /** All of it so far. */
+  /** The whole text so far. */
   get value(): string {
     if (this.#pieces.length > 0) this.#join();
     return this.#joined;

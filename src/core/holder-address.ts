@@ -1,21 +1,21 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 
 /**
- * A holder of funds that is no key is named by an address: `0x` and 40 hexadecimal digits, here always in lower case. Where a balance is
- * concerned it stands in the place of a key's ID, which has at most 32 characters.
+ * A wallet that holds a balance is named by its address: `0x` and 40 hexadecimal digits, always in lower case here. Balances use the
+ * address where they otherwise use the ID of a key, which has at most 32 characters.
  */
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
-/** The form of an address in the API's document. No pattern can check the checksum of its capitals. */
+/** The form of an address in the OpenAPI document. A pattern cannot check the checksum in its capital letters. */
 export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 
-/** The form of an address, for messages. */
+/** Describes the form of an address, for messages. */
 export const ADDRESS_FORM =
   '0x and 40 hexadecimal digits, with letters of one case or with the capitals of their checksum (EIP-55)';
 
 /**
- * The address that a text is, in lower case; null for anything else. Letters of both cases are a checksum, as its owners see
- * it: one that does not fit is a mistyped address.
+ * Returns an address in lower case; null for any other text. An address in mixed case contains a checksum (EIP-55). If the checksum is
+ * wrong, the address is mistyped, and the result is null.
  */
 export function addressOf(text: string): string | null {
   const address = text.toLowerCase();
@@ -25,23 +25,26 @@ export function addressOf(text: string): string | null {
   return isOfOneCase || digits === checksummed(address.slice(2)) ? address : null;
 }
 
-/** Whether a text is an address but for its checksum. */
+/** Whether a text has the form of an address but a wrong checksum. */
 export const isMistypedAddress = (text: string): boolean =>
   addressOf(text) === null && ADDRESS.test(text.toLowerCase());
 
-/** Whether the holder of a balance is an address rather than a key. */
+/** Whether the holder of a balance is a wallet address rather than a key. */
 export const isAddress = (holder: string): boolean => ADDRESS.test(holder);
 
 /**
- * Another spelling of an address would name a payer without a balance, and so without a limit.
- * @throws RangeError for anything but an address in lower case, a mistake in the program
+ * Checks that an address is in lower case. Another spelling would name a payer without a balance, and so without a limit.
+ * @throws RangeError for any other text, which is a bug in Signalbox
  */
 export function checkedHolder(wallet: string): string {
   if (!isAddress(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
   return wallet;
 }
 
-/** The digits of an address, in lower case, with the capitals of EIP-55: where the hash of them has a digit from 8. */
+/**
+ * Writes the digits of an address with the capital letters of EIP-55: a letter is a capital if the hash has a digit of 8 or more at its
+ * position.
+ */
 function checksummed(digits: string): string {
   const hash = keccak_256(digits);
   return [...digits]

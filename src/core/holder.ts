@@ -3,16 +3,16 @@ import type { Caller, CallerLevel, HolderKind, KeyBudget } from './caller.ts';
 /** The level that a budget belongs to. */
 export interface BudgetHolder {
   readonly kind: HolderKind;
-  /** Of the key, user or team; one organization needs none, and its ID is ''. */
+  /** ID of the key, user or team. The ID of the organization is '', because there is only one. */
   readonly id: string;
 }
 
-/** A level with the budgets that it has. */
+/** A level with its budgets. */
 export interface HolderBudgets extends BudgetHolder {
   readonly budgets: readonly KeyBudget[];
 }
 
-/** Names a level for its caller, within a sentence. */
+/** Names a level within a sentence for its caller. */
 export const levelName = ({ kind, name }: Pick<CallerLevel, 'kind' | 'name'>): string =>
   kind === 'organization' ? 'the organization' : `the ${kind} \`${name}\``;
 
@@ -37,17 +37,17 @@ export function groupsOf({ team = '', user = '', role, levels = [] }: Caller): C
   };
 }
 
-/** Which keys descend from which. A key's line never changes. */
+/** Knows which keys descend from which. The ancestors of a key never change. */
 export interface KeyLines {
-  /** The IDs of the keys that a key descends from, the nearest first. */
+  /** Returns the IDs of the keys above a key, the parent first. */
   lineOf(keyId: string): readonly string[];
-  /** Returns `lineOf` for these keys, also for those that were revoked a while ago. */
+  /** Returns `lineOf` for these keys. It also covers keys that were revoked long ago. */
   linesOf(keyIds: Iterable<string>): Promise<(keyId: string) => readonly string[]>;
-  /** The IDs of keys that descend from a key, at most `limit`. */
+  /** Returns the IDs of keys that descend from a key, at most `limit`. */
   descendantsOf(keyId: string, limit: number): Promise<readonly string[]>;
 }
 
-/** Of keys that nothing descends from. */
+/** For installations without child keys. */
 export const NO_LINES: KeyLines = {
   lineOf: () => [],
   linesOf: async () => () => [],

@@ -1,33 +1,32 @@
 /**
- * Numbers that name what a request leaves behind: 40 bits of milliseconds since 2026, 6 bits that count within one, and 7 bits
- * of the slot of the instance that gave them. They grow with time, so tables stay ordered by arrival, and they fit a double
- * until 2060: made by `%` and division, since operators on bits know 32. No reader takes the slot out of an ID: the 13 bits
- * counted alone in earlier versions.
+ * An ID is a number: 40 bits of milliseconds since 2026, 6 bits that count IDs within one millisecond, and 7 bits for the slot of the
+ * server that made it. IDs grow with time, so tables are ordered by arrival. They fit a double until 2060; `%` and division build them,
+ * because bit operators have 32 bits. Never extract the slot from an ID: in earlier versions all 13 bits were a counter.
  */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 const PER_MS = 8_192;
-/** Instances that can give IDs at once. */
+/** The number of servers that can make IDs at the same time. */
 export const ID_SLOTS = 128;
 
-/** The least ID of a moment, given in milliseconds since 1970. */
+/** Returns the lowest ID of a moment, given in ms since 1970. */
 export function idAt(timeMs: number): number {
   return Math.max(0, timeMs - EPOCH_MS) * PER_MS;
 }
 
-/** The distance of IDs that are so many milliseconds apart. */
+/** Returns the distance between IDs that are `ms` milliseconds apart. */
 export const idSpan = (ms: number): number => ms * PER_MS;
 
-/** The moment of an ID, in milliseconds since 1970. */
+/** Returns the moment of an ID, in ms since 1970. */
 export function timeOfId(id: number): number {
   return EPOCH_MS + Math.floor(id / PER_MS);
 }
 
 /**
- * Gives IDs one after the other, never twice: not when the clock goes back, nor up to `last`, nor those of another slot. When
- * the 64 of a millisecond are used up, it takes those of the next.
+ * Makes a generator of IDs. It never returns an ID twice: not if the clock goes back, not up to `last`, and not an ID of another slot.
+ * After 64 IDs in one millisecond, it uses the IDs of the next millisecond.
  * @param now ms since 1970
- * @param slot 0 to 127; makers that run at once have one each
- * @param admit is shown each ID before it is given. Where it throws, the ID is not given, and is the next one again.
+ * @param slot 0 to 127. Servers that run at the same time need different slots.
+ * @param admit called with each ID before it is returned. If it throws, the ID is not used and is the next one again.
  */
 export function createIds(now: () => number, last: number, slot = 0, admit?: (id: number) => void): () => number {
   let previous = last - (last % ID_SLOTS) + slot;
@@ -40,12 +39,12 @@ export function createIds(now: () => number, last: number, slot = 0, admit?: (id
 }
 
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** All texts of two digits: a request writes several IDs, and `toString(36)` of a large double is slow. */
+/** All texts of two digits. A request writes several IDs, and `toString(36)` of a large double is slow. */
 const PAIRS = Array.from({ length: 1_296 }, (_, i) => DIGITS[Math.floor(i / 36)]! + DIGITS[i % 36]!);
-/** 36⁵: divides the 11 digits into 6 and 5, each of which an int32 holds. */
+/** 36⁵ splits the 11 digits into 6 and 5, so that each part fits an int32. */
 const LOW = 60_466_176;
 
-/** How an ID looks outside: a prefix and 11 letters and digits, in the order of time. */
+/** Writes an ID as callers see it: a prefix and 11 letters and digits. The texts sort in the order of time. */
 export function idText(prefix: string, id: number): string {
   const high = Math.floor(id / LOW) | 0;
   const low = (id - high * LOW) | 0;
@@ -62,7 +61,7 @@ export function idText(prefix: string, id: number): string {
 
 const TEXT = /^[0-9a-z]{11}$/;
 
-/** Reads what `idText` wrote; null for anything else. */
+/** Reads a text that `idText` wrote; null for any other text. */
 export function parseId(prefix: string, text: string): number | null {
   const digits = text.slice(prefix.length);
   if (!text.startsWith(prefix) || !TEXT.test(digits)) return null;

@@ -1,23 +1,23 @@
-/** The place of the first mistake in a text that is not JSON. */
+/** Location of the first mistake in a text that is not JSON. */
 interface JsonFault {
-  /** From 1. */
+  /** Line, from 1. */
   readonly line: number;
-  /** Characters from 1. */
+  /** Column in characters, from 1. */
   readonly column: number;
-  /** A sentence without its end, such as `expected a comma or }`. */
+  /** The reason as a sentence without a full stop, such as `expected a comma or }`. */
   readonly reason: string;
 }
 
 const WHITE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
-/** The characters of a string without its quotes: all from the space on, but for quotes and backslashes. */
+/** The characters inside a JSON string: all from the space on, except unescaped quotes and backslashes. */
 const CHARACTERS = /(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
 
 /**
- * Finds the first mistake in a text that `JSON.parse` refuses, since its errors have no place.
- * @param text nested no deeper than `DEPTH_MAX`: the search goes down with it.
- * @returns null for JSON.
+ * Finds the first mistake in a text that `JSON.parse` refuses, because the errors of `JSON.parse` have no location.
+ * @param text nested at most `DEPTH_MAX` levels, because the function is recursive
+ * @returns null for valid JSON
  */
 export function jsonFault(text: string): JsonFault | null {
   let at = 0;
@@ -27,7 +27,7 @@ export function jsonFault(text: string): JsonFault | null {
     if (found) at = pattern.lastIndex;
     return found;
   };
-  // The search ends where it fails.
+  // Throws, because the search ends at the first mistake.
   const fail = (reason: string): never => {
     throw new SyntaxError(at >= text.length ? 'the text ends before the JSON is complete' : reason);
   };
@@ -40,7 +40,7 @@ export function jsonFault(text: string): JsonFault | null {
     if (text[at] !== '"') fail('a string cannot contain a line break or another control character; escape it');
     at++;
   };
-  /** Members or elements, up to the closing bracket. */
+  /** Reads members or elements up to the closing bracket. */
   const list = (close: string, one: () => void): void => {
     at++;
     skip(WHITE);

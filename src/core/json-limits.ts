@@ -1,9 +1,9 @@
-/** The most levels of objects and lists. Deeper JSON parses, but breaks code that walks or prints it. */
+/** The most levels of nested objects and lists. Deeper JSON can be parsed, but breaks code that walks or prints it. */
 export const DEPTH_MAX = 64;
 
 /**
- * Looks over a JSON text before it is parsed: a few megabytes of brackets would hold up everybody
- * else for seconds. Counts elements, not bytes: strings are skipped in one go. Says which limit is exceeded; null for none.
+ * Checks a JSON text before it is parsed, because parsing a few megabytes of brackets would block all other requests for seconds. It counts
+ * elements, not bytes, and skips strings quickly. Returns the limit that is exceeded; null for none.
  */
 export function beyondLimits(text: string, valuesMax: number): 'depth' | 'values' | null {
   let depth = 0;
@@ -30,10 +30,10 @@ export function beyondLimits(text: string, valuesMax: number): 'depth' | 'values
   return null;
 }
 
-/** Escaped quotes of one string that are looked up one by one; with more, reading each character is quicker. */
+/** The most escaped quotes of one string that are searched one by one. With more, it is faster to read each character. */
 const LOOKUPS_MAX = 256;
 
-/** Where the string ends that begins at `from`: at the first quote behind an even number of backslashes. */
+/** Returns where the string that begins at `from` ends: at the first quote that follows an even number of backslashes. */
 function endOfString(text: string, from: number): number {
   let at = text.indexOf('"', from);
   for (let lookups = 0; at >= 0 && lookups < LOOKUPS_MAX; lookups++) {

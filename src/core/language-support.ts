@@ -1,42 +1,42 @@
 import { isKnownLanguage } from './languages.ts';
 import { bothBits, emptyBits, hasBit, setBit } from './rules.ts';
 
-/** The models' support of one programming language. */
+/** Which models support one programming language. */
 export interface LanguageSupport {
-  /** Bits by index of the model: those that may serve a request which requires the language. */
+  /** Bits by index of the model: set if the model may serve a request that requires the language. */
   readonly qualifies: Uint32Array;
-  /** By index of the model: 1 where it is declared, 0.5 where neither is declared, 0 where the model lacks it. */
+  /** By index of the model: 1 if the model declares the language, 0.5 if its support is unknown, 0 if the model lacks the language. */
   readonly known: Float64Array;
 }
 
 export type LanguageState = 'declared' | 'unknown' | 'lacked';
 
-/** A model's programming languages, by canonical name. */
+/** A model's programming languages, under canonical names. */
 interface LanguageLists {
   readonly languages: ReadonlySet<string>;
   readonly lacksLanguages: ReadonlySet<string>;
 }
 
-/** The support of programming languages by the models that can be served. */
+/** Which models support which programming languages. */
 export interface Languages {
   /** Every language that a model declares or lacks. */
   readonly byName: ReadonlyMap<string, LanguageSupport>;
-  /** Whether a language that no model declares is unknown for all models, and so excludes none; else it excludes all. */
+  /** Whether a language that no model declares excludes no model. Otherwise it excludes all models. */
   readonly admitUnstated: boolean;
 }
 
-/** How much of a language's worth each state is. */
+/** The part of a language's worth that each state adds to the quality. */
 export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
 
-/** Returns a model's support of a language, by its canonical name. */
+/** Returns whether a model supports a language, by its canonical name. */
 export function languageState({ languages, lacksLanguages }: LanguageLists, name: string): LanguageState {
   if (languages.has(name)) return 'declared';
   return lacksLanguages.has(name) ? 'lacked' : 'unknown';
 }
 
 /**
- * Builds the support of every language that some model declares or lacks. If any model declares a language, only the models
- * that declare it qualify. If none does, `admitUnstated` lets all models qualify that do not lack it; otherwise none qualifies.
+ * Builds the support of every language that a model declares or lacks. If any model declares a language, only models that declare it
+ * qualify. If no model declares it, `admitUnstated` decides: true admits all models that do not lack it, false admits none.
  */
 export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
@@ -53,13 +53,13 @@ function supportOf(name: string, models: readonly LanguageLists[], admitUnstated
   return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
 }
 
-/** Whether a model, by its index, may serve a request that requires the language. A name that is not a language leaves no model. */
+/** Whether a model (by index) may serve a request that requires the language. If the name is not a known language, no model may. */
 export function qualifiesFor(name: string, model: number, { byName, admitUnstated }: Languages): boolean {
   const support = byName.get(name);
   return support ? hasBit(support.qualifies, model) : admitUnstated && isKnownLanguage(name);
 }
 
-/** The models that may serve a request which requires all of these, as bits; null for all. */
+/** Returns the models that may serve a request which requires all of these languages, as bits; null for all models. */
 export function qualifiedFor(
   names: readonly string[],
   { byName, admitUnstated }: Languages,
@@ -74,7 +74,7 @@ export function qualifiedFor(
   return bits;
 }
 
-/** Adds a language's worth to each model's quality, by index: all of it, half, or none. */
+/** Adds a language's worth to each model's quality: all of it, half of it, or nothing. */
 export function addWorth(to: Float64Array, name: string, worth: number, { byName }: Languages): void {
   const known = byName.get(name)?.known;
   for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);

@@ -2,8 +2,8 @@ import { closest } from './edit-distance.ts';
 import { LINGUIST } from './linguist.ts';
 
 /**
- * Programming languages by the names that policies, keys and records have had since the first version, with other names
- * in lower case. Where Linguist gives one of these to another language, what stands here wins.
+ * Programming languages under the names that policies, keys and records have used since the first version, with their aliases in lower
+ * case. If Linguist assigns one of these names to another language, this table wins.
  */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   assembly: ['asm', 'assembler'],
@@ -48,9 +48,9 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   yaml: ['yml'],
 };
 
-/** Every name, in lower case, with the canonical one, which is in it too. */
+/** Maps every name, in lower case, to its canonical name. Canonical names are included. */
 const CANONICAL = new Map<string, string>();
-/** Canonical names of what is shown rather than programmed: JSON, CSV, XML. */
+/** Canonical names of languages for data and documents rather than programs: JSON, CSV, XML. */
 const DATA = new Set<string>();
 
 for (const [name, aliases] of Object.entries(NAMED)) for (const one of [name, ...aliases]) CANONICAL.set(one, name);
@@ -59,7 +59,7 @@ for (const entry of LINGUIST.replaceAll('\n', '').split(';')) {
   const isData = entry.startsWith('=');
   const listed = entry.slice(isData ? 1 : 0).split('|');
   const names = [...listed, ...listed.map((one) => one.replaceAll(' ', '-'))];
-  // A language that has a name here keeps it, and takes Linguist's other names for it.
+  // A language in the table above keeps its name there, and gets Linguist's other names as aliases.
   const name = CANONICAL.get(names[0]!) ?? names[0]!;
   for (const one of names) if (!CANONICAL.has(one)) CANONICAL.set(one, name);
   if (isData) DATA.add(name);
@@ -67,22 +67,24 @@ for (const entry of LINGUIST.replaceAll('\n', '').split(';')) {
 
 const plain = (name: string): string => name.trim().toLowerCase().replace(/\s+/g, ' ');
 
-/** The one name of a programming language: `JS` and `Node.js` give `javascript`. An unknown one keeps its own, in lower case. */
+/**
+ * Returns the canonical name of a programming language: `JS` and `Node.js` give `javascript`. An unknown name is returned in lower case.
+ */
 export function canonicalLanguage(name: string): string {
   const own = plain(name);
   return CANONICAL.get(own) ?? own;
 }
 
-/** Whether a name or alias is of a language that is programmed, marked up or queried in: one of GitHub's Linguist. */
+/** Whether a name or alias is a programming, markup or query language in GitHub's Linguist. */
 export const isKnownLanguage = (name: string): boolean => CANONICAL.has(plain(name));
 
-/** Whether a text in that language is code, and not only data: JSON, CSV, XML. */
+/** Whether a text in that language is code rather than only data (JSON, CSV, XML). */
 export const isCodeLanguage = (name: string): boolean => isKnownLanguage(name) && !DATA.has(canonicalLanguage(name));
 
-/** No longer name is looked for among those that are alike, nor one that begins otherwise. */
+/** The longest name for which similar names are searched. Only names with the same first letter are compared. */
 const NEAREST_LENGTH = 32;
 
-/** The canonical name of the language that was most likely meant; null where none is like it. The time is bounded. */
+/** Returns the canonical name of the language that was most likely intended; null if no name is similar. The search time is bounded. */
 export function nearestLanguage(name: string): string | null {
   const own = plain(name);
   if (own.length < 2 || own.length > NEAREST_LENGTH) return null;
@@ -91,5 +93,5 @@ export function nearestLanguage(name: string): string | null {
   return meant === null ? null : canonicalLanguage(meant);
 }
 
-/** Every canonical name. */
+/** Returns every canonical name. */
 export const knownLanguages = (): ReadonlySet<string> => new Set(CANONICAL.values());

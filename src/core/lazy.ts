@@ -1,4 +1,4 @@
-/** @returns a function that makes a constant when it is first asked for, and then always gives the same */
+/** @returns a function that makes a constant on its first call, and returns the same constant on later calls */
 export function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => {

@@ -1,12 +1,12 @@
-/** The neighbours of an item in its `LinkedSet`; null in none. */
+/** The neighbours of an item in its `LinkedSet`; null if the item is in no set. */
 export interface Links<Item> {
   before: Item | null;
   after: Item | null;
 }
 
 /**
- * Items in the order in which they were added. Each carries its links, and is in one such set at most. A Set that requests
- * pass through keeps what was deleted from it in memory until its next full collection; this one keeps nothing.
+ * A set in the order of insertion. Each item stores its own links, so it can be in at most one such set. A `Set` would keep deleted items
+ * in memory until its next full garbage collection; a `LinkedSet` does not.
  */
 export class LinkedSet<Item extends Links<Item>> {
   #first: Item | null = null;
@@ -26,7 +26,7 @@ export class LinkedSet<Item extends Links<Item>> {
     this.#size++;
   }
 
-  /** Takes out an item that is in this set. */
+  /** Removes an item that is in this set. */
   remove(item: Item): void {
     const { before, after } = item;
     if (before) before.after = after;
@@ -38,7 +38,7 @@ export class LinkedSet<Item extends Links<Item>> {
     this.#size--;
   }
 
-  /** Returns all that are in it now: the set may change while they are gone through. */
+  /** Returns a copy of the current items, so that the set may change while you iterate. */
   all(): Item[] {
     const all: Item[] = [];
     for (let item = this.#first; item; item = item.after) all.push(item);

@@ -4,16 +4,16 @@ import type { Operation } from './operation.ts';
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from './original.ts';
 import { NO_RUN, type RunNames } from './run-names.ts';
 
-/** The caller's names of fields, for messages that must speak the caller's dialect. */
+/** The caller's names of fields, so that messages use the names of the caller's dialect. */
 export type FieldNames = Readonly<
   Record<keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits', string>
 >;
 
-/** The part of a request that its headers state. */
+/** The parts of a request that come from its headers. */
 export interface RequestHeaders {
-  /** Headers that go upstream with a body that goes there as it came, such as `anthropic-beta`; by name in lower case. */
+  /** Headers that are sent upstream with a passed-through body, such as `anthropic-beta`; by name in lower case. */
   readonly passed: Readonly<Record<string, string>>;
-  /** The caller's names of the run that the request belongs to. */
+  /** The caller's names of the agent run that the request belongs to. */
   readonly run: RunNames;
 }
 
@@ -29,19 +29,19 @@ export interface ModelRequest {
   readonly conversation: Conversation;
   readonly settings: ModelSettings;
   readonly routing: RoutingTerms;
-  /** The texts to embed; null for another operation. Its conversation is then empty. */
+  /** The texts to embed, with an empty conversation; null for other operations. */
   readonly embedding: EmbeddingQuery | null;
   /** Fields of the body that its dialect does not define, by name. */
   readonly extras: Members;
   readonly original: Original;
   readonly headers: RequestHeaders;
   readonly names: FieldNames;
-  /** The tools as they came, in JSON; '' for none. */
+  /** The JSON text of the tools as the caller sent them; '' for none. */
   readonly toolsText: string;
-  /** Returns the value at a place of the original; undefined where there is none. */
+  /** Returns the value at a location of the original body; undefined if there is none. */
   originalAt(path: OriginalPath): unknown;
   /**
-   * Returns the request with other values at some places of its original.
+   * Returns the request with other values at some locations of its original body.
    *
    * @example
    * ```ts
@@ -51,7 +51,7 @@ export interface ModelRequest {
    * ```
    */
   edit(edits: readonly Edit[]): ModelRequest;
-  /** Returns a format of the answer as its dialect writes it at `names.answerFormat`. */
+  /** Returns an answer format as the dialect writes it in the field `names.answerFormat`. */
   answerFormatOf(format: NamedSchema): unknown;
 }
 
@@ -66,7 +66,7 @@ export interface NamedSchema {
 export interface RequestReader<Body extends Members> {
   readonly dialect: string;
   readonly operation: Operation;
-  /** The names of fields as a body has them: a dialect may know two names of one field. */
+  /** Returns the field names that a body uses, because a dialect may have two names for one field. */
   names(body: Body): FieldNames;
   model(body: Body): string;
   isStream(body: Body): boolean;
@@ -74,9 +74,9 @@ export interface RequestReader<Body extends Members> {
   settings(body: Body): ModelSettings;
   routing(body: Body): RoutingTerms;
   extras(body: Body): Members;
-  /** Writes a format of the answer. Absent for a dialect without answers. */
+  /** Writes an answer format. Absent for a dialect without answers. */
   answerFormat?(format: NamedSchema): unknown;
-  /** Absent for a dialect that asks for no embeddings. */
+  /** Absent for a dialect without embeddings. */
   embedding?(body: Body): EmbeddingQuery;
 }
 

@@ -5,23 +5,23 @@ import { isObject } from './object.ts';
 const DROPS_NULL = Symbol('null is the same as absent');
 
 /**
- * An optional member for which null means the same as leaving it out. `dropNulls` takes such nulls away before anything
- * reads the value, so the static type has none.
+ * An optional member for which null means the same as absent. `dropNulls` removes such nulls before any code reads the value, so the static
+ * type has no null.
  */
 export const nullable = <T extends TSchema>(schema: T) =>
   Type.Optional(Type.Unsafe<Static<T>>(Object.assign(Type.Union([schema, Type.Null()]), { [DROPS_NULL]: true })));
 
-/** A map whose members may each be null, which is the same as not being in it. */
+/** A map whose members may be null. A member that is null counts as absent. */
 export const nullableMembers = <T extends TSchema>(member: T, options: SchemaOptions = {}) =>
   Type.Unsafe<Record<string, Static<T>>>(
     Type.Record(Type.String(), Object.assign(Type.Union([member, Type.Null()]), { [DROPS_NULL]: true }), options),
   );
 
-/** A member that may only be left out, or null: it belongs to another form of the body. */
+/** A member that must be absent or null, because it belongs to another form of the body. */
 export const onlyNull = (description: string) =>
   Type.Optional(Type.Unsafe<undefined>(Object.assign(Type.Null({ description }), { [DROPS_NULL]: true })));
 
-/** The schema of a nullable member, and of those in it, for what is written by hand: stated or left out, never null. */
+/** Returns the schema without nulls, at any depth, for files that people write: members are stated or left out, never null. */
 export function withoutNull(schema: TSchema): TSchema {
   if (Reflect.has(schema, DROPS_NULL)) return Type.Optional(withoutNull(schema.anyOf[0]));
   const properties: Readonly<Record<string, TSchema>> | undefined = schema.properties;
@@ -30,19 +30,19 @@ export function withoutNull(schema: TSchema): TSchema {
   return { ...schema, properties: Object.fromEntries(stated) };
 }
 
-/** Where nulls are to be dropped in a value. */
+/** Describes which nulls in a value are to be dropped. */
 interface Plan {
   readonly nullable: ReadonlySet<string>;
-  /** Whether any member may be null: those of a map have no names here. */
+  /** Whether any member may be null. The names in a map are not known in advance. */
   readonly isMap: boolean;
   readonly members: ReadonlyMap<string, Plan>;
-  /** Of each item of a list. */
+  /** The plan for each item of a list. */
   readonly items: Plan | null;
 }
 
 /**
- * Prepares a function that drops the nulls of nullable members, at any depth, from values that the schema admits. A value
- * without such nulls comes back as it is; nothing is written to.
+ * Returns a function that drops the nulls of nullable members, at any depth, from values that satisfy the schema. A value without such
+ * nulls is returned as it is. The input is never changed.
  */
 export function dropNulls<T extends TSchema>(schema: T): (value: Static<T>) => Static<T> {
   const plan = planOf(schema);
@@ -67,7 +67,10 @@ function planOf(schema: TSchema): Plan | null {
 
 const isSchema = (value: unknown): value is TSchema => isObject(value);
 
-/** Variants of a union name the same thing alike: what is nullable in one is so in all. */
+/**
+ * Merges the plans of the variants of a union. The variants share the meaning of a name, so a name that is nullable in one variant is
+ * nullable in all.
+ */
 function both(a: Plan | null, b: Plan | null): Plan | null {
   if (a === null || b === null) return a ?? b;
   const members = new Map(a.members);
@@ -84,7 +87,7 @@ function without(value: unknown, plan: Plan): unknown {
   if (Array.isArray(value)) return plan.items === null ? value : withoutEach(value, plan.items);
   if (!isObject(value)) return value;
   let kept: Record<string, unknown> | null = null;
-  // A body has few of the members that its schema knows.
+  // Iterate the members of the value: a body has few of the members that the schema knows.
   for (const name in value) {
     const before = value[name];
     if (before === null) {

@@ -1,25 +1,25 @@
 /** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A place in a JSON body: names of members and indexes of lists, from the outside in. Empty for the body itself. */
+/** A location in a JSON body: names of members and indexes of lists, from the outside in. Empty for the body itself. */
 export type OriginalPath = readonly (string | number)[];
 
-/** A request body as the caller sent it: checked, without optional fields that were null. Never changed. */
+/** A request body as the caller sent it: checked, and without optional fields that were null. It is never changed. */
 export interface Original {
   /** The dialect of the body, such as `openai-chat`. */
   readonly dialect: string;
   readonly body: Members;
 }
 
-/** A change of an original. */
+/** A change to an original body. */
 export interface Edit {
   readonly at: OriginalPath;
-  /** Undefined removes the member; a list is shortened by replacing it. */
+  /** The new value. Undefined removes the member. To shorten a list, replace it. */
   readonly value: unknown;
 }
 
 /**
- * Writes a path as error texts show it.
+ * Writes a path in the form that error messages use.
  * @returns such as `messages[3].content`
  */
 export function pathText(path: OriginalPath): string {
@@ -28,10 +28,10 @@ export function pathText(path: OriginalPath): string {
   return text;
 }
 
-/** Returns the value at a place; undefined where there is none. */
+/** Returns the value at a location; undefined if there is none. */
 export function valueAt(body: unknown, path: OriginalPath): unknown {
   let value = body;
-  // By index: surfaces share frozen paths, through which the engine iterates five times as slowly.
+  // An index loop: JavaScript engines iterate the frozen paths five times as slowly with `for … of`.
   for (let at = 0; at < path.length; at++) {
     const step = path[at]!;
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
@@ -41,17 +41,16 @@ export function valueAt(body: unknown, path: OriginalPath): unknown {
 }
 
 /**
- * Returns a copy of a body with other values at some places. Everything else is shared with the body and keeps its
- * order, so that the JSON texts of the two differ at these places only. A place below another edited one counts for
- * the new value. An edit that no object or list of the body has a place for is
- * ignored.
+ * Returns a copy of a body with other values at some locations. Everything else is shared with the body and keeps its order, so that the
+ * JSON texts differ only at these locations. If two edits are nested, the inner edit applies to the new value of the outer edit. An edit
+ * whose location does not exist is ignored.
  */
 export function withEdits<Body extends object>(body: Body, edits: readonly Edit[]): Body {
-  /** The copies that this call has made, which it may change. */
+  /** The copies that this call has made and may therefore change. */
   const copies = new Set<object>();
   let whole: unknown = body;
   for (const { at, value } of edits) whole = replaced(whole, at, 0, value, copies);
-  // Only members below the body were replaced.
+  // Only members inside the body were replaced.
   return typeof whole === 'object' && whole !== null ? (whole as Body) : body;
 }
 
@@ -66,7 +65,7 @@ function replaced(owner: unknown, at: OriginalPath, depth: number, value: unknow
   const copy = copies.has(owner) ? owner : Array.isArray(owner) ? [...owner] : { ...owner };
   copies.add(copy);
   if (after === undefined) Reflect.deleteProperty(copy, step);
-  // An assignment to `__proto__` would change the prototype.
+  // A plain assignment to `__proto__` would change the prototype.
   else Object.defineProperty(copy, step, { value: after, writable: true, enumerable: true, configurable: true });
   return copy;
 }

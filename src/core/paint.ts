@@ -1,7 +1,7 @@
 /** Terminal styles for the parts of a message. */
 export type Paint = ReturnType<typeof painter>;
 
-/** Returns terminal colours, or plain text. */
+/** Returns terminal colours if `isColoured`, otherwise functions that return plain text. */
 export function painter(isColoured: boolean) {
   const style = (code: number) => (text: string) =>
     isColoured && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;

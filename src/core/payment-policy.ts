@@ -1,76 +1,79 @@
 import type { Microcredits } from './credits.ts';
 
-/** The section `payments.x402` of the policy, where it is enabled: agents pay for themselves. */
+/** The policy section `payments.x402`, if it is enabled: agents pay for their own requests. */
 export interface PaymentPolicy {
-  /** Where payments are taken, in the order in which they are offered. */
+  /** The networks on which the gateway accepts payments, in the order in which it offers them. */
   readonly networks: readonly [PaymentNetwork, ...PaymentNetwork[]];
-  /** Where agents reach this gateway, without a slash at its end; null for the address that a request was sent to. */
+  /** The URL at which agents reach this gateway, without a slash at its end; null for the address that the request was sent to. */
   readonly publicUrl: string | null;
   /** How long a quote can be paid, ms. */
   readonly quoteTtlMs: number;
-  /** The most that a request without a key is quoted for: its worst case is capped as by a `budget_limit`. */
+  /** The highest quote for a request without a key, microcredits. Its worst case is capped as by a `budget_limit`. */
   readonly quoteMax: Microcredits;
-  /** The least that is settled on a chain: what is above the price becomes balance. */
+  /** The least amount that is settled on a chain, microcredits. The part above the price is added to the wallet's balance. */
   readonly chargeMin: Microcredits;
-  /** The fee that a settlement adds to a request's price. */
+  /** The fee that a settlement adds to a request's price, microcredits. */
   readonly settleFee: Microcredits;
-  /** How long an authorization must still be valid when it is to be settled, ms. */
+  /** How long an authorization must still be valid when its settlement begins, ms. */
   readonly settleMarginMs: number;
   /** Whether a request without a key must name its `agent_wallet`. */
   readonly walletRequired: boolean;
-  /** Whether the balance of a wallet that is named and not proved lowers its quote, which tells of it. */
+  /**
+   * Whether the balance of a named wallet lowers its quote before the wallet has proved itself. Anyone can then learn the balance from the
+   * quote.
+   */
   readonly quotesBalance: boolean;
-  /** How much one top-up can be; null where there are none. */
+  /** The least and the most of one top-up, microcredits; null if the gateway accepts no top-ups. */
   readonly prepaid: { readonly min: Microcredits; readonly max: Microcredits } | null;
-  /** Bytes of the largest body of a request without a key. */
+  /** The largest body of a request without a key, bytes. */
   readonly bodyBytesMax: number;
 }
 
-/** A stablecoin on one chain, and how payments in it are settled. Amounts in it are atomic units. */
+/** A stablecoin on one chain, and how its payments are settled. Amounts of the coin are in atomic units. */
 export interface PaymentNetwork {
-  /** CAIP-2, such as `eip155:84532`. */
+  /** CAIP-2 ID of the chain, such as `eip155:84532`. */
   readonly id: string;
   readonly chainId: number;
   readonly asset: PaymentAsset;
   /** The operator's address, as the policy writes it. */
   readonly payTo: string;
-  /** Addresses of nodes, the first of them asked first. Empty where `rpcUrlsEnv` names a variable with them. */
+  /** URLs of nodes. Signalbox asks the first node first. Empty if `rpcUrlsEnv` names a variable with URLs. */
   readonly rpcUrls: readonly string[];
-  /** The variable that holds addresses of nodes, divided by commas; null for none. */
+  /** The environment variable that holds URLs of nodes, separated by commas; null for none. */
   readonly rpcUrlsEnv: string | null;
   readonly facilitator: FacilitatorPolicy;
-  /** The asset's exact price: so many microcredits for so many atomic units, in lowest terms. */
+  /** The exact price of the asset: `microcredits` for `atomic` units, as a reduced fraction. */
   readonly rate: { readonly microcredits: bigint; readonly atomic: bigint };
 }
 
 export interface PaymentAsset {
-  /** Of the token's contract, as the policy writes it. */
+  /** Address of the token's contract, as the policy writes it. */
   readonly address: string;
-  /** Name and version of its EIP-712 domain. */
+  /** Name and version of the token's EIP-712 domain. */
   readonly name: string;
   readonly version: string;
   readonly decimals: number;
 }
 
-/** The facilitator: this process, with its own key that pays the gas, or a service. */
+/** The facilitator settles payments: either this process, whose own key pays the gas, or an external service. */
 export type FacilitatorPolicy =
   | {
       readonly mode: 'local';
       readonly privateKeyEnv: string;
-      /** How long a transaction is waited for, ms. */
+      /** How long the facilitator waits for a transaction, ms. */
       readonly confirmationTimeoutMs: number;
-      /** The operator is alarmed when the gas key has less than so many wei. */
+      /** Signalbox alerts the operator if the gas key has less than this many wei. */
       readonly gasAlarmWei: bigint;
     }
   | {
       readonly mode: 'http';
       readonly url: string;
       readonly timeoutMs: number;
-      /** The variable that holds a bearer token; null for none. */
+      /** The environment variable that holds a bearer token; null for none. */
       readonly bearerEnv: string | null;
     };
 
-/** Atomic units that are worth at least so much. */
+/** Returns the fewest atomic units that are worth at least the amount. */
 export function atomicOf({ microcredits, atomic }: PaymentNetwork['rate'], amount: Microcredits): bigint {
   return (BigInt(amount) * atomic + microcredits - 1n) / microcredits;
 }

@@ -2,18 +2,18 @@ import type { UserRole } from './people.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * A test that a policy carries: a request as it might come, and what the policy must make of it.
- * Checked by the policy room, run by the rehearsal before a reload and by `signalbox policy test`.
+ * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates cases. They run
+ * before a reload and in `signalbox policy test`.
  */
 export interface PolicyCase {
   readonly name: string;
   readonly place: SourcePlace;
   readonly given: {
-    /** Selector or model ID; `auto` when left out. */
+    /** Selector or model ID. Default: `auto`. */
     readonly model: string;
-    /** The request's body as for `/v1/route`, without `model`. Checked with that schema. */
+    /** The request's body as for `POST /v1/route`, without `model`. Checked with the schema of that route. */
     readonly query: Readonly<Record<string, unknown>>;
-    /** A whole body of any dialect, in place of `query`; absent for none. */
+    /** A whole body of any dialect, which replaces `query`; absent for none. */
     readonly body?: Readonly<Record<string, unknown>>;
     readonly metadata: Readonly<Record<string, string>>;
     readonly key: {
@@ -24,24 +24,24 @@ export interface PolicyCase {
     /** The team and the user that the key belongs to; null for none. */
     readonly team: { readonly id: string; readonly name: string } | null;
     readonly user: { readonly id: string; readonly name: string; readonly role: UserRole } | null;
-    /** ISO 8601, for `time`; null for a fixed Wednesday noon. */
+    /** The value of `time` in conditions, ISO 8601; null for a fixed Wednesday noon. */
     readonly time: string | null;
   };
   readonly expect: {
-    /** IDs of models, one of which is chosen. */
+    /** IDs of models. The choice must be one of them. */
     readonly models: readonly string[] | null;
-    /** The provider of the choice whose endpoint would be tried first. */
+    /** The provider of the choice's endpoint that would be tried first. */
     readonly provider: string | null;
-    /** The task that the request is read as. */
+    /** The task that Signalbox must recognise in the request. */
     readonly task: string | null;
-    /** `route_reason`. */
+    /** The expected `route_reason`. */
     readonly reason: string | null;
-    /** Model → the rule, or the kind of reason, that rejects it. */
+    /** Model → the rule, or the kind of reason, that must reject the model. */
     readonly rejected: Readonly<Record<string, string>>;
     readonly costBelowCredits: number | null;
     readonly latencyBelowMs: number | null;
     readonly qualityAbove: number | null;
-    /** An error code, when no model may be left. */
+    /** The expected error code, if no model may be eligible. */
     readonly refused: string | null;
   };
 }

@@ -4,33 +4,32 @@ import type { Decimal } from './decimal.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * A model's exact price. A token of a kind costs `line.kind / divisor` microcredits; since
- * a USD price is per 1M tokens and a Credit has 1M microcredits, that quotient is simply
- * `USD per 1M tokens / USD per Credit`.
+ * A model's exact price. A token of a kind costs `line.kind / divisor` microcredits. That quotient equals `USD per 1M tokens / USD per
+ * Credit`, because a USD price is per 1M tokens and a Credit has 1M microcredits.
  */
 export interface Price {
-  /** Ascending by `overInputTokens`; the first starts at 0. */
+  /** Price lines, ascending by `overInputTokens`. The first line starts at 0. */
   readonly lines: readonly [PriceLine, ...PriceLine[]];
-  /** A fee for each request, over the same divisor. */
+  /** A fee for each request. Divide it by `divisor` to get microcredits. */
   readonly perRequest: number;
-  /** Fees for each use of the service's own tools, by name, over the same divisor; absent for none. */
+  /** Fees for each use of the service's own tools, by name. Divide them by `divisor` to get microcredits. Absent for none. */
   readonly toolUses?: Readonly<Record<string, number>>;
   readonly divisor: number;
 }
 
-/** Integers over the price's divisor. */
+/** Rates per token. Divide them by the price's divisor to get microcredits. */
 export interface PriceLine {
   /** The line applies to requests with more input tokens than this. */
   readonly overInputTokens: number;
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
-  /** Of tokens that are written for an hour; absent where the policy states no price for them. */
+  /** Rate of tokens that are written to the cache for an hour; absent if the policy states no price for them. */
   readonly hourCacheWrite?: number;
   readonly output: number;
 }
 
-/** A price list as the policy states it: USD per 1M tokens, USD per request or use. */
+/** A price list as the policy states it, in USD per 1M tokens and USD per request or tool use. */
 interface ListPrice {
   readonly lines: readonly [ListPriceLine, ...ListPriceLine[]];
   readonly perRequest: Decimal | null;
@@ -51,10 +50,10 @@ const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 export const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 
-/** A fee in USD is 1M times as many microcredits as a USD price per 1M tokens. */
+/** Scales a fee in USD per request to the unit of prices in USD per 1M tokens. */
 const feeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits * 1_000_000n, scale });
 
-/** Turns a list price into integers over one divisor, exactly. Throws RangeError when those leave 2^53. */
+/** Converts a list price to integers with one common divisor, exactly. Throws RangeError if an integer exceeds 2^53. */
 export function compilePrice({ lines, perRequest, toolUses }: ListPrice, usdPerCredit: Decimal): Price {
   const fee = perRequest ? feeOf(perRequest) : { digits: 0n, scale: 0 };
   const fees = [...(toolUses ?? [])].map(([name, price]) => [name, feeOf(price)] as const);
@@ -90,14 +89,14 @@ function exact(value: bigint): number {
   return reduced;
 }
 
-/** The line that bills a request of so many input tokens. */
+/** Returns the price line that bills a request with this many input tokens. */
 export function lineFor(price: Price, inputTokens: number): PriceLine {
   let at = price.lines.length - 1;
   while (at > 0 && inputTokens <= price.lines[at]!.overInputTokens) at--;
   return price.lines[at]!;
 }
 
-/** Returns the cost of tokens, rounded up once to the next microcredit: the only place where money is rounded. */
+/** Returns the cost of tokens, rounded up once to the next microcredit. Money is rounded only here. */
 export function costOf(price: Price, usage: Usage): Microcredits {
   const line = lineFor(price, usage.inputTokens);
   const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;
@@ -113,7 +112,10 @@ export function costOf(price: Price, usage: Usage): Microcredits {
   return ceilDividedExactly(price, addOns ? [...pairs, ...addOnPairs(price, line, addOns)] : pairs);
 }
 
-/** The cost of add-ons beyond the tokens, as amounts and rates. A part without a price costs nothing: no fund pays for it. */
+/**
+ * Returns the cost of add-ons in addition to the tokens, as pairs of amount and rate. An add-on without a price adds nothing, because no
+ * fund may pay for it.
+ */
 export function addOnPairs(price: Price, line: PriceLine, { hourCacheTokens = 0, toolUses = {} }: AddOns): number[] {
   const { cacheWrite, hourCacheWrite = cacheWrite } = line;
   const pairs = [hourCacheTokens, hourCacheWrite - cacheWrite];
@@ -121,7 +123,7 @@ export function addOnPairs(price: Price, line: PriceLine, { hourCacheTokens = 0,
   return pairs;
 }
 
-/** Whether a price covers all that a request lets its service bill. */
+/** Whether a price covers every add-on that a request allows its service to bill. */
 export function coversAll({ lines, toolUses: fees }: Price, { hourCache, toolUses, unpriced }: AskedAddOns): boolean {
   if (unpriced.length > 0 || (hourCache && lines.some(({ hourCacheWrite }) => hourCacheWrite === undefined)))
     return false;
@@ -129,8 +131,8 @@ export function coversAll({ lines, toolUses: fees }: Price, { hourCache, toolUse
 }
 
 /**
- * The most that up to `inputTokens` and `outputTokens` can cost, whichever of them are cached
- * and whichever applicable line bills them.
+ * Returns the highest possible cost of at most `inputTokens` and `outputTokens`, with any part of the input cached and any applicable price
+ * line.
  */
 export function costBound(price: Price, inputTokens: number, outputTokens: number, addOns?: AskedAddOns): Microcredits {
   const input = dearestInput(price, inputTokens, addOns?.hourCache);
@@ -142,8 +144,8 @@ export function costBound(price: Price, inputTokens: number, outputTokens: numbe
 }
 
 /**
- * The most output tokens whose bound beside `inputTokens` is within `amount`; -1 when not even the
- * input is. Nothing is rounded on the way, so that the smallest sufficient amount suffices.
+ * Returns the most output tokens whose worst-case cost, together with `inputTokens`, is at most `amount`; -1 if even the input costs more.
+ * Nothing is rounded on the way, so the smallest sufficient amount is sufficient.
  */
 export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, addOns?: AskedAddOns): number {
   const input = dearestInput(price, inputTokens, addOns?.hourCache);
@@ -161,14 +163,14 @@ export function outputWithin(price: Price, inputTokens: number, amount: Microcre
   return output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(output));
 }
 
-/** The fees of a request at most. They stay far below 2^53: a use costs cents. */
+/** Returns the highest possible fees of a request. They stay far below 2^53, because a tool use costs cents. */
 function feesFor({ perRequest, toolUses }: Price, asked: AskedAddOns | undefined): number {
   let fees = perRequest;
   for (const name in asked?.toolUses) fees += asked.toolUses[name]! * (toolUses?.[name] ?? 0);
   return fees;
 }
 
-/** The dearest rate of an input token, by the lines that may bill up to so many. */
+/** Returns the most expensive rate of an input token, over all price lines that may bill up to `inputTokens`. */
 function dearestInput(price: Price, inputTokens: number, hourCache = false): number {
   let dearest = 0;
   for (let at = 0; mayBill(price, at, inputTokens); at++) {
@@ -178,24 +180,24 @@ function dearestInput(price: Price, inputTokens: number, hourCache = false): num
   return dearest;
 }
 
-/** The dearest rate of an output token, by the same lines. */
+/** Returns the most expensive rate of an output token, over all price lines that may bill up to `inputTokens`. */
 function dearestOutput(price: Price, inputTokens: number): number {
   let dearest = 0;
   for (let at = 0; mayBill(price, at, inputTokens); at++) dearest = Math.max(dearest, price.lines[at]!.output);
   return dearest;
 }
 
-/** Whether there is such a line, and it may bill a request of up to so many input tokens. */
+/** Whether the price line `at` exists and may bill a request of up to `inputTokens`. */
 const mayBill = ({ lines }: Price, at: number, inputTokens: number): boolean =>
   at < lines.length && (at === 0 || lines[at]!.overInputTokens < inputTokens);
 
-/** ceil(sum / divisor) of a sum that a double holds exactly. */
+/** Returns ceil(sum / divisor), for a sum that a double holds exactly. */
 function ceilDivided(sum: number, divisor: number): Microcredits {
   const rest = sum % divisor;
   return (sum - rest) / divisor + (rest > 0 ? 1 : 0);
 }
 
-/** ceil((perRequest + Σ tokens × rate) / divisor) in big integers: for sums beyond what doubles hold. */
+/** Returns ceil((perRequest + Σ tokens × rate) / divisor) with big integers, for sums that doubles cannot hold exactly. */
 function ceilDividedExactly(price: Pick<Price, 'perRequest' | 'divisor'>, pairs: readonly number[]): Microcredits {
   let exact = BigInt(price.perRequest);
   for (let i = 0; i < pairs.length; i += 2) exact += BigInt(pairs[i]!) * BigInt(pairs[i + 1]!);

@@ -4,8 +4,8 @@ import type { CallerGroups } from './holder.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * The facts of a request that a rate limit sees: only its key and whose that is, for it counts before the body is read. A missing label
- * reads as the empty string.
+ * The facts of a request that a rate limit sees. They are only facts about its key, because rate limits apply before the body is read. A
+ * missing label reads as the empty string.
  */
 export interface LimitScope {
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
@@ -13,43 +13,43 @@ export interface LimitScope {
   readonly user: CallerGroups['user'];
 }
 
-/** A limit of the policy on how fast requests may come. */
+/** A limit in the policy on how fast requests may arrive. */
 export interface RateLimit {
   readonly name: string;
-  /** Where the policy states it. */
+  /** Location of the limit in the policy. */
   readonly place: SourcePlace;
-  /** Whether it holds for a key; null for every one. May throw, and then it holds. */
+  /** Whether the limit applies to a key; null if it applies to every key. It may throw, and then the limit applies. */
   readonly match: ((scope: LimitScope) => boolean) | null;
   /**
-   * Groups requests: each value has its own share. `address`: the caller's address. Null: one share for all.
-   * May throw, and then as ''.
+   * Groups requests: each value has a limit of its own. `address`: the caller's IP address. Null: all requests share one limit. If the
+   * function throws, the value is ''.
    */
   readonly each: 'address' | ((scope: LimitScope) => string) | null;
-  /** At least one of them is not null. */
+  /** The figures of the limit. At least one of them is not null. */
   readonly figures: KeyLimits;
 }
 
-/** A limit as the store keeps it, for servers with an older policy. */
+/** A limit as the store keeps it, for servers that still run an older policy. */
 export type StatedLimit = Pick<RateLimit, 'name' | 'figures'>;
 
-/** Which requests are admitted, and how many at once: keys of the section `gateway`. */
+/** Which requests are admitted, and how many at the same time: keys of the section `gateway`. */
 export interface AdmissionPolicy {
-  /** Proxies whose `X-Forwarded-For` is trusted. */
+  /** Proxies whose `X-Forwarded-For` header is trusted. */
   readonly trustedProxies: readonly AddressRange[];
-  /** Chat and route requests that are worked on at once. */
+  /** The most chat and route requests in progress at the same time. */
   readonly concurrencyMax: number;
-  /** Bytes of their bodies, and of those that wait, together. */
+  /** The most bytes of request bodies in memory, waiting requests included. */
   readonly bodiesBytesMax: number;
-  /** Bytes of the providers' answers in one piece that are held at once, together. */
+  /** The most bytes of non-streamed provider answers in memory. */
   readonly answersBytesMax: number;
-  /** Requests that wait for a place. */
+  /** The most requests that wait in the queue. */
   readonly queueMax: number;
-  /** For how long they wait at most, ms. */
+  /** How long a request waits in the queue at most, ms. */
   readonly queueMs: number;
-  /** Requests without a valid key where one is needed, by address. */
+  /** The most requests a minute without a valid key, where a key is required, per IP address. */
   readonly failedAuthPerMinute: number;
-  /** Requests where none is needed, by address. */
+  /** The most requests a minute without a key, where no key is required, per IP address. */
   readonly keylessPerMinute: number;
-  /** Requests of a key with the scope `report`. */
+  /** The most requests a minute of a key with the scope `report`. */
   readonly reportsPerMinute: number;
 }

@@ -1,8 +1,11 @@
 /**
- * A reading, which another instance may have changed since: of keys, funds, balances and limits. It is for deciding what to ask of
- * the store, which alone grants.
+ * A copy of stored data, such as keys, funds, balances and limits, that another server may have changed since. Use it to decide what to
+ * request from the store; only the store itself can grant money or access.
  */
 export interface Reading {
-  /** For so long a change elsewhere may not be in it, ms. 0, always so on SQLite: nothing is newer elsewhere. */
+  /**
+   * Age of the copy in ms: changes by other servers within this time may be missing. Always 0 on SQLite, because no other server writes
+   * there.
+   */
   readonly ageMs: number;
 }

@@ -1,50 +1,53 @@
 import type { AnswerLengthMode } from './expected-length.ts';
 import type { Model, Task, Wildcards } from './snapshot.ts';
 
-/** An endpoint's health; the numbers are those of `Readings.health`. */
+/** States of an endpoint's health. `Readings.health` holds these numbers. */
 export const HEALTH = {
   healthy: 0,
-  /** A circuit breaker opened: too many faults. */
+  /** A circuit breaker opened because of too many faults. */
   ejected: 1,
-  /** The provider asked for a pause, with a 429. */
+  /** The provider requested a pause with a 429. */
   cooling: 2,
-  /** The provider refuses our key. */
+  /** The provider refuses the gateway's API key. */
   misconfigured: 3,
-  /** Our account at the provider has no credit left. */
+  /** The gateway's account at the provider has no credit left. */
   out_of_credit: 4,
 } as const;
 
 export type HealthState = keyof typeof HEALTH;
 
 /**
- * Health and speed of a snapshot's endpoints, at one moment. Arrays are by slot: a model's
- * `firstSlot` plus the index of the endpoint. Published readings never change.
+ * Health and speed of a snapshot's endpoints at one moment. Arrays are by slot: a model's `firstSlot` plus the index of the endpoint.
+ * Readings never change once they are published.
  */
 export interface Readings {
-  /** Counts the readings of this process; 0 while nothing was seen. */
+  /** Number of these readings within the process; 0 before the first measurement. */
   readonly number: number;
-  /** Expected time to the first token, ms: the catalog's figure, blended with what was measured. */
+  /** Expected time to the first token, ms: the catalog's figure, blended with measurements. */
   readonly ttftMs: Float64Array;
-  /** The same where most of the input is in the provider's cache. Never above `ttftMs`. */
+  /** Expected time to the first token if most of the input is in the provider's cache, ms. Never above `ttftMs`. */
   readonly warmTtftMs: Float64Array;
-  /** Expected output rate, tokens per second: the catalog's figure, blended with what was measured. */
+  /** Expected output tokens per second: the catalog's figure, blended with measurements. */
   readonly tokensPerSecond: Float64Array;
-  /** Figures of `HEALTH`. */
+  /** Health of each endpoint, as a number of `HEALTH`. */
   readonly health: Uint8Array;
-  /** When an endpoint that is not healthy may be tried again, Unix ms; 0 while it is healthy. */
+  /** When an unhealthy endpoint may be tried again, Unix ms; 0 while it is healthy. */
   readonly retryAt: Float64Array;
   /** Whether `health` is 0 everywhere. */
   readonly allHealthy: boolean;
-  /** Expected visible output tokens of one choice, by index of the task: measured, declared or blended, by `answer_length`. */
+  /**
+   * Expected visible output tokens of one choice, by index of the task. The policy's `answer_length` decides whether they are measured,
+   * declared or blended.
+   */
   readonly outputTokens: Float64Array;
   /**
-   * The lengths that reference costs, patience per token and conditions of rules use: `outputTokens`, or the policy's figures
-   * where `answer_length` is `blended`.
+   * The answer lengths that reference costs, patience per token and conditions of rules use: `outputTokens`, or the policy's figures if
+   * `answer_length` is `blended`.
    */
   readonly referenceTokens: Float64Array;
 }
 
-/** The parts of a policy that readings cover. */
+/** The parts of a policy that readings describe. */
 export interface MeasuredCatalog {
   readonly models: readonly Model[];
   readonly wildcards?: Pick<Wildcards, 'patterns'> | null;
@@ -52,20 +55,20 @@ export interface MeasuredCatalog {
   readonly answerLength: AnswerLengthMode;
 }
 
-/** The models in the order of their slots: those of the catalog, then a stand-in for each wildcard. */
+/** Returns the models in the order of their slots: first the catalog's models, then a stand-in for each wildcard. */
 export const measuredModels = ({
   models,
   wildcards,
 }: Pick<MeasuredCatalog, 'models' | 'wildcards'>): readonly Model[] =>
   wildcards ? [...models, ...wildcards.patterns] : models;
 
-/** How many endpoints the models have together. They are in the order of their slots. */
+/** Returns the number of endpoints of all models together. The models are in the order of their slots. */
 export function slotCount(models: readonly Model[]): number {
   const last = models.at(-1);
   return last ? last.firstSlot + last.endpoints.length : 0;
 }
 
-/** Returns the readings before any measurement: the catalog's figures, all healthy. */
+/** Returns the readings before any measurement: the catalog's figures, and all endpoints healthy. */
 export function priorReadings(catalog: MeasuredCatalog): Readings {
   const { tasks } = catalog;
   const models = measuredModels(catalog);
@@ -92,6 +95,6 @@ export function priorReadings(catalog: MeasuredCatalog): Readings {
   };
 }
 
-/** Answer lengths by index of the task, as the policy declares them. */
+/** Returns answer lengths by index of the task, as the policy declares them. */
 export const declaredTokens = (tasks: MeasuredCatalog['tasks']): Float64Array =>
   Float64Array.from(tasks, ({ expectedOutputTokens }) => expectedOutputTokens);

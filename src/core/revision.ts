@@ -1,20 +1,20 @@
-/** A policy that was in force. */
+/** A policy that was active at some time. */
 export interface Revision {
   readonly revision: string;
-  /** The policy's files as text. */
+  /** The text of the policy's files. */
   readonly source: string;
-  /** The models that it served, in the order of its records' qualities. */
+  /** IDs of the models that the policy served. The qualities in its decision records have the same order. */
   readonly models: readonly string[];
-  /** Null if an earlier version saved it. */
+  /** The environment of the policy; null if an earlier version saved the revision. */
   readonly surroundings: PolicyEnvironment | null;
-  /** Milliseconds since 1970. */
+  /** When the revision was saved, ms since 1970. */
   readonly saved: number;
 }
 
-/** The inputs of decisions besides the policy's text. Names and hashes only, no values. */
+/** Inputs of decisions other than the policy's text. They are only names and hashes, never values of variables. */
 export interface PolicyEnvironment {
-  /** Variables of providers that were not set. */
+  /** Names of providers' environment variables that were not set. */
   readonly unset: readonly string[];
-  /** The operator's own plugins, with a hash of their code. */
+  /** The operator's own plugins, each with a hash of its code. */
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
 }

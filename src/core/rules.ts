@@ -3,9 +3,8 @@ import type { Operation } from './operation.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * The facts of a request that a rule's `when` sees: figures and names, and no texts but those that the caller wrote
- * for rules (`metadata`, `user`). Numbers are doubles. A missing label or metadata key reads as the
- * empty string.
+ * The facts of a request that a rule's `when` can use: figures and names. The only texts are the ones that callers write for rules
+ * (`metadata`, `user`). Numbers are doubles. A missing label or metadata key reads as the empty string.
  */
 export interface RuleScope {
   readonly request: {
@@ -14,22 +13,22 @@ export interface RuleScope {
     readonly model: string;
     readonly task: string;
     readonly difficulty: string;
-    /** Expected input, tokens. */
+    /** Expected input tokens. */
     readonly input_tokens: number;
     /** The caller's cap on output tokens; 0 without one. */
     readonly max_tokens: number;
     readonly stream: boolean;
     readonly tools: boolean;
     readonly images: number;
-    /** Programming languages that the question is about, and those that the model must handle. */
+    /** Programming languages that the question is about, and languages that the model must support. */
     readonly languages: readonly string[];
-    /** ISO 639-1; `und` where it is undetermined. */
+    /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
     readonly natural_language: string;
-    /** Expected visible output of one choice, tokens. */
+    /** Expected visible output tokens of one choice. */
     readonly output_tokens: number;
     /** Capabilities that the model must have. */
     readonly needs: readonly string[];
-    /** Credits; 0 without one. */
+    /** The caller's `budget_limit` in Credits; 0 without one. */
     readonly budget_limit: number;
     readonly user: string;
     readonly metadata: ReadonlyMap<string, string>;
@@ -37,7 +36,7 @@ export interface RuleScope {
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
   readonly team: CallerGroups['team'];
   readonly user: CallerGroups['user'];
-  /** In the policy's `time_zone`. */
+  /** Local time in the policy's `time_zone`. */
   readonly time: {
     readonly year: number;
     /** 1 to 12. */
@@ -52,7 +51,10 @@ export interface RuleScope {
   };
 }
 
-/** The rules that apply to one request, by their index in the policy. Recorded, so that a replay needs no text and no clock. */
+/**
+ * The rules that apply to one request, by their index in the policy. Decision records store them, so that a replay needs neither the text
+ * nor the time.
+ */
 export interface ActiveRules {
   readonly constraints: readonly number[];
   readonly preferences: readonly number[];
@@ -62,34 +64,34 @@ export const NO_RULES: ActiveRules = Object.freeze({ constraints: Object.freeze(
 
 interface Rule {
   readonly name: string;
-  /** Where the policy states it. */
+  /** Location of the rule in the policy. */
   readonly place: SourcePlace;
   /**
-   * Whether the rule applies to a request; null for always. May throw, and then the rule applies:
-   * a condition that cannot be evaluated must not open a gate.
+   * Whether the rule applies to a request; null for always. It may throw, and then the rule applies, so that an error never lifts a
+   * constraint.
    */
   readonly when: ((scope: RuleScope) => boolean) | null;
 }
 
-/** A hard rule: what it does not allow is rejected. */
+/** A hard rule. It rejects every model and endpoint that it does not allow. */
 export interface Constraint extends Rule {
-  /** Bits by endpoint slot; null when it requires nothing of models and endpoints. */
+  /** Bits by endpoint slot; null if the rule requires nothing of models and endpoints. */
   readonly allows: Uint32Array | null;
-  /** Providers of endpoints that `allows` would admit and that cannot serve here; absent for none. */
+  /** Providers whose endpoints the rule would allow but which cannot serve in this environment; absent for none. */
   readonly unserved?: readonly string[];
   readonly maxLatencyMs: number | null;
   readonly maxCostCredits: number | null;
 }
 
-/** A soft rule: what it prefers counts as if its quality were higher by `worth`. */
+/** A soft rule. A preferred model counts as if its quality were higher by `worth`. */
 export interface Preference extends Rule {
   /** Bits by index of the model. */
   readonly prefers: Uint32Array;
-  /** -1 to 1. */
+  /** Quality that the rule adds, -1 to 1. */
   readonly worth: number;
 }
 
-/** Bits enough for `n` things. */
+/** Returns an empty bit set for `n` items. */
 export function emptyBits(n: number): Uint32Array {
   return new Uint32Array(Math.ceil(n / 32));
 }
@@ -102,7 +104,7 @@ export function clearBit(bits: Uint32Array, at: number): void {
   bits[at >>> 5]! &= ~(1 << (at & 31));
 }
 
-/** The bits that are set in both, as new bits; null stands for all. */
+/** Returns the bits that are set in both, as a new set; null means all bits. */
 export function bothBits(a: Uint32Array | null, b: Uint32Array | null): Uint32Array | null {
   if (a === null || b === null) return a ?? b;
   const both = new Uint32Array(a.length);

@@ -1,9 +1,9 @@
-/** The run of an agent that a request belongs to, by its caller's names; null for none. */
+/** The caller's names for the agent run that a request belongs to; null for none. */
 export interface RunNames {
   readonly session: string | null;
-  /** A part of the session: the agent that a run has started beside its first one. */
+  /** The agent within the session. Agents that a run starts have names of their own. */
   readonly agent: string | null;
-  /** The agent that started it. */
+  /** The agent that started this agent. */
   readonly parentAgent: string | null;
 }
 

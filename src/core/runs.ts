@@ -1,12 +1,15 @@
-/** Shorter runs that two texts share are coincidence. */
+/** Minimum length of a run of characters shared by two texts. Shorter runs are coincidence. */
 export const RUN_MIN = 8;
-/** A shared run of this length is no coincidence. A shorter one must look random: it may be a plain word that a secret contains. */
+/**
+ * A shared run of this length is never a coincidence. A shorter run counts only if it looks random, because it may be a plain word that a
+ * secret contains.
+ */
 const RUN_SURE = 12;
 
-/** Every piece of `RUN_MIN` characters that texts have, to look for what another text has in common with them. */
+/** Every piece of `RUN_MIN` characters in some texts, for finding what another text shares with them. */
 export type Pieces = ReadonlySet<string>;
 
-/** Takes time and memory in proportion to the texts. */
+/** Returns the pieces of some texts. It takes time and memory proportional to their length. */
 export function piecesOf(texts: Iterable<string>): Pieces {
   const pieces = new Set<string>();
   for (const text of texts) {
@@ -15,7 +18,7 @@ export function piecesOf(texts: Iterable<string>): Pieces {
   return pieces;
 }
 
-/** Those of a few pieces that stand in a text. */
+/** Returns the pieces that occur in a text. */
 function piecesIn(text: string, pieces: Pieces): Set<string> {
   const found = new Set<string>();
   for (let at = 0; at + RUN_MIN <= text.length; at++) {
@@ -25,7 +28,7 @@ function piecesIn(text: string, pieces: Pieces): Set<string> {
   return found;
 }
 
-/** A text in which every run that is made of the pieces, as long as it goes, is replaced. */
+/** Replaces every run in a text that consists of the pieces. A run is taken as long as possible. */
 export function replaceRuns(text: string, pieces: Pieces, replacement: (run: string) => string): string {
   if (pieces.size === 0) return text;
   let out = '';
@@ -47,13 +50,13 @@ export function replaceRuns(text: string, pieces: Pieces, replacement: (run: str
   return kept === 0 ? text : out + text.slice(kept);
 }
 
-/** A text in which every run that it shares with one of the sources is replaced. */
+/** Replaces every run in a text that it shares with one of the sources. */
 export function withoutRunsOf(text: string, sources: readonly string[], replacement: string): string {
   const pieces = piecesOf([text]);
   return replaceRuns(text, new Set(sources.flatMap((source) => [...piecesIn(source, pieces)])), () => replacement);
 }
 
-/** Long, or of more than one kind of character: `upstream` may well be a word of both texts. */
+/** Whether a run is long, or has more than one kind of character. `upstream`, for example, may be a plain word in both texts. */
 function isTelling(run: string): boolean {
   if (run.length >= RUN_SURE) return true;
   return [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(run)).length > 1;

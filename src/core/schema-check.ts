@@ -2,7 +2,10 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { ValueError } from '@sinclair/typebox/errors';
 
-/** Checks values against a schema, which is compiled for the first of them: a server starts without most of its schemas. */
+/**
+ * Checks values against a schema. It compiles the schema for the first value, so that a server need not compile every schema when it
+ * starts.
+ */
 export class SchemaCheck<T extends TSchema> {
   readonly #schema: T;
   #compiled: TypeCheck<T> | null = null;
@@ -15,7 +18,7 @@ export class SchemaCheck<T extends TSchema> {
     return this.#check().Check(value);
   }
 
-  /** The first error of a value that is not accepted. */
+  /** Returns the first error of a value; undefined if the value is valid. */
   errorOf(value: unknown): ValueError | undefined {
     return this.#check().Errors(value).First();
   }

@@ -1,12 +1,12 @@
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 
-/** The member of a schema for an object that says what to do in place of a text, for callers who send one. */
+/** A member of an object schema: what a caller who sends a text should do instead. */
 export const TEXT_REMEDY = Symbol('in place of a text');
 
-/** Errors read of one variant of a union before it is given up. */
+/** The most errors to read of one variant of a union. After that, the variant counts as not intended. */
 const ERRORS_MAX = 32;
 
-/** Errors that say: this value is of another kind altogether. */
+/** Errors which mean that the value is of a different kind than the variant. */
 const OTHER_KIND: ReadonlySet<ValueErrorType> = new Set([
   ValueErrorType.Array,
   ValueErrorType.Boolean,
@@ -19,7 +19,7 @@ const OTHER_KIND: ReadonlySet<ValueErrorType> = new Set([
   ValueErrorType.Union,
 ]);
 
-/** Of the variants of a union, the error of the one that the value was meant to be, and in it the deepest field. */
+/** Returns the most helpful error. For a union, it is the error of the variant that the value was meant to be, at its deepest field. */
 export function mostTelling(error: ValueError): ValueError {
   if (error.type !== ValueErrorType.Union) return error;
   let deepest: ValueError | null = null;
@@ -30,7 +30,7 @@ export function mostTelling(error: ValueError): ValueError {
   return deepest === null ? error : mostTelling(deepest);
 }
 
-/** The first error of a variant; null when the value is of another kind or carries another tag. */
+/** Returns the first error of a variant; null if the value is of another kind or has another tag. */
 function firstUnlessOtherKind(errors: Iterable<ValueError>, unionPath: string): ValueError | null {
   let first: ValueError | null = null;
   let read = 0;
@@ -48,7 +48,7 @@ function firstUnlessOtherKind(errors: Iterable<ValueError>, unionPath: string): 
 
 const depth = (path: string): number => path.split('/').length;
 
-/** The steps of a JSON pointer: `/messages/0` → `messages`, `0`. None for the whole. */
+/** Splits a JSON pointer into its steps: `/messages/0` → `messages`, `0`. The empty pointer has no steps. */
 export function stepsOf(pointer: string): string[] {
   return pointer
     .split('/')

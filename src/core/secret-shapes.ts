@@ -1,5 +1,5 @@
 /**
- * How API keys and tokens look that are in common use, as the source of a pattern. Each alternative ends with a run
- * of its own characters, so that a search through any text takes time in proportion to it.
+ * The formats of common API keys and tokens, as the source of a regular expression. Each alternative ends with a run of its own characters,
+ * so that a search takes time proportional to the text.
  */
 export const SECRET_SHAPES = String.raw`\b(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|gsk_[A-Za-z0-9]{12,}|xai-[A-Za-z0-9]{16,}|sb_live_[A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]+){0,2}|Bearer\s+[A-Za-z0-9._~+/-]{12,}={0,2})`;

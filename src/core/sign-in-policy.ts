@@ -1,31 +1,34 @@
 import type { UserRole } from './people.ts';
 import type { Claims } from './token-issuer.ts';
 
-/** Roles that claims can give. An owner is made by an owner, or by an admin key. */
+/** Roles that claims can give. Only an owner or an admin key can create an owner. */
 export type ClaimedRole = Exclude<UserRole, 'owner'>;
 
-/** A row of `sign_in.roles`: people whose claims fulfil it have its role, and belong to its team. */
+/** A row of `sign_in.roles`. People whose claims satisfy the condition get the row's role and team. */
 export interface RoleRow {
-  /** Null for everybody. False where it cannot be judged, such as without the claim: it must not open anything. */
+  /**
+   * The condition; null for everyone. It is false if it cannot be evaluated, for example because a claim is missing, so that an error never
+   * grants a role.
+   */
   readonly when: ((claims: Claims) => boolean) | null;
   readonly role: ClaimedRole;
   /** Name of a team; null for none. */
   readonly team: string | null;
 }
 
-/** The section `sign_in` of the policy: how people sign in by OpenID Connect. */
+/** The policy section `sign_in`: how people sign in with OpenID Connect. */
 export interface SignInPolicy {
-  /** As the issuer's configuration and its tokens name it. */
+  /** The issuer's name in its configuration and its tokens. */
   readonly issuer: string;
   readonly clientId: string;
-  /** Name of the variable with the secret; null for a public client. */
+  /** The environment variable that holds the client secret; null for a public client. */
   readonly clientSecretEnv: string | null;
   readonly scopes: readonly string[];
-  /** The first that holds decides. */
+  /** Rows in order. The first row whose condition is true applies. */
   readonly roles: readonly RoleRow[];
 }
 
-/** The role and team that claims give; null for none. */
+/** Returns the role and team that claims give; null for none. */
 export function rowFor({ roles }: Pick<SignInPolicy, 'roles'>, claims: Claims): Omit<RoleRow, 'when'> | null {
   const row = roles.find(({ when }) => when === null || judged(when, claims));
   return row ? { role: row.role, team: row.team } : null;

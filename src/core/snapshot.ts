@@ -19,112 +19,115 @@ import type { TokenIssuer } from './token-issuer.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /**
- * A policy, compiled: everything a decision needs, frozen. Nothing on a request's path parses,
- * validates or searches beyond it. Holds names of secrets' variables, never a secret.
+ * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of
+ * environment variables with secrets, never a secret.
  */
 export interface PolicySnapshot {
-  /** Names the policy's content and the environment it met; equal content has an equal revision. */
+  /** Identifies the policy's content and its environment. Equal content in an equal environment has an equal revision. */
   readonly revision: string;
-  /** Exact, in plain decimal notation without needless zeros: `0.001`. Charging uses each price's own figures. */
+  /** USD per Credit, exact, in plain decimal notation without trailing zeros: `0.001`. Charging uses each price's own integers. */
   readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
-  /** Set where the policy is that of one model of a wildcard, of which nothing is learned. */
+  /** Set if the snapshot was made for a single model of a wildcard. Nothing is learned about such a model. */
   readonly isOfWildcard?: true;
   readonly tasks: readonly Task[];
-  /** Task name → index in `tasks`. `general` always exists and is the index 0. */
+  /** Task name → index in `tasks`. `general` always exists and has index 0. */
   readonly taskIndex: ReadonlyMap<string, number>;
-  /** The largest `minUsefulOutput` of a task. */
+  /** The largest `minUsefulOutput` of all tasks, tokens. */
   readonly usefulOutputMax: number;
-  /** The smallest `maxOutput` of the models that serve chats; Infinity without one. */
+  /** The smallest `maxOutput` of the models that serve chats; Infinity without such a model. */
   readonly maxOutputMin: number;
-  /** The largest total deadline of a model, those of wildcards included, ms; 0 without a model. */
+  /** The largest total deadline of all models, models of wildcards included, ms; 0 without a model. */
   readonly totalMsMax: number;
   readonly providers: ReadonlyMap<string, Provider>;
-  /** The least tokens of a prompt that some provider caches; Infinity where none does. */
+  /** The shortest prompt that any provider caches, tokens; Infinity if no provider caches. */
   readonly cachedTokensMin: number;
   /** The models that can be served, by ID in ascending order. */
   readonly models: readonly Model[];
   readonly modelIndex: ReadonlyMap<string, number>;
-  /** Models that are no candidates, and are served where a caller names them; null for none. */
+  /** Models that selectors never choose, and that are served if a caller names them; null for none. */
   readonly wildcards: Wildcards | null;
   readonly selectors: ReadonlyMap<string, Selector>;
-  /** Another name that callers may send as `model` → the selector or model that it stands for, served or not. */
+  /** Another name that callers may send as `model` → the selector or model that it stands for, even if that model cannot be served. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** The beginning of further such names → the same, the longest first. They cover no name that exists. */
+  /** Prefixes of further aliases → the selector or model, the longest prefix first. They do not apply to a name that exists. */
   readonly aliasPatterns: readonly (readonly [start: string, name: string])[];
-  /** Whether `aliasPatterns` also cover the names of models with public figures that a wildcard serves. */
+  /** Whether `aliasPatterns` also apply to models with public figures that a wildcard serves. */
   readonly patternsCoverKnown: boolean;
-  /** Weights for what `route_strategy` leaves out. */
+  /** Weights to use where `route_strategy` leaves one out. */
   readonly defaultWeights: { readonly cost: number; readonly quality: number };
-  /** Credits per 1M tokens: the yardstick of "one reference cost". */
+  /** Credits per 1M tokens, the unit for reference costs. */
   readonly referencePrice: { readonly input: number; readonly output: number };
-  /** v: how many reference costs a good answer is worth. */
+  /** v: the number of reference costs that a good answer is worth. */
   readonly answerWorth: number;
-  /** How many times as much quality weighs in a hard request, 1 or more; null: only its cost counts half. */
+  /** How many times as much quality counts in a hard request, 1 or more. Null: quality counts the same, and cost counts half. */
   readonly hardQualityFactor: number | null;
-  /** Whether the measured length of a task replaces the declared one. */
+  /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;
-  /** Quality that a language of the request adds to a model that declares it, 0..1; half of it where unknown. */
+  /** Quality that a requested language adds to a model that declares it, 0..1. A model whose support is unknown gets half of it. */
   readonly languageWorth: number;
-  /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */
+  /** Which models support which programming languages. Each language that is not listed is unknown for all models. */
   readonly languages: Languages;
-  /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
+  /** Index in `models` of the model that savings are compared with; null: the eligible model with the best quality. */
   readonly baseline: number | null;
-  /** The label of keys that metrics of spend and requests bear; null for none. */
+  /** The key label that metrics of spend and requests have as a label; null for none. */
   readonly keyLabel: string | null;
   readonly recordDays: number;
-  /** Days that entries of the trail are kept; null: forever. */
+  /** How many days entries of the audit trail are kept; null: forever. */
   readonly trailDays: number | null;
-  /** Keys of a request's `metadata` that its record keeps. */
+  /** Keys of a request's `metadata` that its decision record stores. */
   readonly recordedMetadata: readonly string[];
-  /** Which texts of requests and answers are kept; null for none. */
+  /** Which texts of requests and answers are stored; null for none. */
   readonly content: ContentPolicy | null;
-  /** Whether reports name the sessions and agents of a key; null for those of none. May throw, and then they do not. */
+  /** Whether reports name the sessions and agents of a key; null for no key. If the condition throws, they do not. */
   readonly reportedRuns: ((scope: LimitScope) => boolean) | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
-  /** Whether a decision for a model named by the caller depends on what its prompt asks for, beyond the request's own terms. */
+  /** Whether a decision for a model named by the caller depends on the text of its prompt, in addition to the request's own terms. */
   readonly namedModelsReadIntent: boolean;
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
-  /** Whether one of them counts callers by their addresses. */
+  /** Whether a rate limit counts callers by IP address. */
   readonly countsAddresses: boolean;
   readonly ledger: LedgerPolicy;
-  /** How agents pay for themselves; null where they cannot. */
+  /** How agents pay for their own requests; null if they cannot. */
   readonly payments: PaymentPolicy | null;
-  /** Where people and agents reach this gateway, with the path that a proxy removes, without a slash at its end; null where it is not stated. */
+  /**
+   * The URL at which people and agents reach this gateway, without a slash at its end. It includes a path that a proxy removes. Null if not
+   * stated.
+   */
   readonly publicUrl: string | null;
-  /** Whether `/console` is served. */
+  /** Whether the server serves the console at `/console`. */
   readonly console: boolean;
-  /** Where people find the trace of a request, with `{decision_id}` in the place of its ID; null for nowhere. */
+  /** URL of a request's trace for people, with `{decision_id}` as a placeholder; null for none. */
   readonly traceUrl: string | null;
-  /** Null where nobody signs in by OpenID. */
+  /** How people sign in with OpenID Connect; null if they cannot. */
   readonly signIn: SignInPolicy | null;
-  /** Terms of all callers together. */
+  /** Terms of the organization, which limit all callers together. */
   readonly organization: GroupTerms;
-  /** Teams of the policy, which the store has under their IDs once it is in force. */
+  /** Teams that the policy declares. The store assigns their IDs when the policy becomes active. */
   readonly teams: readonly TeamDeclaration[];
-  /** The names of teams that budgets state: each with the ID that it stood for at the load, or null for a team that did not exist yet. */
+  /** Team names that budgets use → the ID of the team when the policy was loaded, or null for a team that did not exist yet. */
   readonly teamIds: ReadonlyMap<string, string | null>;
-  /** Where the policy states each of them, by name. */
+  /** Location in the policy of each team name that budgets use. */
   readonly teamPlaces: ReadonlyMap<string, SourcePlace>;
-  /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
+  /** Issuers of the tokens that workloads send instead of API keys. Each `iss` occurs once. */
   readonly tokens: readonly TokenIssuer[];
-  /** What the policy's `learning.explore` says, for decisions of versions that drew models; null for nothing. */
+  /** The policy's `learning.explore`, for replays of decisions of versions that drew models at random; null for none. */
   readonly explore: ExplorePolicy | null;
-  /** What people are told of, and where. Decisions do not depend on it. */
+  /** Which alerts to send, and where. Decisions do not depend on it. */
   readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
-  /** Parts of the policy that this environment cannot serve. */
+  /** Parts of the policy that cannot be served in this environment. */
   readonly leftOut: readonly LeftOut[];
 }
 
 export interface LeftOut {
   readonly kind: 'provider' | 'model';
   readonly name: string;
-  /** For operators: it names the variables that are not set. */
+  /** The reason for operators. It names environment variables that are not set. */
   readonly reason: string;
-  /** Of a model, the same for callers, who must not learn the names of variables. */
+  /** For a model: the reason for callers, who must not see the names of environment variables. */
   readonly toCallers?: string;
 }
 
@@ -132,37 +135,39 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly bodyBytesMax: number;
   readonly messagesMax: number;
   readonly toolsMax: number;
-  /** After this long without a content part, a stream's 200 goes out with heartbeats. */
+  /** How long the gateway waits for the first content of a stream before it sends status 200 and heartbeats, ms. */
   readonly commitAfterMs: number;
-  /** How a stream ends that failed after its headers, in a dialect without an event for that. */
+  /** How a stream that fails after its headers ends, in a dialect without an event for failures. */
   readonly failedStreams: 'break' | 'end';
-  /** Whether surfaces that have a WebSocket open it. */
+  /** Whether dialects with a WebSocket accept WebSocket connections. */
   readonly websockets: boolean;
-  /** Bytes of the largest message that a WebSocket takes. A server keeps the figure of its start. */
+  /** The largest message that a WebSocket accepts, bytes. A server uses the figure from its start. */
   readonly socketBytesMax: number;
   /** What happens to a model whose maximum output is below the request's: its output is capped, or it is rejected. */
   readonly outputAboveMaximum: 'cap' | 'refuse';
-  /** What a repeat with the same `Idempotency-Key` gets while the first request runs: that one's answer after a wait, or 409. */
+  /**
+   * What happens to a repeat with the same `Idempotency-Key` while the first request runs: it waits for the first answer, or gets a 409.
+   */
   readonly repeatsInFlight: 'wait' | 'refuse';
-  /** What happens to a forced call of one function at a model that refuses it: it becomes a schema of the answer, or the model is rejected. */
+  /** What happens to a forced tool call if the model refuses it: it becomes a JSON schema for the answer, or the model is rejected. */
   readonly forcedTools: 'adapt' | 'refuse';
-  /** IANA name of the zone that rules read `time` in. */
+  /** IANA name of the time zone in which rules read `time`. */
   readonly timeZone: string;
-  /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */
+  /** How many alternatives a decision keeps: the `alternatives` of a route, the fallbacks of a chat. */
   readonly alternatives: number;
-  /** Attempts of a chat beyond the first at each endpoint. */
+  /** The most retries of a chat at each endpoint, after the first attempt. */
   readonly retriesMax: number;
-  /** Uses of a service's own tool in one answer, where the request states no figure. */
+  /** The most uses of a service's own tool in one answer, if the request states no figure. */
   readonly toolUsesMax: number;
-  /** Kinds of tools that are unknown here and pass nevertheless where a fund pays. */
+  /** Kinds of tools that Signalbox does not know and nevertheless allows in requests that a fund pays for. */
   readonly passthroughTools: ReadonlySet<string>;
-  /** Kinds of a service's own tools that are taken out of requests which offer others, too. */
+  /** Kinds of a service's own tools that Signalbox removes from requests which also offer other tools. */
   readonly dropTools: ReadonlySet<string>;
-  /** Settings that are taken out of a request for an endpoint that lacks them. */
+  /** Settings that Signalbox removes from a request to an endpoint that does not support them. */
   readonly dropUnsupported: ReadonlySet<DroppableName>;
-  /** Whether images may be given by addresses of private networks. */
+  /** Whether image URLs may lead to private networks. */
   readonly allowPrivateImageUrls: boolean;
-  /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */
+  /** Origins whose web pages may read answers, in the form that browsers send: `https://app.example`. */
   readonly corsOrigins: ReadonlySet<string>;
 }
 
@@ -170,7 +175,7 @@ export interface Task {
   readonly name: string;
   readonly expectedOutputTokens: number;
   readonly defaultInputTokens: number;
-  /** The least output, in tokens, that is still of use. */
+  /** The shortest useful output, tokens. */
   readonly minUsefulOutput: number;
 }
 
@@ -178,21 +183,21 @@ export interface Provider {
   readonly name: string;
   /** Name of the adapter plugin. */
   readonly adapter: string;
-  /** The adapter's own settings, as the policy states them; checked by the adapter's schema. */
+  /** The adapter's own settings, as the policy states them. The adapter's schema checks them. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Null for an adapter that answers in-process. */
+  /** Null for an adapter that creates answers in this process. */
   readonly baseUrl: string | null;
-  /** Whether the name in `baseUrl` may lead to this machine or into a private network. */
+  /** Whether the host in `baseUrl` may resolve to this machine or a private network. */
   readonly allowPrivateNetwork: boolean;
-  /** The variable that holds the API key; null for keyless providers. */
+  /** The environment variable that holds the API key; null for providers without a key. */
   readonly apiKeyEnv: string | null;
-  /** Unknown request fields that may be passed on; `*` for all. */
+  /** Request fields unknown to Signalbox that may be passed on; `*` for all. */
   readonly passthrough: ReadonlySet<string>;
-  /** Its prompt cache: how long an entry lives after its last use, ms, and the least tokens of one. */
+  /** The provider's prompt cache: how long an entry lives after its last use, ms, and the shortest prompt that is cached, tokens. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
-  /** Its bill for an answer that is aborted. */
+  /** What the provider bills for an aborted answer. */
   readonly afterAbort: AbortBilling;
-  /** The most pages of PDFs that it reads; absent where it is not stated. */
+  /** The most pages of PDFs that the provider reads; absent if not stated. */
   readonly pagesMax?: PagesMax;
 }
 
@@ -202,97 +207,103 @@ export interface Endpoint {
   readonly upstream: string;
   readonly regions: readonly string[];
   readonly price: Price;
-  /** Bits of `CAPABILITIES`: what the model can do there. */
+  /** Bits of `CAPABILITIES` that the model has at this endpoint. */
   readonly capabilities: number;
-  /** The bill there for an answer that is aborted; absent where it is as its provider's. */
+  /** What this endpoint bills for an aborted answer; absent if the provider's entry applies. */
   readonly afterAbort?: AbortBilling;
 }
 
 export interface Model {
   readonly id: string;
-  /** The wildcard that it is of; absent for a model of the catalog. */
+  /** The wildcard that the model belongs to; absent for a model of the catalog. */
   readonly pattern?: string;
-  /** Tried in this order. Never empty. */
+  /** Endpoints of the model, tried in this order. Never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-  /** Slot of the first endpoint among those of all models, which the bits of constraints count by; the others follow. */
+  /**
+   * Slot of the first endpoint; the model's other endpoints follow. Slots number the endpoints of all models, and bits of constraints use
+   * them.
+   */
   readonly firstSlot: number;
-  /** Tokens of input and output together. */
+  /** Maximum tokens of input and output together. */
   readonly contextWindow: number;
   readonly maxOutput: number;
   readonly defaultMaxOutput: number;
-  /** Bits of `OPERATIONS` that it serves. */
+  /** Bits of `OPERATIONS` that the model serves. */
   readonly operations: number;
   /** Null for a model without the operation `embed`. */
   readonly embedding: EmbeddingModel | null;
-  /** Bits of `CAPABILITIES`: what it can do at one of its endpoints at least. */
+  /** Bits of `CAPABILITIES` that the model has at one or more of its endpoints. */
   readonly capabilities: number;
-  /** Bits of `CAPABILITIES` that the policy does not declare, and could: an adapter can express them. Absent for none. */
+  /** Bits of `CAPABILITIES` that the policy could declare and does not, because an adapter can express them. Absent for none. */
   readonly declarable?: number;
-  /** Programming languages that it is known to handle, in their canonical names. */
+  /** Programming languages that the model is known to support, under canonical names. */
   readonly languages: ReadonlySet<string>;
-  /** Those that it is known not to handle. A language in neither set is unknown. */
+  /** Programming languages that the model is known not to support. A language in neither set is unknown. */
   readonly lacksLanguages: ReadonlySet<string>;
   readonly tags: readonly string[];
-  /** Models of one family understand each other's signed or opaque reasoning; the model's own ID where the policy names none. */
+  /** Models of one family can read each other's signed or encrypted reasoning. The model's own ID if the policy names no family. */
   readonly family: string;
-  /** Name of the tokenizer that counts its input exactly; null where none is known. */
+  /** Name of the tokenizer that counts the model's input exactly; null if unknown. */
   readonly tokenizer: Tokenizer | null;
   readonly acceptsTemperature: boolean;
-  /** Hidden reasoning tokens expected at the effort we send, for tasks without a figure of their own; 0 for none. */
+  /** Expected hidden reasoning tokens at the effort that Signalbox sends, for tasks without a figure of their own; 0 for none. */
   readonly reasoningTokens: number;
-  /** The same by index of the task. */
+  /** Expected hidden reasoning tokens by index of the task. */
   readonly reasoningByTask: Float64Array;
-  /** Whether the policy states hidden reasoning of it, for any task. */
+  /** Whether the policy states hidden reasoning tokens of the model for any task. */
   readonly mayReason: boolean;
-  /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
+  /** The most tokens that one image can count; null if unknown. Then a request with images cannot have a hard limit. */
   readonly imageTokensMax: number | null;
-  /** Most tokens of a page of a PDF; null where unknown. */
+  /** The most tokens of a PDF page; null if unknown. */
   readonly pageTokensMax: number | null;
-  /** The most pages of PDFs that the services of its endpoints read; empty where it is not known of each. */
+  /** The most PDF pages that the services of the model's endpoints read; empty unless it is known for every endpoint. */
   readonly pagesMax: readonly PagesMax[];
-  /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
+  /** The most tokens that a second of audio can count; null if unknown. Then a request with audio cannot have a hard limit. */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;
   /** Share of good answers, 0..1, by index of the task. */
   readonly quality: Float64Array;
-  /** Which of these figures the policy states, and their basis. */
+  /** Which of the qualities the policy states, and what they are based on. */
   readonly declared: DeclaredQuality;
   readonly deadlines: Deadlines;
   readonly created: number;
-  /** When its provider deprecated it, Unix seconds; null for an active model. */
+  /** When the provider deprecated the model, Unix seconds; null for an active model. */
   readonly deprecated: number | null;
 }
 
-/** The most pages of PDFs that a service reads. One figure is stated at least. */
+/** The most pages of PDFs that a service reads. At least one of the figures is stated. */
 export interface PagesMax {
-  /** In all files of a request together; null for no such limit. */
+  /** Pages in all files of a request together; null for no limit. */
   readonly request: number | null;
-  /** In one file; likewise. */
+  /** Pages in one file; null for no limit. */
   readonly file: number | null;
 }
 
 interface DeclaredQuality {
   /** Share of good answers for tasks without a figure of their own, 0..1. */
   readonly general: number;
-  /** By index of the task: 1 for a figure of its own. */
+  /** By index of the task: 1 if the task has a figure of its own. */
   readonly stated: Uint8Array;
   readonly basis: 'measured' | 'guessed' | 'unknown';
 }
 
-/** How fast a model is before anything was measured here. */
+/** How fast a model is before Signalbox has measured it. */
 export interface DeclaredLatency {
-  /** Time to the first content, ms, of a request on which it reasons for `reasoningTokens`. */
+  /** Milliseconds to the first content, in a request for which the model reasons with `reasoningTokens`. */
   readonly ttftMs: number;
-  /** The same where most of the input is in the provider's cache. */
+  /** Milliseconds to the first content if most of the input is in the provider's cache. */
   readonly warmTtftMs: number;
   readonly outputTokensPerSecond: number;
-  /** Where the policy does not say: `estimated` is the median of models of the same kind, `neutral` the same for all. */
+  /**
+   * Where the figures come from. `stated`: the policy. `estimated`: the median of models of the same kind. `neutral`: a figure that is the
+   * same for all models.
+   */
   readonly basis: 'stated' | 'estimated' | 'neutral';
 }
 
-/** Milliseconds. */
+/** Deadlines of a call, ms. */
 export interface Deadlines {
-  /** To a connection, counted with the next. */
+  /** Until the connection is open. The deadline for the next step includes this time. */
   readonly connectMs: number;
   readonly firstTokenMs: number;
   readonly idleMs: number;
@@ -304,50 +315,50 @@ export interface Selector {
   /** Name of the strategy plugin. */
   readonly strategy: string;
   readonly options: Readonly<Record<string, unknown>>;
-  /** Bits by index of the model: those that the selector chooses from; null for all. */
+  /** The models that the selector chooses from, as bits by index; null for all. */
   readonly allows: Uint32Array | null;
-  /** The one vector space that its embeddings come from; null: it serves none. */
+  /** The vector space of the selector's embeddings; null if it serves no embeddings. */
   readonly vectorSpace: string | null;
 }
 
-/** A model that a wildcard of the policy serves, with what the policy's rules say of it. */
+/** A model that a wildcard of the policy serves, with the effects of the policy's rules. */
 export interface WildcardModel {
   readonly model: Model;
-  /** By index of the constraint: whether its `require` admits the model; true without one. */
+  /** By index of the constraint: whether its `require` allows the model; true for a constraint without `require`. */
   readonly allowed: readonly boolean[];
-  /** By index of the preference. */
+  /** By index of the preference: whether it prefers the model. */
   readonly preferred: readonly boolean[];
 }
 
-/** The reason for which a wildcard does not serve an ID, as a sentence for callers. */
+/** Why a wildcard does not serve an ID, as a sentence for callers. */
 export interface WildcardRefusal {
   readonly refused: string;
 }
 
-/** A figure of a wildcard, which a policy may state. The price is that of all its models, or of those without a public price. */
+/** A figure that a policy may state for a wildcard. The price applies to all its models, or only to models without a public price. */
 export type WildcardFigure = 'price' | 'context_window' | 'max_output';
 
-/** The wildcards of a policy. Those whose providers are not set up here serve nothing. */
+/** The wildcards of a policy. A wildcard whose provider is not set up in this environment serves nothing. */
 export interface Wildcards {
-  /** For each that serves of them a stand-in of all its models, whose ID is the pattern. Their slots follow those of the catalog. */
+  /** One stand-in model for each wildcard that serves. Its ID is the pattern. The slots of the stand-ins follow the catalog's slots. */
   readonly patterns: readonly Model[];
-  /** Whether the policy states a figure for the models of a pattern; otherwise the stand-in's figure is a placeholder. */
+  /** Whether the policy states a figure for the models of a pattern. Otherwise the stand-in's figure is a placeholder. */
   states(pattern: string, figure: WildcardFigure): boolean;
   /**
-   * The model that a name means which is neither a name of the catalog nor an alias: one of the catalog where the
-   * provider's model is served by it, else one of a wildcard.
-   * @returns its ID; null for a name of none
+   * Returns the model that a name means, for a name that is neither in the catalog nor an alias: a catalog model that serves the provider's
+   * model of this name, otherwise a model of a wildcard.
+   * @returns the model's ID; null if the name means no model
    */
   meaning(name: string): string | null;
   /**
-   * A wildcard's model by its ID. Compiled and judged at its first use; the last ones used are kept.
-   * @returns null for an ID of none
+   * Returns a wildcard's model by its ID. The model is compiled and checked at its first use; recently used models are cached.
+   * @returns null if no wildcard matches the ID
    */
   find(id: string): WildcardModel | WildcardRefusal | null;
-  /** Whether an ID is of a wildcard's model with public figures, so that its name is real and not merely covered. */
+  /** Whether an ID is a wildcard's model with public figures, so that a model of this name certainly exists. */
   isKnown(id: string): boolean;
-  /** The pattern that would serve a name if its provider were set up here; null for none. */
+  /** Returns the pattern that would serve a name if its provider were set up; null for none. */
   leftOut(name: string): string | null;
-  /** The models with public figures. */
+  /** Returns the models with public figures. */
   listed(): readonly Model[];
 }

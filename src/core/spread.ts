@@ -1,8 +1,8 @@
-/** How many of some measurements fell into which bucket. */
+/** A histogram: counts measurements in buckets. */
 export class Spread {
-  /** Upper bounds, ascending; what is above the last has a bucket of its own. */
+  /** Upper bounds, ascending. Values above the last bound have a bucket of their own. */
   readonly bounds: readonly number[];
-  /** Of each bucket, not counting those below it; one more than there are bounds. */
+  /** Count of each bucket alone (not cumulative). There is one more bucket than bounds. */
   readonly counts: Float64Array;
   sum = 0;
 
@@ -11,7 +11,7 @@ export class Spread {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Skips values that are not numbers. */
+  /** Counts a value. Values that are not numbers are ignored. */
   observe(value: number): void {
     if (Number.isNaN(value)) return;
     let bucket = 0;

@@ -1,41 +1,41 @@
-/** The most stops of a request, and the most characters of one. */
+/** The most stop sequences of a request, and the most characters of one stop sequence. */
 export const STOPS_MAX = 16;
 export const STOP_CHARS_MAX = 256;
 
-/** The result of reading a piece of text. */
+/** The result of reading one piece of text. */
 interface StopReading {
-  /** Where the text behind the piece goes on; of no meaning once a stop was found. */
+  /** The state to continue with for the next piece; meaningless once a stop was found. */
   readonly place: number;
   /** The stop that is complete first; null for none. */
   readonly stop: string | null;
-  /** The index behind its last character, in the piece. */
+  /** The index in the piece that follows the last character of the stop. */
   readonly end: number;
 }
 
-/** The place of a text of which no stop may have begun. */
+/** The start state: no stop sequence has begun. */
 export const NO_STOP_BEGUN = 0;
 
 /**
- * Finds the first of several stops in texts that come in pieces, in time that grows with the text alone: the automaton of
- * Aho and Corasick, "Efficient string matching" (1975). The stop that is complete first is found; of those that are complete at
- * the same character, the longest.
+ * Finds the first of several stop sequences in a text that arrives in pieces, in time proportional to the text, with the automaton of Aho
+ * and Corasick, "Efficient string matching" (1975). It finds the stop that is complete first. If several are complete at the same
+ * character, it finds the longest.
  *
- * It does not change once it is made, so all texts share one. A text is known by its place: the longest end of it that begins a
- * stop. Places are numbered, and each takes 12 bytes: 16 stops of 256 characters take 49 kB.
+ * An automaton does not change once it is built, so all texts share it. The state of a text (its `place`) is the longest suffix that begins
+ * a stop. Each state takes 12 bytes: 16 stops of 256 characters take 49 kB.
  */
 export class StopSearch {
   readonly #stops: readonly string[];
   #places = 1;
-  /** Of each place: its last character, characters, and a stop that begins so. */
+  /** For each state: its last character, its length in characters, and the index of a stop that begins with it. */
   readonly #unit: Uint16Array;
   readonly #depth: Uint16Array;
   readonly #owner: Uint8Array;
-  /** Its first longer place, and the next one as long as itself with the same beginning; 0 for none. */
+  /** For each state: the first state that is one character longer, and the next state with the same prefix and length; 0 for none. */
   readonly #child: Uint16Array;
   readonly #sibling: Uint16Array;
-  /** The place of its longest proper end that also begins a stop. */
+  /** For each state: the state of its longest proper suffix that also begins a stop. */
   readonly #fallback: Uint16Array;
-  /** The longest stop that ends here, counted from 1; 0 for none. */
+  /** For each state: the longest stop that ends there, counted from 1; 0 for none. */
   readonly #found: Uint8Array;
 
   /** @param stops none of them empty; at most `STOPS_MAX`, each of at most `STOP_CHARS_MAX` characters */
@@ -64,7 +64,7 @@ export class StopSearch {
     return { place: here, stop: null, end: piece.length };
   }
 
-  /** The end of a text that may still become a stop. */
+  /** Returns the end of the text so far that may still become a stop. */
   begun(place: number): string {
     return place === NO_STOP_BEGUN ? '' : this.#stops[this.#owner[place]!]!.slice(0, this.#depth[place]);
   }
@@ -88,7 +88,7 @@ export class StopSearch {
     return next;
   }
 
-  /** Shallow places first: a fallback is always shallower. */
+  /** Links short states first, because a fallback is always shorter than its state. */
   #link(): void {
     const queue = new Uint16Array(this.#places);
     for (let at = 0, end = 1; at < end; at++) {
@@ -101,7 +101,7 @@ export class StopSearch {
     }
   }
 
-  /** 0 for none. */
+  /** Returns the next state; 0 for none. */
   #childOf(place: number, unit: number): number {
     let child = this.#child[place]!;
     while (child > 0 && this.#unit[child] !== unit) child = this.#sibling[child]!;

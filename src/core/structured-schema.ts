@@ -7,16 +7,16 @@ const FORMATS = /^(?:date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|u
 /** Keywords that do not constrain values. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties', 'examples']);
 
-/** The deepest nesting of schemas, including references: more would exhaust the stack. */
+/** The deepest nesting of schemas, references included. A deeper nesting could overflow the stack. */
 const OPEN_MAX = 512;
 
-/** A schema for structured outputs, or why there is none: words that follow the place of the schema. */
+/** A schema for structured outputs, or the reason why there is none. The reason is a phrase that follows the location of the schema. */
 export type StructuredSchema = { readonly schema: Members } | { readonly why: string };
 
 /**
- * Translates a JSON schema to the part of the language that services accept for structured outputs. It closes objects, as
- * Anthropic's API requires, and moves unsupported limits into the description, as Anthropic's SDKs do. Objects with arbitrary
- * keys and recursion cannot be translated.
+ * Translates a JSON schema to the subset that services accept for structured outputs. It closes objects, as Anthropic's API requires, and
+ * moves unsupported limits into the description, as Anthropic's SDKs do. Objects with arbitrary keys and recursive schemas cannot be
+ * translated.
  */
 export function structuredSchema(schema: Members): StructuredSchema {
   const translation = new SchemaTranslation(schema);
@@ -26,7 +26,7 @@ export function structuredSchema(schema: Members): StructuredSchema {
 
 class SchemaTranslation {
   readonly #root: Members;
-  /** Schemas in progress and finished ones: each is translated once. */
+  /** Schemas in progress and finished schemas, so that each is translated once. */
   readonly #open = new Set<Members>();
   readonly #done = new Map<Members, Members>();
   why = '';
@@ -38,13 +38,13 @@ class SchemaTranslation {
   of(node: unknown): Members {
     if (this.why !== '') return {};
     if (!isObject(node)) {
-      this.why ||= 'has a subschema that is no object';
+      this.why ||= 'has a subschema that is not an object';
       return {};
     }
     const done = this.#done.get(node);
     if (done) return done;
     if (this.#open.has(node)) this.why ||= 'is recursive';
-    else if (this.#open.size >= OPEN_MAX) this.why ||= 'has too many references behind each other';
+    else if (this.#open.size >= OPEN_MAX) this.why ||= 'has references that are nested too deeply';
     else {
       this.#open.add(node);
       this.#done.set(node, this.#translated(node));
@@ -88,7 +88,7 @@ class SchemaTranslation {
   #close(out: Record<string, unknown>, { properties, additionalProperties: others, patternProperties }: Members): void {
     const isEmpty = !isObject(properties) || Object.keys(properties).length === 0;
     if (isObject(others) || isObject(patternProperties) || (isEmpty && others !== false)) {
-      this.why ||= 'has an object with keys of any name';
+      this.why ||= 'has an object with arbitrary keys';
     }
     out.type ??= 'object';
     out.additionalProperties = false;
@@ -97,7 +97,7 @@ class SchemaTranslation {
   /** Refuses a reference without a target in the schema, or to itself. */
   #reference(ref: string): string {
     const target = referenced(this.#root, ref);
-    if (target === undefined) this.why ||= 'has a $ref to something outside of it';
+    if (target === undefined) this.why ||= 'has a $ref to something outside of the schema';
     else this.of(target);
     return ref;
   }
@@ -111,7 +111,7 @@ const isObjectType = ({ type, properties }: Members): boolean =>
 
 const isPrimitive = (value: unknown): boolean => value === null || typeof value !== 'object';
 
-/** Resolves a `$ref` such as `#/$defs/Item` in its schema; undefined where it has no target there. */
+/** Resolves a `$ref` such as `#/$defs/Item` within its schema; undefined if the target does not exist. */
 export function referenced(root: Members, ref: string): unknown {
   const [start, ...steps] = ref.split('/').map(unescaped);
   let value: unknown = start === '#' ? root : undefined;
@@ -122,7 +122,7 @@ export function referenced(root: Members, ref: string): unknown {
   return value;
 }
 
-/** Decodes a step of a JSON pointer. Generators percent-encode names such as `Pick<A>`. */
+/** Decodes a step of a JSON pointer. Code generators percent-encode names such as `Pick<A>`. */
 function unescaped(step: string): string {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');

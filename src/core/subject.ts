@@ -1,4 +1,4 @@
-/** The subject of an issuer of tokens, as callers and books have it: `subject_` and 32 hexadecimal digits. */
+/** The ID of a token's subject, as callers and the ledger see it: `subject_` and 32 hexadecimal digits. */
 export const SUBJECT = /^subject_[0-9a-f]{32}$/;
 
 export const SUBJECT_FORM = '`subject_` and 32 hexadecimal digits';

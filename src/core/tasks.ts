@@ -1,4 +1,4 @@
-/** Kinds of requests that always exist, whatever a policy adds. This list is the only place to add one. */
+/** Tasks that exist in every policy. To add a task, add it here and nowhere else. */
 export const TASK_NAMES = [
   'general',
   'chat',
@@ -14,5 +14,5 @@ export const TASK_NAMES = [
   'vision',
 ] as const;
 
-/** Tasks whose answers are code, or act on it: there a programming language tells how well a model does. */
+/** Tasks whose answers are code or run code. For these tasks, a programming language affects how well a model does. */
 export const CODE_TASKS: ReadonlySet<string> = new Set(['coding', 'tool_use']);

@@ -1,21 +1,21 @@
 import { type Microcredits, toCredits } from './credits.ts';
 
-/** `1 model`, `2 models`. */
+/** Writes a count with its noun: `1 model`, `2 models`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** `1 Credit`, `2,500.25 Credits`. */
+/** Writes an amount: `1 Credit`, `2,500.25 Credits`. */
 export const creditsText = (amount: Microcredits): string => {
   const credits = toCredits(amount);
   return `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 };
 
-/** The text with a capital at its beginning. */
+/** Returns the text with a capital first letter. */
 export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** The question whether a known name was meant, in the middle of a sentence. */
+/** Asks whether a known name was intended, for use within a sentence. */
 export const didYouMean = (meant: string): string => `did you mean \`${meant}\`?`;
 
-/** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
+/** Splits a text into lines of at most `width` columns, at spaces. A longer word has a line of its own. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -26,5 +26,5 @@ export function wrapped(text: string, width: number): string[] {
   return lines;
 }
 
-/** A name in camel case as databases and bodies have it: `expires_at` for `expiresAt`. */
+/** Converts camel case to snake case, the form in databases and bodies: `expiresAt` → `expires_at`. */
 export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,12 +1,12 @@
 import { objectOf, textOf } from './object.ts';
 
-/** The message of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
-/** The code of an error of the system or of SQLite; '' for none. */
+/** Returns the code of a system or SQLite error; '' for none. */
 export const codeOf = (thrown: unknown): string => textOf(objectOf(thrown).code);
 
-/** The result of a function, or something else where it throws. */
+/** Returns the result of a function, or `otherwise` if the function throws. */
 export function orElse<T, Else>(run: () => T, otherwise: Else): T | Else {
   try {
     return run();

@@ -1,19 +1,19 @@
-/** The ratio of a bound to the one below. A value is told within the root of it: 4.9 %. */
+/** The ratio between neighbouring bounds. A value is accurate to within the square root of it: 4.9 %. */
 const RATIO = 1.1;
 const LOG_RATIO = Math.log(RATIO);
-/** Above an hour in ms, which no request takes. Greater values count here. */
+/** The last bucket, for values above about an hour in ms. No request takes that long. */
 const PLACE_MAX = 160;
 
-/** The place of a value: 0 up to 1, then one for each tenth more. */
+/** Returns the bucket of a value: 0 for values up to 1, then one bucket for each further 10 %. */
 const placeOf = (value: number): number =>
   value <= 1 ? 0 : Math.min(PLACE_MAX, Math.ceil(Math.log(value) / LOG_RATIO - 1e-9));
 
-/** The value that stands for a place: the middle of its bounds, as ratios go. */
+/** Returns the value that represents a bucket: the geometric mean of its bounds. */
 const valueAt = (place: number): number => (place === 0 ? 1 : RATIO ** (place - 0.5));
 
 /**
- * Counts of values above 0 by size. Two are merged by adding their counts, so that hours are the sum of their minutes. Kept as lists in the
- * order of places: an answer reads some ten thousand, each with a few.
+ * Counts positive values by size. Two histograms are merged by adding their counts, so the histogram of an hour is the sum of its minutes.
+ * The counts are lists in the order of buckets, because one report reads some ten thousand histograms with few values each.
  */
 export class TimeHistogram {
   #places: number[] = [];
@@ -59,7 +59,7 @@ export class TimeHistogram {
   }
 
   /**
-   * The value that a share of all is not above, within 5 %.
+   * Returns the value that a share of all values does not exceed, within 5 %.
    * @param share from 0 to 1
    * @returns null without values
    */
@@ -73,7 +73,7 @@ export class TimeHistogram {
     return null;
   }
 
-  /** Distance to the place before and count, of each place that has one, seven bits a byte. */
+  /** For each bucket with values, writes the distance to the previous bucket and the count, with seven bits a byte. */
   encode(): Uint8Array {
     const bytes: number[] = [];
     let before = 0;

@@ -1,8 +1,8 @@
-/** A timer that is set. A timer of the process has these methods already, so that setting one makes no second object. */
+/** A running timer. The process's own timers have these methods, so setting a timer creates no second object. */
 export interface Timer {
-  /** Lets the process end before it fires. */
+  /** Allows the process to exit before the timer fires. */
   unref(): unknown;
-  /** Stops it. Does nothing once it has fired or was stopped. */
+  /** Stops the timer. It does nothing if the timer has fired or was already stopped. */
   close(): unknown;
 }
 
@@ -11,13 +11,13 @@ export interface Timer {
  * a simulated host moves it with its clock.
  */
 export interface Timers {
-  /** Runs once, after `ms`. */
+  /** Calls `run` once, after `ms`. */
   after(ms: number, run: () => void): Timer;
-  /** Runs every `ms`, first after `ms`. */
+  /** Calls `run` every `ms`, for the first time after `ms`. */
   every(ms: number, run: () => void): Timer;
 }
 
-/** As `work`, but resolves with `late` where that takes longer than `ms`. */
+/** Waits for `work`, but returns `late` if that takes longer than `ms`. */
 export async function within<T>(timers: Timers, ms: number, work: Promise<T>, late: T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
   const timer = timers.after(ms, () => resolve(late));

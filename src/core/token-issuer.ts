@@ -1,43 +1,49 @@
 import type { KeyLimits, Scope } from './caller.ts';
 
-/** The claims of a token whose signature was checked. */
+/** The claims of a token whose signature was verified. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A set of public keys as JSON (RFC 7517). Their form is checked. */
+/** A JSON set of public keys (RFC 7517) whose form was checked. */
 export interface KeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Where the public keys of an issuer come from. */
 export type IssuerKeys =
-  /** The document of OpenID Connect below the issuer names them, at its own host. `url`: that of the document. */
+  /**
+   * The issuer's OpenID Connect discovery document names the keys, which must be on the issuer's own host. `url` is the URL of the
+   * document.
+   */
   | { readonly from: 'discovery'; readonly url: string; readonly allowPrivate: boolean }
   | { readonly from: 'url'; readonly url: string; readonly allowPrivate: boolean }
-  /** They stand in the policy, or in a variable of it; null where that is not set. */
+  /** The policy states the keys, or an environment variable that it names; null if the variable is not set. */
   | { readonly from: 'policy'; readonly set: KeySet | null };
 
-/** An issuer of tokens, with the terms of those who send one. */
+/** An issuer of tokens, with the terms for callers who send its tokens. */
 export interface TokenIssuer {
   /** Its name in the policy. */
   readonly name: string;
-  /** `iss`, letter by letter. */
+  /** Exact value of the claim `iss`. */
   readonly issuer: string;
-  /** A token is for one of them at least. */
+  /** A token must be for at least one of these audiences. */
   readonly audiences: readonly string[];
-  /** Whether a token is admitted. May throw, and then it is not: unlike a rule, it opens a gate. */
+  /** Whether a token is admitted. If the condition throws, the token is refused, because here an error must not grant access. */
   readonly when: (claims: Claims) => boolean;
-  /** Whether a subject is an administrator; null for none. May throw, and then it is not. */
+  /** Whether the token's subject is an administrator; null for no subject. If the condition throws, the subject is not. */
   readonly admin: ((claims: Claims) => boolean) | null;
-  /** Label → its value. May throw, and then the subject lacks the label. */
+  /** Label → its value. If an expression throws, the subject lacks the label. */
   readonly labels: ReadonlyMap<string, (claims: Claims) => string>;
-  /** The name of a subject's team; null for none. May throw, and then the token is not admitted: a team bounds what it may. */
+  /**
+   * The name of the subject's team; null for none. If the expression throws, the token is refused, because the team's limits would
+   * otherwise not apply.
+   */
   readonly team: ((claims: Claims) => string) | null;
   readonly scopes: readonly Scope[];
   /** IDs of the models that subjects may use; null for all. */
   readonly models: ReadonlySet<string> | null;
-  /** Of each subject; null for none. */
+  /** Limits of each subject; null for none. */
   readonly limits: KeyLimits | null;
   readonly keys: IssuerKeys;
-  /** All that is stated of it, as a text: equal for two policies under which the same tokens mean the same. */
+  /** All settings of the issuer, as one text. If it is equal in two policies, tokens have the same meaning under both. */
   readonly definition: string;
 }

@@ -1,17 +1,17 @@
-/** Characters read of a long text, in so many pieces spread over it. */
+/** Number of characters that are read of a long text, and the number of pieces, spread over the text, in which they are read. */
 const SAMPLE = 2_000;
 const SAMPLES = 4;
 
 /**
- * Expected tokens of a text under a typical byte-pair tokenizer, from the classes of its characters. Long texts are
- * sampled, so the time is bounded. An estimate, with the errors that `bun bench/tokens.ts` measures: never charged where an
- * upstream reports what it used, never a bound.
+ * Estimates the tokens of a text under a typical byte-pair tokenizer, from the classes of its characters. Long texts are sampled, so the
+ * time is bounded. `bun bench/tokens.ts` measures the errors. The estimate is not an upper bound, and callers are not charged by it if the
+ * upstream reports its usage.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(tokenWeight(text));
 }
 
-/** The same, not rounded: for texts that come in pieces. */
+/** Estimates the tokens of a text without rounding, for texts that arrive in pieces. */
 export function tokenWeight(text: string): number {
   const { length } = text;
   if (length <= SAMPLE) return weigh(text, 0, length);
@@ -25,7 +25,7 @@ export function tokenWeight(text: string): number {
   return (weight * length) / SAMPLE;
 }
 
-/** Adds the expected tokens of a text, and its bytes in UTF-8, to those of others. */
+/** Adds the expected tokens and the UTF-8 bytes of a text to a total. */
 export function addTextSize(size: { tokens: number; bytes: number }, text: string): void {
   size.tokens += estimateTokens(text);
   const isAscii = text.length <= SAMPLE && last.codes < 0x80;
@@ -33,17 +33,17 @@ export function addTextSize(size: { tokens: number; bytes: number }, text: strin
 }
 
 /**
- * Classes of characters, and what one adds in thousandths of a token: `first`, after a character of another class;
- * `next`, after one of the same. Then their codes, in hexadecimal, from and to. Fitted to the texts of
- * `bench/tokens.ts`, between o200k_base and cl100k_base where these differ; Chinese, Japanese and Korean to the larger.
+ * Classes of characters, and what a character adds in thousandths of a token: `first` after a character of another class, `next` after a
+ * character of the same class. `codes` are hexadecimal ranges. The figures are fitted to the texts of `bench/tokens.ts`. They lie between
+ * o200k_base and cl100k_base where these differ; for Chinese, Japanese and Korean the larger count applies.
  */
 const CLASSES = {
-  // Georgian, Ethiopic and whatever has no class of its own.
+  // Georgian, Ethiopic and all characters that belong to no other class.
   other: { first: 1200, next: 1200, codes: '0-ffff' },
   blank: { first: 0, next: 50, codes: '0-20' },
   newline: { first: 250, next: 50, codes: 'a-a d-d' },
   punctuation: { first: 950, next: 130, codes: '21-2f 3a-40 5b-60 7b-7f' },
-  // By threes: see `weigh`.
+  // Digits count in groups of three: see `weigh`.
   digit: { first: 1000, next: 1000, codes: '30-39' },
   upper: { first: 350, next: 300, codes: '41-5a' },
   lower: { first: 600, next: 115, codes: '61-7a' },
@@ -53,41 +53,41 @@ const CLASSES = {
   hebrew: { first: 1200, next: 610, codes: '590-5ff' },
   arabic: { first: 1200, next: 390, codes: '600-77f fb50-fdff fe70-feff' },
   indic: { first: 780, next: 780, codes: '900-dff' },
-  // Without blanks between words: Thai, Lao, Tibetan, Burmese, Khmer.
+  // Scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer.
   thai: { first: 660, next: 660, codes: 'e00-109f 1780-17ff' },
   han: { first: 1100, next: 1100, codes: '2e80-2fff 3400-9fff f900-faff' },
   kana: { first: 1100, next: 1100, codes: '3040-30ff' },
   hangul: { first: 1350, next: 1350, codes: '1100-11ff ac00-d7af' },
-  // Typographic and full-width punctuation; arrows and pictographs; joiners and accents of their own.
+  // Typographic and full-width punctuation, arrows, pictographs, joiners and combining accents.
   symbol: { first: 1000, next: 1000, codes: '80-bf 2000-200c 200e-218f 3000-303f ff00-ffef' },
   pictograph: { first: 1900, next: 1900, codes: '2190-2bff' },
   mark: { first: 950, next: 950, codes: '300-36f 200d-200d fe00-fe0f' },
-  // Each half of what needs two codes: emoji, most of all.
+  // Each half of a character that needs two UTF-16 units, mostly emoji.
   surrogate: { first: 1200, next: 1200, codes: 'd800-dfff' },
 } as const;
 type Class = keyof typeof CLASSES;
 
-/** Thousandths of a token that a character adds after one of another class, where `first` does not tell. */
+/** Thousandths of a token that a character adds after a character of a particular class, where `first` is not accurate. */
 const AFTER: readonly (readonly [before: Class, Class, number])[] = [
-  // The inside of a word.
+  // A word that begins with a capital letter.
   ['upper', 'lower', 750],
   ['upper', 'accented', CLASSES.accented.next],
   ['lower', 'accented', CLASSES.accented.next],
   ['accented', 'lower', CLASSES.lower.next],
   ['accented', 'upper', CLASSES.upper.next],
-  // The same, where a piece begins: see `weigh`.
+  // `weigh` treats the start of a piece as if a lower-case letter came before it, so these letters count as the inside of a word there.
   ['lower', 'greek', CLASSES.greek.next],
   ['lower', 'cyrillic', CLASSES.cyrillic.next],
   ['lower', 'hebrew', CLASSES.hebrew.next],
   ['lower', 'arabic', CLASSES.arabic.next],
-  // Where `camelCase`, `v2x` and base64 are cut.
+  // Tokenizers split `camelCase`, `v2x` and base64 here.
   ['lower', 'upper', 1000],
   ['digit', 'upper', 1000],
   ['digit', 'lower', 1000],
-  // A word takes a bracket or quote before it along.
+  // A token for a word includes the bracket or quote before it.
   ['punctuation', 'lower', 350],
   ['punctuation', 'upper', 500],
-  // An indentation.
+  // Indentation after a line break.
   ['newline', 'blank', 200],
 ];
 
@@ -95,7 +95,7 @@ const NAMES = Object.keys(CLASSES) as Class[];
 const DIGIT = NAMES.indexOf('digit');
 const BLANK = NAMES.indexOf('blank');
 const LOWER = NAMES.indexOf('lower');
-/** Weights are by the class before, in rows of so many bits, then by the class. */
+/** Weights are indexed by the class of the previous character, in rows of this many bits, and then by the class of the character. */
 const ROW = 5;
 const TOKEN = 1_000;
 
@@ -114,13 +114,16 @@ NAMES.forEach((name, at) => {
 for (const [before, name, weight] of AFTER) weights[(NAMES.indexOf(before) << ROW) | NAMES.indexOf(name)] = weight;
 
 const encoder = new TextEncoder();
-/** Bytes go here to be counted and are never read. */
+/** A buffer that `encodeInto` writes to in order to count bytes. Nothing reads it. */
 const scratch = new Uint8Array(65_535);
 
-/** The bits of all codes that `weigh` met last: the bytes of a text in ASCII need not be counted. */
+/** The bitwise OR of all codes that the last call of `weigh` read. If it shows that a text is ASCII, the bytes need not be counted. */
 const last = { codes: 0 };
 
-/** Counts text before `from` as the rest of a word, so that the pieces of a text add up to the whole. */
+/**
+ * Estimates the tokens of a part of a text. The text before `from` counts as the rest of a word, so that the parts of a text add up to the
+ * whole.
+ */
 function weigh(text: string, from: number, to: number): number {
   let weight = 0;
   let before = LOWER;
@@ -132,7 +135,7 @@ function weigh(text: string, from: number, to: number): number {
     const at = classOf[code]!;
     if (at === DIGIT) {
       digits = before === DIGIT ? digits + 1 : 0;
-      // A group of three is one token, and a blank before it another.
+      // A group of three digits is one token, and a space before the group is another token.
       if (digits % 3 === 0) weight += TOKEN;
       if (before === BLANK) weight += TOKEN;
     } else weight = (weight + weights[(before << ROW) | at]!) | 0;
@@ -142,10 +145,10 @@ function weigh(text: string, from: number, to: number): number {
   return weight / TOKEN;
 }
 
-/** A character is 3 bytes at most: pieces that might not fit would be encoded many times as slowly. */
+/** A UTF-16 unit takes at most 3 bytes. A piece that might not fit the buffer would be encoded much more slowly. */
 const FITS = scratch.length / 3;
 
-/** Bytes of a text in UTF-8: a byte-level tokenizer never makes more tokens than this. */
+/** Returns the UTF-8 bytes of a text. A byte-level tokenizer never makes more tokens than bytes. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; ) {

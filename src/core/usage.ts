@@ -2,26 +2,26 @@ import { type AddOns, arePlausible } from './add-ons.ts';
 
 /** Tokens of one completion, in the one form that every adapter translates to. */
 export interface Usage {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, cached tokens included. */
   readonly inputTokens: number;
-  /** Part of `inputTokens` read from the provider's cache. */
+  /** The part of `inputTokens` that was read from the provider's cache. */
   readonly cachedInputTokens: number;
-  /** Part of `inputTokens` written to the provider's cache. */
+  /** The part of `inputTokens` that was written to the provider's cache. */
   readonly cacheWriteTokens: number;
   /** All output tokens, hidden reasoning included. */
   readonly outputTokens: number;
-  /** Part of `outputTokens` spent on hidden reasoning. */
+  /** The part of `outputTokens` that was spent on hidden reasoning. */
   readonly reasoningTokens: number;
-  /** The bill beside them; absent for nothing. */
+  /** Items that the service bills in addition to tokens; absent for none. */
   readonly addOns?: AddOns;
 }
 
-/** More tokens than any request can have; a figure above it is an upstream's mistake. */
+/** No request has more tokens than this. A higher figure is an error of the upstream. */
 const TOKENS_MAX = 1_000_000_000;
 
 const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0 && n <= TOKENS_MAX;
 
-/** False for figures that cannot be true: negative, fractional, absurd, or parts larger than the whole. */
+/** Returns false for figures that cannot be true: negative, fractional or absurdly large figures, or parts larger than the whole. */
 export function isPlausible(usage: Usage): boolean {
   return (
     isCount(usage.inputTokens) &&
@@ -35,15 +35,15 @@ export function isPlausible(usage: Usage): boolean {
   );
 }
 
-/** Whether a usage is stated that cannot be true. */
+/** Whether a usage is stated and cannot be true. */
 export const isImpossible = (usage: Usage | undefined): boolean => usage !== undefined && !isPlausible(usage);
 
-/** A usage without cache or reasoning, as counted here when the upstream gives none. */
+/** Makes a usage without cache or reasoning, for counts that Signalbox makes if the upstream reports none. */
 export function plainUsage(inputTokens: number, outputTokens: number): Usage {
   return { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
-/** Tokens as a provider reports them; what it leaves out counts as 0. */
+/** Tokens as a provider reports them. A count that it leaves out is 0. */
 export interface ReportedTokens {
   readonly input: number;
   readonly cachedInput?: number;
@@ -54,8 +54,8 @@ export interface ReportedTokens {
 }
 
 /**
- * Converts a provider's token counts, which differ in form, to one form. `within` names the counts that are part of
- * another: `cached` and `cacheWrite` of `input`, `reasoning` of `output`. The others are added, so that each token is
+ * Converts a provider's token counts to the one form. Providers differ in which counts include others. `within` names the counts that are
+ * part of another count: `cached` and `cacheWrite` of `input`, `reasoning` of `output`. The other counts are added, so that each token is
  * billed once.
  */
 export function canonicalUsage(

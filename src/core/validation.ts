@@ -10,8 +10,8 @@ import { mostTelling, stepsOf, TEXT_REMEDY } from './schema-errors.ts';
 import { didYouMean } from './text.ts';
 
 /**
- * Compiles a schema to a check that throws the *one* most telling error: of the variants of a union
- * the one that the value was meant to be, and in it the deepest field.
+ * Compiles a schema to a check that throws the *one* most helpful error. For a union, it is the error of the variant that the value was
+ * meant to be, at its deepest field.
  */
 export function compileCheck(schema: TSchema): (value: unknown) => void {
   const check = new SchemaCheck(schema);
@@ -23,10 +23,7 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
   };
 }
 
-/**
- * Compiles a schema to what checks a body, as `compileCheck` does, and gives it back as the schema has it: without the
- * nulls that mean absence.
- */
+/** Compiles a schema to a function that checks a body, as `compileCheck` does, and returns it without the nulls that mean absence. */
 export function compileRead<T extends TSchema>(schema: T): (body: unknown) => Static<T> {
   const check: (body: unknown) => asserts body is Static<T> = compileCheck(schema);
   let drop: ((body: Static<T>) => Static<T>) | null = null;
@@ -37,7 +34,7 @@ export function compileRead<T extends TSchema>(schema: T): (body: unknown) => St
   };
 }
 
-/** `/messages/0/content` → `messages[0].content`. */
+/** Converts a JSON pointer to a field path: `/messages/0/content` → `messages[0].content`. */
 function toParam(path: string): string {
   return stepsOf(path).reduce(
     (param, part) => (/^\d+$/.test(part) ? `${param}[${part}]` : param ? `${param}.${part}` : part),
@@ -48,7 +45,7 @@ function toParam(path: string): string {
 function toError(error: ValueError, body: unknown): SignalboxError {
   const path = error.type === ValueErrorType.Union ? tagPath(error) : error.path;
   const param = toParam(path);
-  // A member can have an empty name.
+  // The quotes show a member whose name is empty.
   const name = path === '' ? 'The body' : `\`${param || '""'}\``;
   const [code, text] = explain(error, name, body);
   return new SignalboxError(code, text, param === '' ? {} : { param });
@@ -92,10 +89,10 @@ function explain(error: ValueError, name: string, body: unknown): [ErrorCode, st
 
 const lastStep = (path: string): string => stepsOf(path).at(-1) ?? '';
 
-/** Names of an object that are compared with a missing one: one with more has no typing error. */
+/** The most field names that are compared with a missing field, to find a misspelling. */
 const NAMES_MAX = 64;
 
-/** The field that the body has in place of a missing one, as a part of the sentence. */
+/** Returns a clause that names the field which the body has instead of a missing field; '' for none. */
 function givenInstead({ path }: ValueError, body: unknown): string {
   const parent: unknown = ValuePointer.Get(body, path.slice(0, path.lastIndexOf('/')));
   if (!isObject(parent)) return '';
@@ -121,7 +118,7 @@ function explainUnion(error: ValueError, name: string): [ErrorCode, string] {
   return ['invalid_type', `${name} must be ${kinds.join(' or ')}, not ${nameOf(error.value)}.${textRemedy(error)}`];
 }
 
-/** What to do in place of a text, as a further sentence. */
+/** Returns a sentence that says what to send instead of a text; '' for none. */
 function textRemedy({ schema, value }: ValueError): string {
   const remedy = variantsOf(schema).find((variant) => TEXT_REMEDY in variant)?.[TEXT_REMEDY];
   return typeof value === 'string' && typeof remedy === 'string' ? ` ${remedy}` : '';
@@ -132,7 +129,7 @@ const variantsOf = (schema: TSchema): TSchema[] => {
   return variants.flatMap((variant) => (variant.anyOf ? variantsOf(variant) : [variant]));
 };
 
-/** The values of the `type` tag, where the variants are tagged objects and the value is an object. */
+/** Returns the possible values of the `type` tag, if the variants are tagged objects and the value is an object. */
 function tagsOf({ schema, value }: ValueError): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return variantsOf(schema).flatMap((variant) => {

@@ -1,10 +1,12 @@
-/** Characters that move a terminal's cursor, ring its bell, or reverse a line. */
+/** Characters that move a terminal's cursor, ring its bell or reverse the direction of a line. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** The same, but for what lines of a file are made of: tabs, breaks, and joiners within a letter or an emoji. */
+/** The same characters without those that a file's lines need: tabs, line breaks, and joiners within a letter or an emoji. */
 const COMMANDS = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/** A foreign word or sentence, made safe to show in one line: it must not command the reader's terminal. */
+/** Makes a text from outside safe to show in one line, so that it cannot control the reader's terminal. */
 export const visible = (text: string): string => text.replace(UNSEEN, '\ufffd');
 
-/** The same of several lines. As long as before, so that carets below stay where they belong. */
+/**
+ * Makes several lines from outside safe to show. The length stays the same, so that carets below a line still point to the right column.
+ */
 export const visibleLines = (text: string): string => text.replace(COMMANDS, '\ufffd');

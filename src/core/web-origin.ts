@@ -1,4 +1,4 @@
-/** The origin of a web address as browsers send it; null for any other text. */
+/** Returns the origin of a web address in the form that browsers send; null for any other text. */
 export function webOriginOf(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { protocol, origin } = new URL(text);

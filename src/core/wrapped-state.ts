@@ -4,8 +4,8 @@ import type { Members } from './original.ts';
 import { orElse } from './thrown.ts';
 
 /**
- * The state of earlier reasoning of one message, as `StreamPart`s bear it. Dialects with one opaque text for such state
- * carry it wrapped: the writer of an answer wraps it, the reader of the next request unwraps it.
+ * The state of a message's earlier reasoning, as `StreamPart`s carry it. Dialects that have one opaque text for this state use a wrapped
+ * form: the code that writes an answer wraps the state, and the code that reads the next request unwraps it.
  */
 export interface ReasoningState {
   /** Entries of `reasoning_details`. */
@@ -16,19 +16,19 @@ export interface ReasoningState {
   readonly calls?: Readonly<Record<string, Members>>;
 }
 
-/** No service's own state begins like this. */
+/** No service's own state begins with this prefix. */
 const PREFIX = 'signalbox-state-1.';
-/** The most values in a wrapped state: a message has few. */
+/** The most values in a wrapped state. A real message has few. */
 const VALUES_MAX = 20_000;
 
-/** Whether a text is state that was wrapped here: no service can read it. */
+/** Whether a text is state that Signalbox wrapped. No service can read it. */
 export const isWrappedState = (text: string): boolean => text.startsWith(PREFIX);
 
 /** Returns the state as one text of letters, digits, `-`, `_` and `.`. */
 export const wrapState = (state: ReasoningState): string =>
   PREFIX + new TextEncoder().encode(JSON.stringify(state)).toBase64({ alphabet: 'base64url', omitPadding: true });
 
-/** Reads what `wrapState` wrote; null for any other text, or one that was damaged on its way. */
+/** Reads a text that `wrapState` wrote; null for any other text, or if the text was damaged. */
 export function unwrapState(text: string): ReasoningState | null {
   if (!isWrappedState(text)) return null;
   const parsed = orElse<unknown, null>(() => {

@@ -1,6 +1,6 @@
 import { LineCounter } from 'yaml';
 
-/** The lines of a text. The library's own count misses some of those of broken texts. */
+/** Counts the lines of a text. The YAML library's own counter misses some lines of invalid texts. */
 export function linesOf(text: string): LineCounter {
   const lines = new LineCounter();
   let start = 0;

@@ -2,16 +2,15 @@ import { MINUTE_MS } from './clock.ts';
 import type { RuleScope } from './rules.ts';
 import { orElse } from './thrown.ts';
 
-/** Whether a text names a time zone: by its IANA name, or as an offset. `Intl` would load its formats, at each start. */
+/** Whether a text is a time zone: an IANA name or an offset. This avoids `Intl`, which would load its formats at each start. */
 export const isTimeZone = (name: string): boolean => orElse(() => new Temporal.ZonedDateTime(0n, name), null) !== null;
 
 const zonedTime = (timeMs: number, timeZone: string): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
 
 /**
- * Tells the calendar time of a zone (IANA name) for moments in milliseconds since 1970. Requests come
- * many to a minute, so the last minute is kept: asking again costs nothing. Throws RangeError for an
- * unknown zone.
+ * Returns a function that converts ms since 1970 to the calendar time of a zone (IANA name). It caches the last minute, because many
+ * requests come in the same minute. Throws RangeError for an unknown zone.
  */
 export function zonedClock(timeZone: string): (timeMs: number) => RuleScope['time'] {
   let minute = 0;

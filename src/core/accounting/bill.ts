@@ -1,22 +1,22 @@
 import { addOnPairs, lineFor, type Price } from '../price.ts';
 import type { Usage } from '../usage.ts';
 
-/** The kinds of things that a bill charges; `tool` is a use of a tool that the provider runs. */
+/** The kinds of items on a bill. `tool` is a use of a tool that the provider runs. */
 export const BILL_ITEMS = ['input', 'cached_input', 'cache_write', 'hour_cache', 'output', 'tool', 'request'] as const;
 
-/** One line of a bill: so many units at a rate. */
+/** One line of a bill: a number of units at a rate. */
 export interface BillLine {
   readonly item: (typeof BILL_ITEMS)[number];
-  /** The tool; '' for anything else. */
+  /** Name of the tool; '' for other items. */
   readonly name: string;
   readonly units: number;
-  /** Microcredits of a unit are this over the divisor of the price. */
+  /** Rate of one unit. Divide it by the price's divisor to get microcredits. */
   readonly rate: number;
 }
 
 /**
- * The lines whose sum, rounded up once to a microcredit, is `costOf` the same usage. Items without units are left out; of the price for
- * an hour in the cache, the line has what it adds to that of an ordinary write.
+ * Returns the lines of a bill. Their sum, rounded up once to a microcredit, equals `costOf` of the same usage. Items without units are left
+ * out. The line for a one-hour cache write has only the surcharge over an ordinary cache write.
  */
 export function billOf(price: Price, usage: Usage): readonly BillLine[] {
   const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;

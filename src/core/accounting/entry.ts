@@ -1,58 +1,63 @@
 import type { Microcredits } from '../credits.ts';
 import type { Usage } from '../usage.ts';
 
-/** A model, its provider and its price. Each is made once: the ledger knows it by identity. */
+/** A model, its provider and its price. Create each tariff once, because the ledger compares tariffs by object identity. */
 export interface Tariff {
   readonly model: string;
   readonly provider: string;
   /** The provider's own name of the model. */
   readonly upstream: string;
-  /** JSON of the exact price, so that a cost can be computed again from the entry alone. */
+  /** JSON of the exact price, so that the cost can be computed again from the ledger entry alone. */
   readonly price: string;
 }
 
-/** One attempt at an upstream and its cost. */
+/** One attempt at an upstream model, with its cost. */
 export interface EntryLine {
   readonly tariff: Tariff;
   readonly usage: Usage;
-  /** True when tokens were counted here, not reported by the upstream. */
+  /** True if Signalbox counted the tokens, false if the upstream reported them. */
   readonly estimated: boolean;
   readonly cost: Microcredits;
-  /** A report of the upstream that cannot be true, in place of which tokens were counted. Alarmed; null or absent for none. */
+  /**
+   * A usage report of the upstream that cannot be true. Signalbox counts the tokens itself and raises an alarm. Null or absent for none.
+   */
   readonly impossible?: Usage | null;
 }
 
 /** How a request was paid for, all its attempts together. */
 export interface Settlement {
-  /** The sum that the caller pays, never above the hold. */
+  /** The amount that the caller pays. It never exceeds the hold. */
   readonly charged: Microcredits;
-  /** The sum that upstreams billed beyond that; the operator's loss. */
+  /** The amount that upstreams billed beyond `charged`. The operator bears it. */
   readonly overrun: Microcredits;
 }
 
-/** Money that came into a holder's balance from outside. */
+/** Money that a holder's balance receives from outside. */
 export interface Deposit {
-  /** Microcredits that arrived; 0 where only a fee is given back. */
+  /** Microcredits that arrived; 0 if the deposit only refunds a fee. */
   readonly paid: Microcredits;
-  /** Microcredits of it that the operator keeps for its settlement; negative for a fee that is given back. */
+  /** Microcredits that the operator keeps for the settlement of the payment; negative if a fee is refunded. */
   readonly fee: Microcredits;
   /** ID of the payment, for the journal. */
   readonly note: string;
 }
 
-/** Throws RangeError for an impossible deposit, a mistake in the program. A negative fee is given back. */
+/** Throws RangeError for an impossible deposit, which is a bug in Signalbox. A negative fee is a refund. */
 export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void {
   const isPossible = Number.isSafeInteger(paid) && Number.isSafeInteger(fee) && paid >= 0 && fee <= paid;
   if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);
 }
 
-/** The subject of an entry, by names such as `key`, `team`, `user`, `selector`, `session`, `agent`, `holder` and `label:project`. Made once: books may remember it by identity. */
+/**
+ * The dimensions by which reports group an entry, such as `key`, `team`, `user`, `selector`, `session`, `agent`, `holder` and
+ * `label:project`. Create each object once, because the ledger may cache it by identity.
+ */
 export type Dimensions = Readonly<Record<string, string>>;
 
-/** The prefix of the dimensions that are labels of a key. */
+/** Prefix of the dimensions that are labels of a key. */
 export const LABEL = 'label:';
 
-/** The labels among dimensions, by their names. */
+/** Returns the key labels among the dimensions, under their names without the prefix. */
 export function labelsOf(dimensions: Dimensions): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const name of Object.keys(dimensions)) {

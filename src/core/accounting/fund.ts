@@ -5,67 +5,69 @@ import type { Reading } from '../reading.ts';
 /** The name of a fund, and its window. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
-  /** Of the budget; for a balance the ID of its key, or the address of its holder. */
+  /** Name of the budget. For a balance, the ID of its key or the address of its wallet. */
   readonly name: string;
   /** The value of the budget's `each`. Empty for a budget without `each` and for a balance. */
   readonly subject: string;
-  /** The budget's conditions and window as text; see Budget. Empty for a balance. */
+  /** The budget's conditions and window as text; see `Budget.definition`. Empty for a balance. */
   readonly definition: string;
-  /** The kind of a budget's windows; absent for a balance. */
+  /** The kind of the budget's windows; absent for a balance. */
   readonly window?: WindowKind;
-  /** Milliseconds since 1970. */
+  /** Start of the window, ms since 1970. */
   readonly starts: number;
-  /** Milliseconds since 1970; Infinity for one that never ends. */
+  /** End of the window, ms since 1970; Infinity if it never ends. */
   readonly ends: number;
 }
 
-/** Names a fund as one text. A budget that a reload has changed is another fund. */
+/** Names a fund as one text. A budget whose definition a reload changes gets another name, and so becomes another fund. */
 export const fundName = ({ kind, name, subject, starts, definition }: FundTitle): string =>
   `${kind} ${starts} ${subject} ${name} ${definition}`;
 
-/** The name under which a fund is said to cap an output: the budget's, or `balance`. */
+/** The name that callers see for a fund that caps an output: the budget's name, or `balance`. */
 export const cappingName = ({ kind, name }: FundTitle): string => (kind === 'balance' ? 'balance' : name);
 
-/** A fund as operations on the books name it. Made once and reused, because books may cache by identity. */
+/** A fund as operations on the ledger name it. Create each reference once, because the ledger may cache it by identity. */
 export interface FundRef {
-  /** Made of what the fund is, so that all callers of the same books name it alike. */
+  /** Derived only from the fund's identity, so that all servers that share a ledger use the same key. */
   readonly key: string;
   readonly title: FundTitle;
-  /** The generation of its budget, which the books made; 0 for a balance. */
+  /** The generation of the budget, which the ledger assigns; 0 for a balance. */
   readonly budget: number;
   /**
-   * The limit of a budget, microcredits, while no policy with the budget was put in force; then the books keep to that of the newest.
-   * Unused for a balance: the books know what was granted.
+   * The limit of a budget in microcredits. The ledger uses it until a policy with the budget becomes active, and then the limit in the
+   * newest policy. Unused for a balance, whose limit the ledger stores.
    */
   readonly limit: Microcredits;
 }
 
-/** The key of the fund of a subject in a window of a budget. The generation stands for its name and definition. */
+/** Returns the key of a subject's fund in one window of a budget. The generation identifies the budget's name and definition. */
 export const budgetKey = (generation: number, starts: number, subject: string): string =>
   `budget/${generation}/${starts}/${subject}`;
 
-/** The limits of the windows of a budget: that of most subjects, and those of some. */
+/** The limits of a budget's windows: the general limit, and the limits of individual subjects. */
 interface BudgetLimits {
   readonly limit: Microcredits;
   readonly limits?: ReadonlyMap<string, Microcredits>;
 }
 
-/** Returns the limit of a subject's windows. Without terms, and where subjects have limits but this one has none, it keeps `own`. */
+/**
+ * Returns the limit of a subject's windows. It is `own` if no terms are known, or if other subjects have limits and this subject has none.
+ */
 export const limitFor = (terms: BudgetLimits | undefined, { subject }: FundTitle, own: Microcredits): Microcredits =>
   (terms?.limits ? terms.limits.get(subject) : terms?.limit) ?? own;
 
-/** A reading of a fund: its figures at a moment, in microcredits, and its age. */
+/** A fund's figures at one moment, in microcredits, and the age of the reading. */
 export type FundStanding = Reading & Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
 
 /**
- * Money that holds draw on: a budget's window or a balance. Only free money is held, so that `spent + held ≤ limit`
- * holds at every moment, unless the limit was lowered meanwhile.
+ * Money that holds draw on: a budget's window or a balance. A hold takes only free money, so `spent + held ≤ limit` is always true, except
+ * after the limit was lowered.
  */
 export class Fund implements FundStanding {
   readonly title: FundTitle;
-  /** Who has the fund itself decides by it. */
+  /** The object is the fund itself and no copy, so its figures are always current. */
   readonly ageMs = 0;
-  /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
+  /** For a budget, its limit. For a balance, the sum of all grants and payments, less fees. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits = 0;
@@ -76,11 +78,11 @@ export class Fund implements FundStanding {
     this.spent = spent;
   }
 
-  /** The sum that a new hold may take now. Below 0 after the limit was lowered. */
+  /** The amount that a new hold may take now. Below 0 after the limit was lowered. */
   get free(): Microcredits {
     return this.limit - this.spent - this.held;
   }
-  /** The sum that will be free once every open hold is released. */
+  /** The amount that will be free once every open hold is released. */
   get unspent(): Microcredits {
     return this.limit - this.spent;
   }
@@ -94,27 +96,31 @@ export class Fund implements FundStanding {
 /** Why a hold is refused. */
 export interface FundBlock<Of extends FundStanding = FundStanding> {
   readonly fund: Of;
-  /** `exhausted`: the fund can never pay it; `contended`: open holds have the money. */
+  /** `exhausted`: the fund can never pay this amount. `contended`: open holds have the money now. */
   readonly why: 'exhausted' | 'contended';
 }
 
 export const isBlocked = <Of extends FundStanding>(fit: Microcredits | FundBlock<Of>): fit is FundBlock<Of> =>
   typeof fit !== 'number';
 
-/** A capped request takes half of what is free, and an eighth while others hold some: then more are likely to come. */
+/**
+ * A capped request takes half of the free money, or an eighth while other requests hold money, because more requests are then likely to
+ * come.
+ */
 const PART_ALONE = 2;
 const PART_IN_COMPANY = 8;
 
 /**
- * Returns how much to reserve: the first amount, the choice's, or what is free, if that is less but not below `least`. The
- * other amounts are those of the fallbacks, for which a hold can be raised later. The greatest of them that all funds
- * have free twice is reserved: near the end of a fund, money held for a rare failover would keep other requests out.
+ * Returns how much to reserve: the first amount, which is the choice's worst case, or the free money if that is less, but at least `least`.
+ * The other amounts are worst cases of fallbacks. The largest of them is reserved instead if every fund has twice that amount free.
+ * Otherwise the hold is raised only when a fallback is used, so that near the end of a fund a rare failover does not keep other requests
+ * out.
  *
- * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an
- * amount, and an excess of it may cover a negative balance.
- * @param least microcredits; by default the first amount, which is then reserved whole or not at all
- * @param ample microcredits; where the first amount is not free, more than this is reserved only within the share below, so that
- * other requests find money, too. By default all that is free is reserved.
+ * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an amount. An
+ * expected sum above the amount may offset a negative balance.
+ * @param least microcredits; default: the first amount, which is then reserved in full or not at all
+ * @param ample microcredits; if the first amount is not free, a hold above `ample` takes at most a share of the free money, so that other
+ * requests also find money. Default: all free money may be reserved.
  */
 export function fit<Of extends FundStanding>(
   funds: readonly Of[],
@@ -147,11 +153,11 @@ export function fit<Of extends FundStanding>(
   return most;
 }
 
-/** Returns the part of an amount that a fund must have itself; negative if it may lack so much. */
+/** Returns the part of an amount that the fund itself must have; negative if the expected payment exceeds the amount. */
 const needOf = ({ title }: FundStanding, amount: Microcredits, expected: Microcredits): Microcredits =>
   expected > 0 && title.kind === 'balance' ? amount - expected : amount;
 
-/** Returns the first fund that can never pay, else the first that lacks the money now. */
+/** Returns the first fund that can never pay; otherwise the first fund that lacks the money now. */
 function blockedBy<Of extends FundStanding>(
   funds: readonly Of[],
   amount: Microcredits,
@@ -162,17 +168,17 @@ function blockedBy<Of extends FundStanding>(
   return { fund: funds.find((fund) => needOf(fund, amount, expected) > fund.free)!, why: 'contended' };
 }
 
-/** Sets money aside in every fund; in a balance without the expected part. */
+/** Reserves money in every fund. A balance reserves the amount less the expected payment. */
 export function hold(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
   for (let i = 0; i < funds.length; i++) funds[i]!.held += Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
-/** Gives back money that was set aside. */
+/** Releases reserved money. */
 export function release(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
   for (let i = 0; i < funds.length; i++) funds[i]!.held -= Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
-/** Turns money that was set aside into money spent. */
+/** Turns reserved money into spent money. */
 export function spend(funds: readonly Fund[], amount: Microcredits): void {
   for (let i = 0; i < funds.length; i++) {
     const fund = funds[i]!;

@@ -1,11 +1,11 @@
 import type { WindowKind } from '../budget.ts';
 
-/** Sums are kept by the quarter of an hour, because the windows of every time zone begin with one. */
+/** The ledger keeps totals per quarter of an hour, because windows begin on a quarter hour in every time zone. */
 export const QUARTER_MS = 900_000;
 
 export const quarterOf = (timeMs: number): number => Math.floor(timeMs / QUARTER_MS);
 
-/** A period, in ms since 1970: from `starts` inclusive to `ends` exclusive, which is Infinity for a window that never ends. */
+/** A period in ms since 1970: `starts` is inclusive, `ends` exclusive. `ends` is Infinity for a window that never ends. */
 export interface Window {
   readonly starts: number;
   readonly ends: number;
@@ -14,9 +14,9 @@ export interface Window {
 const ALWAYS: Window = Object.freeze({ starts: 0, ends: Number.POSITIVE_INFINITY });
 
 /**
- * The calendar window of a zone (IANA name) that a moment lies in. Days begin at the first moment of the
- * local date, which is not midnight where a change of the clock skips it; so days have 23 to 25 hours, and
- * weeks (from Monday) and months are as long as their days. Throws RangeError for an unknown zone.
+ * Returns the calendar window that contains a moment, in a time zone (IANA name). Days begin at the first moment of the local date. That is
+ * not midnight if a change of the clock skips midnight, and days have 23 to 25 hours. Weeks begin on Monday. Throws RangeError for an
+ * unknown zone.
  */
 export function windowAt(kind: WindowKind, timeZone: string, timeMs: number): Window {
   if (kind === 'total') return ALWAYS;
@@ -25,7 +25,7 @@ export function windowAt(kind: WindowKind, timeZone: string, timeMs: number): Wi
   return { starts: beginningOf(first, timeZone), ends: beginningOf(next, timeZone) };
 }
 
-/** Returns the first date of the window that contains a date, and of the next window. */
+/** Returns the first date of the window that contains a date, and the first date of the next window. */
 function datesOf(kind: 'day' | 'week' | 'month', date: Temporal.PlainDate): [Temporal.PlainDate, Temporal.PlainDate] {
   if (kind === 'day') return [date, date.add({ days: 1 })];
   if (kind === 'week') {

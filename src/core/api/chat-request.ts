@@ -5,17 +5,16 @@ import { openShape, tagged, word } from './parts.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';
 
 /**
- * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
- * runtime check, the static type and the documentation. Fields it does not know are kept;
- * whether they reach an upstream is the provider's `passthrough` list to say. Every optional
- * field is nullable, and null is dropped before anything reads the request, but for the
- * `content` of a message: of an answer that only calls tools, some servers want it to be there.
+ * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the runtime check, the static type and the
+ * documentation. Fields that the schema does not name are kept; the provider's `passthrough` list decides whether they go upstream. Every
+ * optional field may be null, and null is dropped before any code reads the request. The exception is the `content` of a message, because
+ * some servers require it even in an answer that only calls tools.
  */
 const StopText = Type.String({ maxLength: STOP_CHARS_MAX });
 const TextPart = tagged('text', { text: Type.String() });
 const ImagePart = tagged('image_url', {
   image_url: openShape({
-    url: Type.String({ description: 'https address or data: URL' }),
+    url: Type.String({ description: 'An https URL or a `data:` URL' }),
     detail: nullable(Type.String()),
   }),
 });
@@ -51,7 +50,9 @@ export const ChatMessage = openShape({
   name: nullable(Type.String()),
   refusal: nullable(Type.String()),
   tool_calls: nullable(Type.Array(ToolCall)),
-  tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers, which requires it.' })),
+  tool_call_id: nullable(
+    Type.String({ description: 'The ID of the call that a `tool` message answers. Required in `tool` messages.' }),
+  ),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -76,11 +77,14 @@ const ToolChoice = Type.Union(
     tagged('allowed_tools', {
       allowed_tools: openShape({
         mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
-        tools: Type.Array(NamedTool, { minItems: 1, description: 'Those of `tools` that may be called.' }),
+        tools: Type.Array(NamedTool, { minItems: 1, description: 'The tools in `tools` that the model may call.' }),
       }),
     }),
   ],
-  { description: '`none`, `auto`, `required`, the one function to call, or the functions that may be called.' },
+  {
+    description:
+      '`none`, `auto`, `required`, a function that the model must call, or a list of functions that it may call.',
+  },
 );
 
 const ResponseFormat = Type.Union([
@@ -106,7 +110,7 @@ export const ChatRequest = openShape(
     stream: nullable(Type.Boolean({ default: false })),
     stream_options: nullable(openShape({ include_usage: nullable(Type.Boolean()) })),
     max_tokens: tokenCount('Most output tokens.'),
-    max_completion_tokens: tokenCount('Most output tokens; the newer name of `max_tokens`.'),
+    max_completion_tokens: tokenCount('The maximum number of output tokens. This is the newer name of `max_tokens`.'),
     temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
     top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
     frequency_penalty: nullable(Type.Number(penalty)),
@@ -121,7 +125,9 @@ export const ChatRequest = openShape(
     tool_choice: nullable(ToolChoice),
     parallel_tool_calls: nullable(Type.Boolean()),
     response_format: nullable(ResponseFormat),
-    reasoning_effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+    reasoning_effort: nullable(
+      Type.String({ description: 'How much the model reasons before it answers, such as `low`, `medium` or `high`.' }),
+    ),
     user: nullable(Type.String()),
     metadata: nullable(nullableMembers(Type.String())),
     ...ROUTING_FIELDS,
@@ -130,5 +136,5 @@ export const ChatRequest = openShape(
 );
 export type ChatRequest = Static<typeof ChatRequest>;
 
-/** The fields that the gateway itself understands. Anything else is an extra. */
+/** The fields that the gateway itself understands. Any other field is an extra. */
 export const KNOWN_FIELDS: readonly string[] = Object.keys(ChatRequest.properties);

@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { EmbeddingInput, EmbeddingQuery } from '../embedding.ts';
 
-/** Inputs of a request at most, as at OpenAI. */
+/** The most inputs of one request, as in OpenAI's API. */
 const INPUTS_MAX = 2048;
 
 const Text = Type.String({ minLength: 1 });
 const Tokens = Type.Array(Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), { minItems: 1 });
 
-/** `input`. */
+/** Schema of the field `input`. */
 export const Input = Type.Union(
   [
     Text,
@@ -15,17 +15,19 @@ export const Input = Type.Union(
     Tokens,
     Type.Array(Tokens, { minItems: 1, maxItems: INPUTS_MAX }),
   ],
-  { description: `A text, a list of at most ${INPUTS_MAX} texts, or the same as tokens of the model’s tokenizer.` },
+  {
+    description: `A text, a list of at most ${INPUTS_MAX} texts, or the same as lists of tokens of the model’s own tokenizer.`,
+  },
 );
 
-/** `dimensions`. */
+/** Schema of the field `dimensions`. */
 export const Dimensions = Type.Integer({
   minimum: 1,
   maximum: 65_536,
-  description: 'How many numbers each vector has. Default: the model’s own.',
+  description: 'The length of each vector. Default: the model’s own length.',
 });
 
-/** Reads the texts of a checked body; none where it leaves `input` out. */
+/** Reads the inputs of a checked body. Returns no inputs if the body leaves `input` out. */
 export function embeddingQuery(
   input: Static<typeof Input> | undefined,
   dimensions: number | undefined,
@@ -36,7 +38,7 @@ export function embeddingQuery(
   return { inputs: list.map((one, index) => inputOf(one, isOne ? ['input'] : ['input', index])), dimensions };
 }
 
-/** Every value but a text is a list of tokens. */
+/** Every value that is not a text is a list of tokens. */
 const inputOf = (value: unknown, at: EmbeddingInput['at']): EmbeddingInput =>
   typeof value === 'string'
     ? { type: 'text', text: value, at }

@@ -1,6 +1,9 @@
 import { ERRORS, type SignalboxError } from '../errors.ts';
 
-/** Returns the body that tells a caller of an error, with members of another protocol beside it. OpenAI's clients read it, too. */
+/**
+ * Returns the body of an error response. `beside` holds members of another protocol, such as x402, that stand next to `error`. OpenAI's
+ * clients can read the body, too.
+ */
 export function errorBody({ code, message, info: { param, details, beside } }: SignalboxError) {
   const row: { readonly type: string; readonly code?: string } = ERRORS[code];
   return {

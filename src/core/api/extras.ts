@@ -3,8 +3,8 @@ import { type Members, pathText } from '../original.ts';
 export const NO_EXTRAS: Members = Object.freeze({});
 
 /**
- * Returns the members of an object that are not `known`, behind those of `before`.
- * @param known a list: the few names that nearly all members have are found in one faster than in a set
+ * Returns the members of an object that are not `known`, after the members of `before`.
+ * @param known a list: a short list is faster to search than a set
  */
 export function extrasOf(owner: object, known: readonly string[], before = NO_EXTRAS): Members {
   let extras: Members | null = null;
@@ -16,16 +16,16 @@ export function extrasOf(owner: object, known: readonly string[], before = NO_EX
   return extras ?? before;
 }
 
-/** Adds members to an object that its caller has made, in place of those of the same name. */
+/** Adds members to an object, and replaces members with the same name. The caller must own the object, because it is changed. */
 export function addMembers(owner: Record<string, unknown>, more: Members): void {
   for (const name in more) addMember(owner, name, more[name]);
 }
 
-/** An assignment to `__proto__` would change the prototype. */
+/** A plain assignment to `__proto__` would change the prototype. */
 const addMember = (owner: object, name: string, value: unknown): unknown =>
   Object.defineProperty(owner, name, { value, enumerable: true, configurable: true });
 
-/** The paths of an object's members that are none of `named` and say something. */
+/** Returns the paths of an object's members that are not in `named` and have a value. */
 export function unnamedMembers(
   at: string,
   owner: Members | null | undefined,

@@ -2,21 +2,21 @@ import { type SchemaOptions, type StringOptions, type TProperties, type TSchema,
 import { FAILURE_KINDS } from '../failure-kinds.ts';
 
 /**
- * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):
- * within `/v1` fields are added, and a client made from the document must not mind.
+ * Helpers for the schemas of answers. Answers stay open (`additionalProperties` is not set), because fields may be added within `/v1`, and
+ * a client generated from the OpenAPI document must accept them.
  */
 export function named<Properties extends TProperties>(title: string, description: string, properties: Properties) {
   return Type.Object(properties, { title, description });
 }
 
-/** Of objects that may have members beyond those of their schema. */
+/** For objects that may have members beyond the schema's. */
 export const open = { additionalProperties: true } as const;
 
-/** An object of a request: members that the schema does not name stay in it. */
+/** An object in a request that keeps members which the schema does not name. */
 export const openShape = <Properties extends TProperties>(properties: Properties, options: SchemaOptions = {}) =>
   Type.Object(properties, { ...open, ...options });
 
-/** Such an object with a `type`. */
+/** An open object with a fixed `type`. */
 export const tagged = <Tag extends string, Properties extends TProperties>(
   type: Tag,
   properties: Properties,
@@ -24,30 +24,30 @@ export const tagged = <Tag extends string, Properties extends TProperties>(
 ) => openShape({ type: Type.Literal(type), ...properties }, options);
 
 /**
- * Such an object with any `type` but these, which have forms of their own. To the compiler its type is a literal, by which it tells
- * the variants of a union apart.
+ * An open object with any `type` except the given ones, which have schemas of their own. Its static type is a literal, so that the compiler
+ * can tell the variants of a union apart.
  */
 export const otherThan = (types: readonly string[], ofType: StringOptions = {}, options: SchemaOptions = {}) => {
   const type = Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, ...ofType });
   return openShape({ type: Type.Unsafe<'(unnamed)'>(type) }, options);
 };
 
-/** A member that may be left out or null, and stays null. */
+/** A member that may be left out or null; null is kept. */
 export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** An object within another. */
+/** An object inside another object. */
 export const shape = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { description });
 
-/** Such an object whose members may all be left out. */
+/** An object inside another object, in which every member is optional. */
 export const partialShape = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Partial(shape(description, properties));
 
-/** A body of a request to Signalbox's own routes, or an object within one: it has no other members. */
+/** The body of a request to Signalbox's own routes, or an object inside such a body. Unknown members are refused. */
 export const body = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { additionalProperties: false, description });
 
-/** Such a body whose members may all be left out. */
+/** A body in which every member is optional. Unknown members are refused. */
 export const partialBody = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Partial(body(description, properties));
 
@@ -85,7 +85,7 @@ export const orNull = <Schema extends TSchema>(schema: Schema, description: stri
 export const rows = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[][]) =>
   arrayOf(Type.Object(fields), description, ...examples);
 
-/** Values by names that the schema does not know. */
+/** A map whose names are free. */
 export const mapOf = <Value extends TSchema>(value: Value, description: string, ...examples: object[]) =>
   Type.Record(Type.String(), value, shown(description, examples));
 
@@ -97,9 +97,9 @@ export const shapeOrNull = <Fields extends TProperties>(description: string, fie
 export const textOrNull = (description: string, ...examples: (string | null)[]) =>
   orNull(Type.String(), description, ...examples);
 
-/** Describes `output_capped_by`. @param what the cap that was lowered @param none the value where neither a fund nor the model did */
+/** Describes `output_capped_by`. @param what the cap that was lowered @param none the value if neither a fund nor the model lowered it */
 export const cappedByText = (what: string, none: 'Absent' | 'Null'): string =>
-  `What lowered ${what}: a budget’s name, \`balance\`, or \`model\` for the maximum of the model. ${none} if none of them did. \`budget_limit\` and the context window are not reported.`;
+  `What lowered ${what}: the name of a budget, \`balance\`, or \`model\` for the model’s own maximum. ${none} if none of them did. \`budget_limit\` and the context window are not reported.`;
 
 /** A list of texts, or null. */
 export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
@@ -117,7 +117,7 @@ export const figureOrNull = (description: string, ...examples: (number | null)[]
 export const wholeOrNull = (description: string, ...examples: (number | null)[]) =>
   orNull(Type.Integer(), description, ...examples);
 
-/** One of some words. */
+/** One of a fixed list of words. */
 export const word = <const Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word>(
     Type.Union(
@@ -129,7 +129,7 @@ export const word = <const Word extends string>(words: readonly Word[], descript
 export const credits = (description: string, example: number) =>
   figure(`${description} In Credits, at most 6 decimals.`, example);
 
-/** An exact decimal, as text: a number would lose digits. */
+/** An exact decimal, as text, because a JSON number would lose digits. */
 export const usd = (description: string, example: string) => text(`${description} In USD, an exact decimal.`, example);
 
 export const tokens = count;
@@ -144,7 +144,7 @@ export const moment = (description: string, example = '2026-11-20T09:30:00.000Z'
 export const momentOrNull = (description: string, ...examples: string[]) =>
   textOrNull(`${description} ISO 8601, UTC.`, ...examples);
 
-/** The fields of a list. */
+/** The fields of a list response. */
 export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
   object: always('list'),
   data: Type.Array(items, description === undefined ? {} : { description }),
@@ -154,12 +154,15 @@ export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
 
 export const modelId = (description: string, example = 'gpt-6-luna') => text(description, example);
 
-export const decisionId = text('Names the decision; `GET /v1/decisions/{id}` explains it.', 'dec_0a4x1wm3zk0');
+export const decisionId = text('ID of the decision. `GET /v1/decisions/{id}` explains it.', 'dec_0a4x1wm3zk0');
 
-export const policyRevision = text('Names the policy in force when the decision was made.', '95f1a7d5f908027b');
+export const policyRevision = text(
+  'The policy revision that was active when the decision was made.',
+  '95f1a7d5f908027b',
+);
 
 export const routeReason = text(
-  'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended when the first choice failed. Earlier versions appended `:explored` where they drew another model than the best.',
+  'Why this model was chosen, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended if the first choice failed. Earlier versions appended `:explored` if they picked a model other than the best at random.',
   'auto:balanced',
   'pinned',
   'auto:balanced:fallback',
@@ -167,10 +170,10 @@ export const routeReason = text(
 );
 
 export const upstreamRequestId = textOrNull(
-  'The provider’s own name of the request, for its support; null where it gave none.',
+  'The provider’s own ID of the request, for its support; null if the provider sent none.',
   'req_011CT3xgr1oV8B9YvDbBMeQx',
 );
 export const rawFinishReasons = arrayOf(
   Type.String({ examples: ['end_turn'] }),
-  'Why each choice ended, in the provider’s own words.',
+  'Why each choice of the answer ended, in the provider’s own words.',
 );

@@ -12,24 +12,24 @@ const model = nullable(
     minLength: 1,
     maxLength: 256,
     default: 'auto',
-    description: 'A selector, or a model ID to estimate.',
+    description: 'A selector, or the ID of a model to estimate.',
   }),
 );
 
-/** Fields of a route query alone. Beside messages each overrides the fact that would be read from them. */
+/** Fields that only a route query has. With messages, each of them overrides the fact that Signalbox would read from the messages. */
 const HINTS = {
   task_type: nullable(
     Type.String({
       maxLength: 64,
       description:
-        'Such as `coding`. An unknown one is treated as `general`. With `messages`: in place of the task that they are read as.',
+        'The task, such as `coding`. An unknown task counts as `general`. With `messages`, it replaces the task that Signalbox reads from them.',
     }),
   ),
   estimated_input_tokens: nullable(
     Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
-      description: 'Expected input, in tokens. With `messages`: in place of their own size.',
+      description: 'Expected input, in tokens. With `messages`, it replaces the size of the messages.',
     }),
   ),
   estimated_output_tokens: nullable(
@@ -37,28 +37,32 @@ const HINTS = {
       minimum: 1,
       maximum: 1_000_000_000,
       description:
-        'Expected output, in tokens. With `messages`: in place of what they ask for; `max_tokens` still caps it.',
+        'Expected output, in tokens. With `messages`, it replaces the length that Signalbox expects from them; `max_tokens` still caps it.',
     }),
   ),
 };
 
-/** A route query without a conversation. All fields are optional; others are refused. */
+/** A route query without a conversation. All fields are optional; unknown fields are refused. */
 export const RouteQuery = Type.Object(
   {
     model,
     operation: nullable(
       Type.Union([Type.Literal('chat'), Type.Literal('embed')], {
         default: 'chat',
-        description: 'What the model is to do: answer, or embed `input`.',
+        description: 'What the model is to do: `chat` answers messages, `embed` turns `input` into vectors.',
       }),
     ),
     input: nullable({ ...Input, description: 'With `operation: embed`: the texts to embed.' }),
-    dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: how many numbers each vector has.' }),
+    dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: the length of each vector.' }),
     ...HINTS,
     messages: onlyNull('With messages, the body is a whole chat request.'),
-    user: nullable(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
+    user: nullable(
+      Type.String({ description: 'The end user, as in a chat request. Only rules of the policy read it.' }),
+    ),
     metadata: nullable(
-      nullableMembers(Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),
+      nullableMembers(Type.String(), {
+        description: 'Metadata, as in a chat request. Only rules of the policy read it.',
+      }),
     ),
     constraints,
     route_strategy,
@@ -67,19 +71,19 @@ export const RouteQuery = Type.Object(
 );
 export type RouteQuery = Static<typeof RouteQuery>;
 
-/** A whole chat request that a model is to be recommended for: every field of a chat, with those of a route query. */
+/** A whole chat request for which the caller wants a recommendation: every field of a chat, and the fields of a route query. */
 export const RouteChat = Type.Object(
   { ...ChatRequest.properties, model, ...HINTS },
   { additionalProperties: true, $id: 'RouteChatRequest' },
 );
 
-/** The body of `POST /v1/route`: a chat request where it has messages. */
+/** The body of `POST /v1/route`. It is a chat request if it has messages. */
 export const RouteRequest = Type.Union([RouteQuery, RouteChat]);
 export type RouteRequest = Static<typeof RouteRequest>;
 
-/** Which of its two forms a body of `POST /v1/route` is meant to have. */
+/** Whether a body of `POST /v1/route` is a chat request rather than a route query. */
 export const isRouteChat = (body: unknown): boolean => isObject(body) && body.messages != null;
 
-/** Whether a checked body asks about embeddings. */
+/** Whether a checked body asks for a recommendation for embeddings. */
 export const isEmbeddingQuery = (body: RouteRequest): body is RouteQuery =>
   'operation' in body && body.operation === 'embed';

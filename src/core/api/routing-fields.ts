@@ -6,49 +6,64 @@ import { TEXT_REMEDY } from '../schema-errors.ts';
 
 export const RouteStrategy = Type.Object(
   {
-    cost_weight: nullable(Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio matters.' })),
-    quality_weight: nullable(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
-    latency_weight: nullable(Type.Number({ minimum: 0, default: 0, description: 'How much latency counts.' })),
+    cost_weight: nullable(
+      Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio of the weights matters.' }),
+    ),
+    quality_weight: nullable(
+      Type.Number({ minimum: 0, description: 'How much quality counts. Only the ratio of the weights matters.' }),
+    ),
+    latency_weight: nullable(
+      Type.Number({
+        minimum: 0,
+        default: 0,
+        description: 'How much latency counts. Only the ratio of the weights matters.',
+      }),
+    ),
   },
   {
     additionalProperties: false,
-    description: 'Routes by these weights with the strategy `weighted`.',
-    [TEXT_REMEDY]: 'It holds weights. To name a strategy, put a selector such as `auto-fast` into `model`.',
+    description: 'Weights for the choice of the model. Signalbox applies them with the strategy `weighted`.',
+    [TEXT_REMEDY]: 'It is an object with weights. To use a strategy, set `model` to a selector such as `auto-fast`.',
   },
 );
 
 export const RouteConstraints = Type.Object(
   {
-    max_cost_credits: nullable(Type.Number({ minimum: 0, description: 'Ceiling of the expected cost, in Credits.' })),
+    max_cost_credits: nullable(
+      Type.Number({ minimum: 0, description: 'The highest acceptable expected cost, in Credits.' }),
+    ),
     max_latency_ms: nullable(
-      Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'The longest acceptable expected time to the end of the answer, in ms.',
+      }),
     ),
     min_output_tokens: nullable(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000_000,
         description:
-          'Least output that the answer may be capped at, in tokens: leaves out models that cannot return so much. At most `max_tokens`.',
+          'The lowest acceptable cap on the output, in tokens. Signalbox excludes models that cannot return this many tokens. It may not exceed `max_tokens`.',
       }),
     ),
     required_languages: nullable(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         maxItems: 64,
-        description: 'Programming languages the model must handle; aliases such as `js` and `golang` are known.',
+        description: 'Programming languages that the model must support. Aliases such as `js` and `golang` work.',
       }),
     ),
   },
-  { additionalProperties: false, description: 'Hard limits on what may be chosen.' },
+  { additionalProperties: false, description: 'Hard limits on the choice of the model.' },
 );
 
 export const BudgetLimit = Type.Number({
   exclusiveMinimum: 0,
-  description: 'Most Credits that this request may consume. Hard.',
+  description: 'The most Credits that this request may consume. This is a hard limit.',
 });
 
 export const AgentWallet = Type.String({
   maxLength: 128,
-  // For the document: the reader refuses other texts, with what would be right.
+  // The pattern is only for the OpenAPI document: the reader refuses other texts with a better message.
   allOf: [{ pattern: ADDRESS_PATTERN }],
   description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
 });
@@ -63,7 +78,7 @@ export const ROUTING_FIELDS = {
 
 type OrNull<T extends TSchema> = Static<T> | null | undefined;
 
-/** As a body has them: not every dialect drops nulls. */
+/** The fields as a body has them. They may be null, because not every dialect drops nulls. */
 interface StatedRouting {
   readonly route_strategy?: OrNull<typeof RouteStrategy>;
   readonly constraints?: OrNull<typeof RouteConstraints>;
@@ -71,7 +86,7 @@ interface StatedRouting {
   readonly agent_wallet?: OrNull<typeof AgentWallet>;
 }
 
-/** Reads the fields that Signalbox adds, beside the metadata of the request. */
+/** Reads the fields that Signalbox adds to a request. */
 export function routingOf(body: StatedRouting, metadata: RoutingTerms['metadata']): RoutingTerms {
   const { route_strategy: weights, constraints } = body;
   return {

@@ -3,13 +3,14 @@ import { SignalboxError } from '../errors.ts';
 import { isObject } from '../object.ts';
 import { didYouMean } from '../text.ts';
 
-/** Unknown fields of a body that are looked at: one with more has no typing error. */
+/** The most unknown fields of a body to check for misspellings. A body with more unknown fields is no typing mistake. */
 const UNKNOWN_MAX = 32;
 
 /**
- * Refuses a field that is one edit away from a known one. Other unknown fields pass, as providers have some of their own.
+ * Refuses a field whose name is one edit away from a known field. Other unknown fields are allowed, because providers have fields of their
+ * own.
  * @param body unchecked
- * @param within the path of its owner, such as `stream_options.`; '' for the whole body
+ * @param within the path of the object, such as `stream_options.`; '' for the whole body
  * @throws SignalboxError
  */
 export function checkSpelling(body: unknown, known: readonly string[], within = ''): void {
