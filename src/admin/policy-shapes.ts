@@ -85,7 +85,7 @@ export const PolicyReload = f.named('PolicyReload', 'One reload of the policy fi
   ),
   result: f.word(['applied', 'unchanged', 'refused'], 'With `refused`, the previous policy stays active.'),
   revision: parts.policyRevision,
-  message: f.text('One sentence.', 'The policy is in force.'),
+  message: f.text('One sentence.', 'The policy is active.'),
   diagnostics: f.list(PolicyDiagnostic, 'Every mistake, sorted by place.', { examples: [[]] }),
   changes: f.list(PolicyChange, 'From the revision before; empty unless applied.'),
 });

@@ -26,7 +26,7 @@ export const Readiness = field.named('Readiness', 'Whether requests should be se
     ),
     message: field.text(
       'The result of the last reload. `GET /admin/policy` has the details.',
-      'The policy is in force.',
+      'The policy is active.',
     ),
   }),
 });
@@ -93,7 +93,7 @@ function policyDetail(policy: PolicyAdmin): Static<typeof Readiness>['policy'] {
   const { failsCases, last } = policy.status();
   if (failsCases)
     return { state: 'cases_failed', message: 'The policy fails its own cases. GET /admin/policy lists the mistakes.' };
-  if (last.result !== 'refused') return { state: 'in_force', message: 'The policy is in force.' };
+  if (last.result !== 'refused') return { state: 'in_force', message: 'The policy is active.' };
   const message = 'The last edit of the policy was refused. GET /admin/policy lists the mistakes.';
   return { state: 'edit_refused', message };
 }

@@ -48,7 +48,7 @@ function draftAlerts(context: DraftContext): AlertPolicy {
   return { webhooks, rules: items.flatMap((item, at) => ruleOf(item, at, names, places, report) ?? []) };
 }
 
-/** Null if a key that it needs is wrong, which was reported. */
+/** Returns null if a required key is wrong. The error was already reported. */
 function webhookOf({ key, place, value: tree }: Entry, report: Report): AlertWebhook | null {
   const path = `alerts.webhooks.${key}`;
   checkValue(WebhookText, { path, tree, place }, report);
@@ -61,20 +61,20 @@ function webhookOf({ key, place, value: tree }: Entry, report: Report): AlertWeb
   } = validPartsOf(WebhookText, tree);
   if (format === 'signalbox' && !entryOf(tree, 'secret_env')) {
     report.add('missing-key', place, `\`${path}\` needs the key \`secret_env\` with \`format: signalbox\``, {
-      hint: 'its messages are signed: name the variable with a secret of your own; receivers check the signature by it',
+      hint: 'messages in this format are signed: name the environment variable that holds a secret of yours; receivers use it to check the signature',
     });
   }
   const secret = entryOf(tree, 'secret_env');
   if (format === 'slack' && secret) {
     report.add('conflicting-keys', secret.place, `\`${path}.secret_env\` works only with \`format: signalbox\``, {
-      hint: 'Slack checks no signature: remove it, the address is the secret',
+      hint: 'Slack checks no signature: remove `secret_env`; the URL itself is the secret',
     });
   }
   if (urlEnv === undefined || format === undefined) return null;
   return { name: key, place, urlEnv, secretEnv, format, allowPrivate: allow_private_network ?? false };
 }
 
-/** Budgets of the organization, and those that teams, users and keys have of their own: no policy names them. */
+/** Names of budgets of the organization, teams, users and keys. They are not stated in the policy. */
 const OF_LEVEL = /^(?:organization|team|user|key)-(?:day|week|month|total)(?:[@:].*)?$/;
 
 interface RuleNames {
@@ -82,7 +82,7 @@ interface RuleNames {
   readonly budgets: ReadonlySet<string>;
 }
 
-/** Null if a key that it needs is wrong, which was reported. */
+/** Returns null if a required key is wrong. The error was already reported. */
 function ruleOf(
   tree: Tree,
   position: number,
@@ -108,16 +108,16 @@ function ruleOf(
   return trigger && name !== undefined ? { name, to, ...trigger } : null;
 }
 
-/** Reports keys of other triggers. */
+/** Reports keys that belong to other triggers. */
 function refuseForeign(on: TriggerName, tree: Tree, path: string, report: Report): void {
   const own = TRIGGER_KEYS[on];
   for (const key of new Set(Object.values(TRIGGER_KEYS).flat())) {
     const foreign = own.includes(key) ? undefined : entryOf(tree, key);
     if (!foreign) continue;
     const owners = KEYS_OF.filter(([, keys]) => keys.includes(key)).map(([owner]) => owner);
-    const message = `\`${path}.${key}\` works only with ${listNames(owners)}, but the rule is on \`${on}\``;
+    const message = `\`${path}.${key}\` works only with ${listNames(owners)}, but this rule is on \`${on}\``;
     report.add('conflicting-keys', foreign.place, message, {
-      expected: own.length === 0 ? 'no key beside `name`, `on` and `to`' : `only ${listNames(own)}`,
+      expected: own.length === 0 ? 'no keys other than `name`, `on` and `to`' : `only ${listNames(own)}`,
     });
   }
 }
@@ -146,7 +146,7 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
           placeAt(tree, 'on'),
           `\`${path}\` needs the key \`below\` with \`on: cached_share\``,
           {
-            hint: '`below`: the share of input tokens under which people are told, such as 0.4',
+            hint: '`below` is the share of input tokens below which Signalbox sends the alert, such as 0.4',
           },
         );
       }
@@ -154,10 +154,10 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
   }
 }
 
-/** The shortest secret that signs. */
+/** The fewest characters of a signing secret. */
 const SECRET_MIN = 16;
 
-/** Reports variables of webhooks that are not set, or hold what is of no use. Messages never show a value. */
+/** Reports environment variables of webhooks that are not set or hold an unusable value. Messages never show a value. */
 function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Report): void {
   for (const { name, place, urlEnv, secretEnv } of webhooks) {
     const [url, secret] = [urlEnv, secretEnv].map((variable) => variable && env.get(variable)?.trim());
@@ -166,19 +166,19 @@ function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Rep
       report.add(
         'webhook-unset',
         place,
-        `webhook \`${name}\` cannot send: ${listNames(unset)} ${unset.length > 1 ? 'are' : 'is'} not set`,
+        `webhook \`${name}\` cannot send, because ${listNames(unset)} ${unset.length > 1 ? 'are' : 'is'} not set in the environment`,
         {
-          hint: `set ${unset.length > 1 ? 'them' : 'it'}, or \`${unset[0]}_FILE\` to a file with the value`,
+          hint: `set ${unset.length > 1 ? 'them' : 'it'}, or \`${unset[0]}_FILE\` to the path of a file with the value`,
         },
       );
     }
     if (url && !isWebAddress(url)) {
-      report.add('bad-environment', place, `\`${urlEnv}\` of webhook \`${name}\` holds no address`, {
+      report.add('bad-environment', place, `the environment variable \`${urlEnv}\` of webhook \`${name}\` holds no URL`, {
         expected: 'https:// or http:// with a host, without user and password',
       });
     }
     if (secret && secret.length < SECRET_MIN) {
-      report.add('bad-environment', place, `\`${secretEnv}\` of webhook \`${name}\` holds a secret that is too short`, {
+      report.add('bad-environment', place, `the environment variable \`${secretEnv}\` of webhook \`${name}\` holds a secret that is too short`, {
         expected: `at least ${SECRET_MIN} characters, such as \`openssl rand -hex 32\` prints`,
       });
     }

@@ -4,10 +4,10 @@ import type { Report } from './report.ts';
 import type { NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** The target of an alias. */
+/** The selector or model that an alias stands for. */
 type Target = Pick<NamedItem<unknown>, 'name' | 'path' | 'tree'>;
 
-/** The names that have aliases, wrong ones included → their places. */
+/** The names that have aliases, with their locations. Invalid names are included. */
 interface AliasTargets {
   readonly models: readonly Target[];
   readonly ids: ReadonlyMap<string, SourceSpan>;
@@ -17,13 +17,13 @@ interface AliasTargets {
 export type AliasDraft = ReturnType<typeof draftAliases>;
 
 /**
- * Reads the aliases of selectors and models. A selector may have the ID or an alias of a model, and stands in for it where
- * that is not served. Reports other names that are taken: callers send all of them as `model`.
+ * Reads the aliases of selectors and models. A selector may have the ID or an alias of a model: it then replaces the model while the model
+ * cannot be served. Other duplicate names are reported, because callers send all names in the same field `model`.
  */
 export function draftAliases({ models, ids, selectors }: AliasTargets, report: Report) {
-  /** Other names, with the selector or model that each stands for. One that ends in `*` stands for all that begin so. */
+  /** Alias → the selector or model that it stands for. An alias that ends in `*` applies to all names with that beginning. */
   const aliases = new Map<string, string>();
-  /** IDs and aliases of models → the selector that has them where the model is not served. */
+  /** ID or alias of a model → the selector that replaces it if the model cannot be served. */
   const standIns = new Map<string, string>();
   const names = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
   const places = new Map<string, SourceSpan>();
@@ -39,7 +39,7 @@ export function draftAliases({ models, ids, selectors }: AliasTargets, report: R
       if (taken) {
         const what = names.has(alias) ? 'the name of a selector or model' : 'an alias';
         report.add('duplicate-name', place, `\`${path}.aliases\` has \`${alias}\`, which is already ${what}`, {
-          hint: 'callers send names and aliases as `model`, so all of them must differ; only a selector may have those of a model, to stand in for it where it is not served',
+          hint: 'callers send names and aliases in the field `model`, so all of them must differ; only a selector may have the ID or alias of a model, to replace it when it cannot be served',
           related: { place: taken, message: 'first defined here' },
         });
         continue;
@@ -53,7 +53,7 @@ export function draftAliases({ models, ids, selectors }: AliasTargets, report: R
   return { aliases, standIns };
 }
 
-/** Gives each alias its meaning here, and puts those that end in `*` apart, the longest first. */
+/** Resolves each alias in this environment. Aliases that end in `*` are returned separately, the longest first. */
 export function compileAliases(
   { aliases, standIns }: AliasDraft,
   served: PolicySnapshot['modelIndex'],
@@ -70,7 +70,7 @@ export function compileAliases(
   };
 }
 
-/** The texts under `aliases`. Read from the tree, so that other faults of their owner do not hide them. */
+/** Returns the texts in `aliases`. They are read from the tree, so that other mistakes in the entry do not hide them. */
 function aliasesIn(tree: Target['tree']): string[] {
   const stated = valueAt(tree, 'aliases');
   if (stated?.kind !== 'list') return [];

@@ -16,8 +16,8 @@ export type ServingProviders = ReadonlyMap<string, Provider>;
 export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOut'>;
 
 /**
- * Leaves out providers that lack a variable and models without a provider. Providers that serve only
- * when alone are left out if any other provider can serve a model.
+ * Leaves out providers whose environment variables are not set, and models without a provider. Providers with `serve: when_alone` are left
+ * out if any other provider can serve a model.
  */
 export function selectAvailable(
   states: ReadonlyMap<string, ProviderSetup>,
@@ -48,7 +48,7 @@ export function selectAvailable(
   return { providers: serving, models, leftOut: leftOutOf(states, all, used, serving) };
 }
 
-/** The pages that a model's services read: as it states itself, else as each of them does. */
+/** Returns the most PDF pages that a model's services read: the model's own figure, or else its providers' figures. */
 export function pagesMaxOf(
   { pagesMax: own }: Pick<Model, 'pagesMax'>,
   endpoints: readonly Endpoint[],
@@ -66,7 +66,7 @@ function leftOutOf(
   serving: ServingProviders,
 ): LeftOut[] {
   const providers = [...states.values()]
-    // A provider that is set up and has no model is reported nowhere else.
+    // A provider that is set up but has no model is reported nowhere else.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, unset }) => {
       const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model uses it';
@@ -76,7 +76,7 @@ function leftOutOf(
     .filter(({ endpoints }) => !endpoints.some(({ endpoint }) => serving.has(endpoint.provider)))
     .map(({ model, endpoints }) => {
       const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
-      // A provider that lacks no variable is held back while another can serve.
+      // A provider with all its variables set is left out only because another provider can serve.
       const isHeldBack = (name: string) => states.get(name)?.unset.length === 0;
       const labels = names.map((name) => (isHeldBack(name) ? `${name}, which serves ${WHEN_ALONE}` : name));
       const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${labels.join(', ')}`;
@@ -91,22 +91,22 @@ const WHEN_ALONE = 'only while no other provider can';
 
 const LIST = new Intl.ListFormat('en-GB');
 
-/** `A is not set`, `A, B and C are not set`; null for no variable. */
+/** Writes `A is not set` or `A, B and C are not set`; null for no variable. */
 function unsetText(variables: readonly string[]): string | null {
   if (variables.length === 0) return null;
   return `${LIST.format(variables)} ${variables.length === 1 ? 'is' : 'are'} not set`;
 }
 
-/** Reports that no provider can serve here, and the variables that are missing, at the place of the providers. */
+/** Reports that no provider can serve, and the missing environment variables, at the location of the providers. */
 export function reportNoProvider(states: ReadonlyMap<string, ProviderSetup>, place: SourceSpan, report: Report): void {
   const reasons = [...states.values()].map(({ unset }) => unsetText(unset)).filter((reason) => reason !== null);
-  report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
-    expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
+  report.add('nothing-to-serve', place, 'no provider of the policy can serve a model in this environment', {
+    expected: 'at least one provider whose environment variables are all set, or one with `serve: when_alone`',
     hint: reasons.join(', '),
   });
 }
 
-/** The effects of the environment on the policy, without secrets: part of the revision. */
+/** Describes how the environment affects the policy, without secrets. The revision includes this. */
 export function environmentFacts(states: ReadonlyMap<string, ProviderSetup>): readonly (readonly unknown[])[] {
   return [...states.values()]
     .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
@@ -119,7 +119,7 @@ export function* narrowCapabilities(
   states: ReadonlyMap<string, ProviderSetup>,
   report: Report,
 ): Generator<undefined, readonly ModelDraft[]> {
-  /** Providers whose adapter failed; each is reported once. */
+  /** Providers whose adapter failed, so that each is reported once. */
   const failed = new Set<string>();
   const narrowed = ({ provider, upstream, capabilities }: Endpoint, traits: ModelTraits): number => {
     const state = states.get(provider);
@@ -129,7 +129,7 @@ export function* narrowCapabilities(
     } catch (error) {
       if (!state || failed.has(provider)) return capabilities;
       failed.add(provider);
-      const message = `the adapter of \`${provider}\` fails to list the capabilities of its models: ${messageOf(error)}`;
+      const message = `the adapter of provider \`${provider}\` fails to list the capabilities of its models: ${messageOf(error)}`;
       report.add('plugin-failed', state.place, message);
       return capabilities;
     }

@@ -2,10 +2,10 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** The type of `camelKeys`. */
+/** The type that `camelKeys` returns. */
 type CamelKeys<Members> = { [Name in keyof Members & string as CamelCase<Name>]: Members[Name] };
 
-/** Settings by the names that the code has for them: `queue_max` as `queueMax`. Values stay as they are. */
+/** Converts keys from snake case, as in the policy, to camel case, as in the code: `queue_max` → `queueMax`. Values stay the same. */
 export function camelKeys<Members extends object>(members: Members): CamelKeys<Members>;
 export function camelKeys(members: object): object {
   const nameOf = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());

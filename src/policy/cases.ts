@@ -10,13 +10,13 @@ import { type CheckContext, checkList, emptyMap, type NamedItem } from './sectio
 import { alternativesIn } from './slip-hints.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
-/** The names that cases may refer to. */
+/** The names that test cases may refer to. */
 type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>;
 export interface CaseNames extends Readonly<NamesOf> {
   readonly patterns: readonly string[];
-  /** The ID that a name means by a wildcard; null for none. */
+  /** Returns the model ID that a name means through a wildcard; null for none. */
   wildcard(name: string): string | null;
-  /** Gets the names that cases send as `model`. */
+  /** Collects the names that cases send as `model`. */
   readonly sent: SentName[];
 }
 
@@ -31,7 +31,7 @@ interface Names {
   keys(): Iterable<string>;
 }
 
-/** Checks the cases of the policy, and that every name in them exists. `admin/use-cases/policy/rehearse.ts` runs them. */
+/** Checks the test cases of the policy, and that every name in them exists. `admin/use-cases/policy/rehearse.ts` runs them. */
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
@@ -71,7 +71,7 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
   });
 }
 
-/** The valid references of a case that does not fit its schema. */
+/** Returns the valid references of a case that does not satisfy its schema. */
 function readNames({ tree, place }: NamedItem<CaseText>) {
   const given = validPartsOf(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
   return { given, expect: validPartsOf(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
@@ -93,7 +93,7 @@ function checkNames(
     check('model', id, listable, 'given', 'key', 'models', at);
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
-    // For a single model instead of a list, this is the place of the value.
+    // If the case states a single model instead of a list, this is the location of the value.
     const several = alternativesIn(id);
     if (several) {
       const hint = `write a list: [${several.join(', ')}]`;
@@ -115,26 +115,26 @@ function checkNames(
 
 function checkKeys({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {
   const subjectAt = (key: string) => ({ path: `${path}.${key}`, tree: valueAt(tree, key) ?? emptyMap(place) });
-  checkExcluded(GivenText, subjectAt('given'), report, () => 'one of them: `body` is the whole request');
+  checkExcluded(GivenText, subjectAt('given'), report, () => 'either `body` or the other keys: `body` is the whole request');
   const stated = subjectAt('expect');
-  checkExcluded(ExpectText, stated, report, () => 'one of them: a refused request has no chosen model');
+  checkExcluded(ExpectText, stated, report, () => 'either `refused` or the other key: a refused request has no chosen model');
   const { rejected, ...others } = expect;
   if (Object.keys(others).length + Object.keys(rejected).length > 0) return;
   report.add('missing-key', stated.tree.place, `\`${stated.path}\` has no key`, { expected: 'at least one key' });
 }
 
-/** A failed case of the policy. */
+/** A test case of the policy that failed. */
 export interface CaseFailure {
   readonly case: Pick<PolicyCase, 'name' | 'place'>;
-  /** The actual outcome: `chose sim-large`. */
+  /** The actual result: `chose sim-large`. */
   readonly message: string;
-  /** The expected outcome: `model sim-coder`. */
+  /** The expected result: `model sim-coder`. */
   readonly expected?: string;
-  /** The reason, on one line. */
+  /** Why the result differs, on one line. */
   readonly hint?: string;
 }
 
-/** Failed cases as diagnostics, sorted by place. */
+/** Returns failed cases as diagnostics, sorted by location. */
 export function caseDiagnostics(failures: readonly CaseFailure[]): Diagnostic[] {
   const report = new Report();
   for (const { case: failed, message, expected, hint } of failures) {

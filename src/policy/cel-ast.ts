@@ -8,7 +8,7 @@ export interface TextRange {
   readonly end: number;
 }
 
-/** The value of a literal, `-1` included; undefined for any other node. */
+/** Returns the value of a literal, also of `-1`; undefined for any other node. */
 export function literalOf(node: ASTNode): string | number | boolean | undefined {
   if (node.op === '-_') {
     const value = literalOf(node.args);
@@ -25,7 +25,7 @@ export function isWhole(node: ASTNode): boolean {
   return node.op === '-_' ? isWhole(node.args) : node.op === 'value' && typeof node.args === 'bigint';
 }
 
-/** The names of an access: `model.price["input"]` returns model, price, input. Null for any other node. */
+/** Returns the names in an access: `model.price["input"]` gives model, price, input. Null for any other node. */
 export function pathOf(node: ASTNode): readonly string[] | null {
   if (node.op === 'id') return [node.args];
   if (node.op === '.') {
@@ -42,13 +42,13 @@ export function pathOf(node: ASTNode): readonly string[] | null {
   return null;
 }
 
-/** The node and all nodes below it, parents first. */
+/** Iterates over a node and all nodes in it, parents first. */
 export function* nodesOf(node: ASTNode): Generator<ASTNode> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesOf(child);
 }
 
-/** The longest accesses in an expression: `key.labels.team`, not `key` within it. */
+/** Iterates over the longest accesses in an expression: `key.labels.team`, not the `key` inside it. */
 export function* accessesOf(node: ASTNode): Generator<{ readonly node: ASTNode; readonly path: readonly string[] }> {
   const path = pathOf(node);
   if (path) yield { node, path };

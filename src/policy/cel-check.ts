@@ -11,11 +11,11 @@ import { EXPRESSION_LENGTH_MAX } from './schema-parts.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** A checked expression. `run` throws if it cannot be evaluated on a view. */
+/** A checked expression. `run` throws if the expression cannot be evaluated on the given values. */
 export interface CheckedExpression<Value> {
   readonly ast: ASTNode;
   run(view: View): Value;
-  /** The place of a part of the expression in its file. */
+  /** Returns the location in the file of a part of the expression. */
   placeOf(node: TextRange): SourceSpan;
   readonly draft: ExpressionDraft;
   readonly kind: CelKind;
@@ -30,7 +30,7 @@ export type FileTexts = ReadonlyMap<string, string>;
 interface ResultType<Value> {
   readonly type: string;
   read(result: unknown): Value;
-  /** The error of an expression with another result. */
+  /** The code of the diagnostic if the expression has another result type. */
   readonly code: DiagnosticCode;
   readonly must: string;
   readonly expected: string;
@@ -47,8 +47,8 @@ export const CONDITION: ResultType<boolean> = {
 export const TEXT: ResultType<string> = {
   type: 'string',
   read: (result) => {
-    // Of a claim, whose type was not known.
-    if (typeof result === 'object') throw new Error('the value is no text');
+    // The result can be an object only if it is a claim, because the type of a claim is known only at run time.
+    if (typeof result === 'object') throw new Error('the value is not a text');
     return String(result);
   },
   code: 'cel-not-text',
@@ -58,7 +58,7 @@ export const TEXT: ResultType<string> = {
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
   if (kind === 'claims') return 'name a claim that is a text, such as `claims.sub`';
-  if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
+  if (type === 'bool') return 'put a comparison into `match`, which selects the requests';
   if (written === 'key.labels') return 'name the label: `key.labels.project`';
   if (type === 'int' || type === 'double') return `convert it to a text: \`string(${written})\``;
   const other = kind === 'budget' ? 'request.model' : 'key.id';
@@ -66,7 +66,7 @@ function hintForText(type: string | undefined, written: string, kind: CelKind): 
   return written === 'request' ? 'name its field: `request.model`' : undefined;
 }
 
-/** Checks syntax, variables and types of an expression. Reports errors and returns null for a wrong one. */
+/** Checks the syntax, variables and types of an expression. Reports errors, and returns null if there is one. */
 export function checkExpression<Value>(
   wanted: ResultType<Value>,
   draft: ExpressionDraft,
@@ -76,7 +76,7 @@ export function checkExpression<Value>(
 ): CheckedExpression<Value> | null {
   const placeOf = ({ start, end }: TextRange) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
-  // The schema reported it. The parser recurses as deep as the text nests.
+  // The schema has already reported this. The parser must not run, because its recursion is as deep as the text is nested.
   if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
   const refuse = (...faults: readonly CelFault[]): null => {
     for (const { code, at, message, ...details } of faults) report.add(code, placeOf(at), message, details);
@@ -117,12 +117,12 @@ function nameOfType(type: string | undefined): string {
 }
 
 const ELSEWHERE: Readonly<Record<CelKind, string>> = {
-  when: 'a condition is evaluated once for each request, before any model is considered',
+  when: 'Signalbox evaluates a condition once for each request, before it considers any model',
   budget: 'a budget sees only the key, its team and user, and the `model` of a request',
   limit: 'a rate limit counts a request before its body is read, when only its key, team and user are known',
-  constraint: '`require` is evaluated once for each model when the policy is loaded, before any request',
-  model: 'this expression is evaluated once for each model when the policy is loaded, before any request',
-  claims: 'this expression is evaluated once for each token, before any request is read',
+  constraint: 'Signalbox evaluates `require` once for each model when it loads the policy, before any request',
+  model: 'Signalbox evaluates this expression once for each model when it loads the policy, before any request',
+  claims: 'Signalbox evaluates this expression once for each token, before it reads any request',
 };
 
 function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
@@ -134,22 +134,22 @@ function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
     const name = node.args;
     seen.add(name);
     const onlyEndpoint = kind === 'model' && name === 'endpoint';
-    const message = `\`${name}\` is not available here: ${onlyEndpoint ? 'this expression sees whole models' : ELSEWHERE[kind]}`;
+    const message = `\`${name}\` is not available here: ${onlyEndpoint ? 'this expression sees whole models, not single endpoints' : ELSEWHERE[kind]}`;
     const expected = `one of ${listNames(Object.keys(here))}`;
     return [{ code: 'cel-wrong-place' as const, at: node, message, expected, hint: hintForPlace(kind, name) }];
   });
 }
 
-/** The key that may use a variable which this one may not. */
+/** Returns a hint that names the key where the variable is available. */
 function hintForPlace(kind: CelKind, name: string): string {
   if (name === 'claims')
-    return 'claims are read where their issuer is stated; make a label of them there, and read `key.labels`';
+    return 'claims are available only in `tokens`, where their issuer is stated; define a label from the claim there, and read it with `key.labels`';
   if (kind === 'claims') return 'a claim is `claims.NAME`';
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
   if (kind === 'budget') {
     return name === 'time'
-      ? '`window` sets how long a budget counts; for a rule that depends on the hour, use the `when` of a constraint'
-      : '`request.model` is the name that the caller asked for; to limit the models that may serve it, use the `require` of a constraint';
+      ? '`window` sets how long a budget counts; for a rule that depends on the hour, use `when` of a constraint'
+      : '`request.model` is the name that the caller sends; to limit the models that may serve it, use `require` of a constraint';
   }
   if (kind === 'limit') return 'use a team, such as `team.name`, or a label of the key, such as `key.labels.project`';
   return kind === 'model' && name === 'endpoint'
@@ -161,20 +161,20 @@ function hintForPlace(kind: CelKind, name: string): string {
 const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
-/** The part of an expression that the policy language excludes, with an alternative. */
+/** Finds a part of an expression that the policy language does not support, with an alternative. */
 function refusedAt(node: ASTNode, kind: CelKind): CelFault | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
-    const message = '`matches` is not supported: on some texts a pattern runs for minutes';
+    const message = '`matches` is not supported, because on some texts a pattern runs for minutes';
     const at = { start: node.args[1].end + 1, end: node.end };
     return refusal(at, message, 'use `startsWith`, `endsWith`, `contains` or `in [...]`');
   }
-  // A missing claim reads as nothing.
+  // `has` is allowed on claims, because a missing claim has no default value.
   if (node.op === 'call' && node.args[0] === 'has' && kind !== 'claims') {
     const path = pathOf(node.args[1][0] ?? node)?.join('.') ?? '…';
     return refusal(node, `\`has\` is not supported: ${ALWAYS_TRUE}`, `write \`${path} != ""\``);
   }
   if (node.op === 'call' && node.args[0] === 'dyn') {
-    return refusal(node, '`dyn` is not supported: it hides types from the check');
+    return refusal(node, '`dyn` is not supported, because it hides types from the check');
   }
   return node.op === 'in' ? refusedMembership(node, node.args) : null;
 }

@@ -1,13 +1,13 @@
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 
-/** The part of a condition that makes it always false. */
+/** The part of a condition that makes the condition always false. */
 export interface Contradiction {
   readonly at: ASTNode;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** The values of a field for which all comparisons so far hold. */
+/** The values of a field for which all comparisons read so far are true. */
 interface PossibleValues {
   low: number;
   high: number;
@@ -22,12 +22,12 @@ export const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   'time.hour': [0, 23],
   'time.minute': [0, 59],
 };
-/** The smallest difference between two figures. */
+/** The smallest difference between two values. */
 const STEP = 1e-9;
 
 /**
- * Finds why a condition can never be true: it is a false constant, or its `&&` parts leave no value
- * for a field. Does not find every contradiction.
+ * Finds why a condition can never be true: it is a false constant, or the parts that `&&` joins leave no possible value for a field. It
+ * does not find every contradiction.
  */
 export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean): Contradiction | null {
   const namesNothing = ![...nodesOf(ast)].some((node) => node.op === 'id');
@@ -37,7 +37,7 @@ export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean):
     if (literalOf(part) === false) return { at: part, message: 'one of its parts is false for every request' };
     const field = narrow(part, left);
     if (field === null || !isEmpty(left.get(field))) continue;
-    return { at: part, message: `no value of \`${field}\` fulfils all of its parts`, hint: hintFor(field, part) };
+    return { at: part, message: `no value of \`${field}\` makes all of its parts true`, hint: hintFor(field, part) };
   }
   return null;
 }
@@ -47,13 +47,13 @@ function hintFor(field: string, part: ASTNode): string | undefined {
   if (low === undefined || high === undefined) return undefined;
   const alone = new Map<string, PossibleValues>();
   narrow(part, alone);
-  if (isEmpty(alone.get(field))) return `\`${field}\` goes from ${low} to ${high}`;
+  if (isEmpty(alone.get(field))) return `\`${field}\` is between ${low} and ${high}`;
   return field === 'time.hour'
-    ? 'for a time span over midnight write `||`: `time.hour >= 22.0 || time.hour < 6.0`'
+    ? 'for a time span that includes midnight write `||`: `time.hour >= 22.0 || time.hour < 6.0`'
     : undefined;
 }
 
-/** The operands of `&&`, nested ones included. */
+/** Returns the operands of `&&`, nested operands included. */
 export function operandsOf(node: ASTNode): ASTNode[] {
   if (node.op !== '&&') return [node];
   const [left, right] = node.args;
@@ -66,7 +66,7 @@ function isEmpty(left: PossibleValues | undefined): boolean {
 
 const FLIPPED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '==': '==' };
 
-/** Narrows the values of a compared field and returns its name; null for any node but a field compared with literals. */
+/** Narrows the possible values of a compared field and returns its name. Null for a node that does not compare a field with literals. */
 function narrow(node: ASTNode, all: Map<string, PossibleValues>): string | null {
   if (node.op === 'in') {
     const [subject, list] = node.args;

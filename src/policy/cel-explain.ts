@@ -29,7 +29,7 @@ export function explainSyntax({ range, summary }: ParseError, text: string, kind
   const at = { start, end: Math.max(start, range?.end ?? start) };
   const [, limit = '', most = ''] = /^Exceeded (\w+) \((\d+)\)/.exec(summary) ?? [];
   if (limit) {
-    const what = limit === 'maxDepth' ? `nests deeper than ${most}` : `has more parts than ${most}`;
+    const what = limit === 'maxDepth' ? `is nested deeper than ${most} levels` : `has more parts than ${most}`;
     const hint = 'split the rule, or compare with a list: `x in ["a", "b"]`';
     return { code: 'cel-too-large', at, message: `the expression ${what}`, hint };
   }
@@ -43,7 +43,7 @@ export function explainSyntax({ range, summary }: ParseError, text: string, kind
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
   const list = /^(?:or|,|\|)$/i.test(word) ? listHint(text, kind) : undefined;
   if (WORDS.has(word.toLowerCase())) return notCel(word, start, list);
-  const message = `not valid CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
+  const message = `the expression is not valid CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
   return {
     code: 'cel-syntax',
     at,
@@ -52,7 +52,10 @@ export function explainSyntax({ range, summary }: ParseError, text: string, kind
   };
 }
 
-/** A word of other languages, for which CEL has a sign. `list`: the hint for a list in place of the sign. */
+/**
+ * Explains a word that is an operator in other languages and that CEL writes as a sign. @param list the hint to use a list instead of the
+ * sign
+ */
 function notCel(word: string, start: number, list?: string): CelFault {
   const at = { start, end: start + word.length };
   const message = `\`${word}\` is not an operator of CEL`;
@@ -82,18 +85,18 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
   const meant = path ? didYouMean(path) : nearestHint(name, variables);
-  const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; a label of the key is \`key.labels.${name}\`` : '';
+  const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; to read a label of the key, write \`key.labels.${name}\`` : '';
   const isText = kind !== 'budget' && kind !== 'limit' && !isOwner(name, ast);
   const hint = meant ?? (isText ? `a text needs quotes: "${name}"${ofLabel}` : undefined);
   const expected = `one of ${listNames(variables)}`;
   return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };
 }
 
-/** Whether an expression reads a field of a name, which is then no text without quotes. */
+/** Whether an expression reads a field of a name. The name is then not a text that lacks quotes. */
 const isOwner = (name: string, ast: ASTNode): boolean =>
   [...nodesOf(ast)].some((node) => node.op === '.' && node.args[0].op === 'id' && node.args[0].args === name);
 
-/** Whether a lone name is the left side of a comparison, and so hardly a text without quotes. */
+/** Whether a single name is the left side of a comparison, and so is probably not a text that lacks quotes. */
 const isLeftOperand = (name: string, ast: ASTNode): boolean =>
   [...nodesOf(ast)].some((node) => {
     if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return false;
@@ -113,23 +116,26 @@ function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   return { code: 'cel-unknown-field', at, message, expected: `one of ${listNames(known)}`, hint };
 }
 
-/** A hint for `key.team` and `key.user`, which are variables of their own. */
+/** Returns a hint for `key.team` and `key.user`, because team and user are variables of their own. */
 function ofGroups(field: string, type: TypeName | null, kind: CelKind): string | undefined {
   const own = type === 'Key' ? VARIABLES[kind][field] : undefined;
   if (own === undefined || field === 'key' || !Object.hasOwn(FIELDS[own], 'id')) return undefined;
   const meant = Object.hasOwn(FIELDS[own], 'name') ? 'name' : 'id';
-  return `the ${field} of the key is \`${field}.${meant}\`; a label of the key is \`key.labels.${field}\``;
+  return `to read the ${field} of the key, write \`${field}.${meant}\`; to read a label of the key, write \`key.labels.${field}\``;
 }
 
-/** A hint for a field of endpoints that is read of a model: a model has one of each for every endpoint. */
+/**
+ * Returns a hint for a field of endpoints that an expression reads from a model. A model can have several endpoints, each with its own
+ * value.
+ */
 function ofEndpoints(field: string, type: TypeName | null, kind: CelKind): string | undefined {
   if (type !== 'Model' || !Object.hasOwn(FIELDS.Endpoint, field)) return undefined;
   return kind === 'constraint'
-    ? `${didYouMean(`endpoint.${field}`)} A model has ${field} for each of its endpoints`
+    ? `${didYouMean(`endpoint.${field}`)} A model has one ${field} for each of its endpoints`
     : `only the \`require\` of a constraint sees \`endpoint.${field}\`, for each endpoint of a model`;
 }
 
-/** The declared type of an access; null for any other type. */
+/** Returns the declared type of an access; null if it has no declared type. */
 function typeOf(path: readonly string[], kind: CelKind): TypeName | null {
   const [variable = '', ...fields] = path;
   let type: TypeName | null = VARIABLES[kind][variable] ?? null;
@@ -160,17 +166,17 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   return { code: 'cel-unknown-name', at: range, message, expected, hint: nearestHint(name, known) };
 }
 
-/** The types of CEL in words. */
+/** CEL types in everyday words. */
 export const TYPE_WORDS = { string: 'text', double: 'number', int: 'whole number', bool: 'true or false' } as const;
 
 const plainTypes = (text: string): string =>
   Object.entries(TYPE_WORDS).reduce(
     (plain, [type, word]) => plain.replaceAll(new RegExp(`\\b${type}\\b`, 'g'), word),
-    // The types of budgets have names of their own.
+    // The types of budgets have internal names of their own.
     text.replaceAll(/\bBudget(?=[A-Z])/g, ''),
   );
 
-/** Explains types that do not fit each other: mostly an integer literal and a double. */
+/** Explains types that do not match. The usual case is an integer literal and a double. */
 function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: CelKind): CelFault {
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {
@@ -188,11 +194,11 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: 
   };
 }
 
-/** A hint for `request.task == "coding" || "chat"`. */
+/** Returns a hint for `request.task == "coding" || "chat"`. */
 const alternativesHint = (summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined =>
   node && /^Logical operator requires/.test(summary) ? listHint(node.input, kind) : undefined;
 
-/** The integer literal in an operation on a double; undefined for any other error. */
+/** Returns the integer literal in an operation with a double; undefined for any other error. */
 function wholeAgainstFigure(summary: string, node: ASTNode | undefined): ASTNode | undefined {
   if (!node) return undefined;
   if (/expected type 'double' but found 'int'/.test(summary)) return isWhole(node) ? node : undefined;

@@ -5,14 +5,14 @@ import { didYouMean } from '../core/text.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 
-/** The hint for other fields of a user than its ID in a budget. */
+/** The hint for user fields other than the ID in a budget. */
 export const USER_IN_BUDGETS =
-  'budgets see a user by its ID alone: write `user.id == "user_…"` with the ID that `signalbox users list` prints, or `each: user` to give each user a window';
+  'budgets see only the ID of a user: write `user.id == "user_…"` with the ID that `signalbox users list` prints, or `each: user` to give each user a window';
 
 export const ADDRESS_OF_USER =
-  'expressions do not see the address of a user: write `user.id == "user_…"` with the ID that `signalbox users show ADDRESS` prints';
+  'expressions do not see the email address of a user: write `user.id == "user_…"` with the ID that `signalbox users show ADDRESS` prints';
 
-/** Type → a field that other tools have → what to write. */
+/** Type → a field that other tools have → what to write instead. */
 const OTHER_FIELDS: Partial<Record<TypeName, Readonly<Record<string, string>>>> = {
   Request: { team: 'team.name', key: 'key.id', labels: 'key.labels' },
   BudgetRequest: { team: 'team.name', key: 'key.id', labels: 'key.labels' },
@@ -41,19 +41,19 @@ function isOfRequests(name: string): boolean {
   return Object.hasOwn(FIELDS.Request, name) || ALIASES.has(name) || OF_THE_API.has(name);
 }
 
-/** Fields of API requests, which are never in the metadata. */
+/** Fields of API requests. They are never in the metadata. */
 const OF_THE_API: ReadonlySet<string> = new Set([
   ...KNOWN_FIELDS,
   ...Object.keys(RouteQuery.properties),
   ...Object.keys(RouteConstraints.properties),
 ]);
 
-/** Names for the text of a request, which rules do not see. */
+/** Names for the text of a request, which rules cannot see. */
 const TEXTS: ReadonlySet<string> = new Set(
   'prompt prompts messages message content contents text input instructions system body question query'.split(' '),
 );
 
-/** A hint for an unknown field. `owner` is its path, such as `request`. */
+/** Returns a hint for an unknown field. @param owner the path that the field is read from, such as `request` */
 export function fieldHint(
   field: string,
   owner: string,
@@ -68,7 +68,7 @@ export function fieldHint(
   const alias = type === 'Request' ? ALIASES.get(field) : undefined;
   if (alias) return `write \`${owner}.${alias}\``;
   if (type === 'Request' && TEXTS.has(field)) {
-    return `rules do not see the text of a request: use what is read from it, such as \`${owner}.task\`, \`${owner}.languages\` or \`${owner}.input_tokens\``;
+    return `rules do not see the text of a request: use what Signalbox reads from it, such as \`${owner}.task\`, \`${owner}.languages\` or \`${owner}.input_tokens\``;
   }
   const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
   if (isOfTheApi) return `rules cannot read the field \`${field}\` of a request`;

@@ -4,10 +4,10 @@ import { type CelKind, FIELDS, VARIABLES } from './cel-types.ts';
 import { modelTest } from './key-remedies.ts';
 import { alternativesIn } from './slip-hints.ts';
 
-/** Fields that users mean when they compare a whole object with a text, the most probable first. */
+/** Fields that users usually mean when they compare a whole object with a text, the most likely first. */
 const MEANT_FIELDS = ['name', 'id', 'provider', 'model'];
 
-/** A hint for an object that is used as a text, such as `team == "legal"`; undefined for any other node. */
+/** Returns a hint for an object that is used as a text, such as `team == "legal"`; undefined for any other node. */
 export function objectHint(node: ASTNode | undefined, kind: CelKind): string | undefined {
   for (const operand of operandsIn(node)) {
     if (operand.op !== 'id') continue;
@@ -17,7 +17,7 @@ export function objectHint(node: ASTNode | undefined, kind: CelKind): string | u
     if (type === 'BudgetUser') return USER_IN_BUDGETS;
     if (type === 'User' && [...nodesOf(node)].some((one) => String(literalOf(one)).includes('@')))
       return ADDRESS_OF_USER;
-    // `in` looks in a list, and its field is a text.
+    // The right side of `in` is a list, and the field of the object is a text.
     if (node.op === 'in' && operand === node.args[1]) return undefined;
     const before = node.input.slice(node.start, operand.start);
     const after = node.input.slice(operand.end, node.end);
@@ -27,7 +27,7 @@ export function objectHint(node: ASTNode | undefined, kind: CelKind): string | u
   return undefined;
 }
 
-/** The sides of a comparison with a literal, or the owner of a method call. */
+/** Returns the sides of a comparison with a literal, or the object whose method is called. */
 function operandsIn(node: ASTNode | undefined): readonly ASTNode[] {
   if (node?.op === 'rcall') return [node.args[1]];
   if (node?.op !== '==' && node?.op !== '!=' && node?.op !== 'in') return [];
@@ -42,7 +42,7 @@ const SEVERAL = new RegExp(
 );
 
 /**
- * A hint for several texts that are meant to be compared with one field, such as `request.task == "a" or "b"`; undefined for an
+ * Returns a hint for several texts that are meant to be compared with one field, such as `request.task == "a" or "b"`; undefined for an
  * expression without them.
  */
 export function listHint(text: string, kind: CelKind): string | undefined {

@@ -15,11 +15,11 @@ export interface ReferenceNames {
   /** Alias → the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
   readonly tasks: readonly string[];
-  /** The ID that a name means beyond the catalog, by a wildcard; null for none. */
+  /** Returns the ID that a name outside the catalog means through a wildcard; null for none. */
   wildcard(name: string): string | null;
 }
 
-/** Reports texts compared with a field of names that are not such a name, so that the comparison is never true. */
+/** Reports texts that are compared with a field of names although no such name exists, so that the comparison is never true. */
 export function checkReferences(
   { ast, placeOf }: CheckedExpression<unknown>,
   names: ReferenceNames,
@@ -39,12 +39,12 @@ export function checkReferences(
     const meant = path === 'request.model' ? names.aliases.get(text) : undefined;
     const [what, known] = knownAt(path, names) ?? [];
     if (meant !== undefined) {
-      refuse(`\`${text}\` is an alias, which rules do not see`, `\`${meant}\`, the name that it stands for`);
+      refuse(`\`${text}\` is an alias, and rules see only the name that it stands for`, `\`${meant}\`, the name that the alias stands for`);
     } else if (what !== undefined && known && !known.includes(text)) {
       const covered = path === 'request.model' || path === 'model.id' ? names.wildcard(text) : null;
       if (covered === null) report.addUnknown(what, text, known, placeOf(literal));
       else if (covered !== text)
-        refuse(`\`${text}\` is served under another name`, `\`${covered}\`, the model that it is`);
+        refuse(`\`${text}\` is another name of a model`, `\`${covered}\`, the ID of that model`);
     }
     const isLanguage = path === 'request.languages' || path === 'model.languages';
     const canonical = isLanguage ? canonicalLanguage(text) : text;
@@ -53,17 +53,17 @@ export function checkReferences(
   }
 }
 
-/** A hint for a tag that no model has. Such a tag alone is not an error. */
+/** Returns a hint for a tag that no model has. An unknown tag is not an error by itself. */
 export function hintForTags(ast: ASTNode, tags: readonly string[]): string | undefined {
   for (const { text, path } of comparedTexts(ast)) {
     if (path !== 'model.tags' || tags.includes(text)) continue;
     const known = listNames(byNearness(text, tags));
-    return nearestHint(text, tags) ?? `no model has the tag \`${text}\`; there are ${known}`;
+    return nearestHint(text, tags) ?? `no model has the tag \`${text}\`; the tags are ${known}`;
   }
   return undefined;
 }
 
-/** Each literal text of an expression, with the path that it is compared with. */
+/** Iterates over the literal texts of an expression, each with the path that it is compared with. */
 export function* comparedTexts(ast: ASTNode) {
   for (const node of nodesOf(ast)) {
     for (const [literal, path] of comparisonsOf(node)) {
@@ -73,7 +73,7 @@ export function* comparedTexts(ast: ASTNode) {
   }
 }
 
-/** Pairs of a literal and the path that it is compared with. */
+/** Returns pairs of a literal and the path that it is compared with. */
 function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
   const [left, right] = node.args;
@@ -86,7 +86,7 @@ function comparisonsOf(node: ASTNode): [ASTNode, string][] {
 
 type KnownNames = readonly [what: string, known: readonly string[]];
 
-/** The names that a field is compared with. */
+/** Returns the names that a field can have. */
 function knownAt(path: string, { tasks, models, selectors, providers }: ReferenceNames): KnownNames | undefined {
   const byPath: Readonly<Record<string, KnownNames>> = {
     'request.task': ['task', tasks],

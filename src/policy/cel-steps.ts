@@ -1,54 +1,54 @@
 import { type ASTNode, pathOf, type TextRange } from './cel-ast.ts';
 import { type CelKind, FIELDS, LIST_ENTRIES_MAX, METADATA_MAX, TEXT_MAX, VARIABLES } from './cel-types.ts';
 
-/** Limit of steps of one expression: with the largest request, it then takes less than 5 ms. */
+/** The most steps of one expression. With the largest request, the expression then takes less than 5 ms. */
 export const EXPRESSION_STEPS_MAX = 100_000;
 
 /** Steps of each iteration of a loop, without its body. */
 const ITERATION_STEPS = 4;
-/** Steps of a part that can fail: `||`, `all` and `exists` go on after a failure. */
+/** Steps of a part that can fail. `||`, `all` and `exists` continue after a failure, so failures cost time. */
 const FAILURE_STEPS = 400;
-/** Steps of a function. */
+/** Steps of a function call. */
 const FUNCTION_STEPS = 5;
 /** Steps of a function for each `TEXT_MAX` characters that it reads. */
 const READ_STEPS = 20;
-/** Functions that search their receiver for their first argument: the worst texts take quadratic time. */
+/** Functions that search a text for their first argument. In the worst case they take quadratic time. */
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split']);
-/** Characters of an argument that are searched for at the price of reading the receiver once. */
+/** A search for an argument of this many characters costs as much as reading the searched text once. */
 const SEARCHED_AT_ONCE = 4;
 /** Steps of a function that reads a time zone or a duration. */
 const TIME_STEPS = 800;
-/** Characters of the longest duration: reading one takes cubic time. */
+/** The most characters of a duration. Parsing a duration takes cubic time. */
 const DURATION_MAX = 32;
-/** Characters of the longest name, such as that of a programming language. */
+/** The most characters of a name, such as the name of a programming language. */
 const NAME_MAX = 256;
 
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
-/** Functions that fail on no value of the right type. */
+/** Functions that never fail on a value of the right type. */
 const NEVER_FAIL: ReadonlySet<string> = new Set(
   'size startsWith endsWith contains lowerAscii upperAscii trim split join string type'.split(' '),
 );
 
-/** The most that a part of an expression does, and the largest value that it can have. */
+/** The most steps of a part of an expression, and the largest value that it can have. */
 interface PartSize {
-  /** Evaluations of parts. */
+  /** Evaluated parts. */
   readonly steps: number;
-  /** Entries of a list or map, those of inner lists included; 1 for other values. */
+  /** Entries of a list or map, entries of inner lists included; 1 for other values. */
   readonly entries: number;
-  /** The same of each entry. */
+  /** Entries of each entry, counted in the same way. */
   readonly inner: number;
   /** Characters of the longest text in the value, in units of `TEXT_MAX`. */
   readonly texts: number;
 }
 
-/** By the names that loops and `cel.bind` define. */
+/** Sizes of the names that loops and `cel.bind` define. */
 type NamedSizes = ReadonlyMap<string, PartSize>;
 
 const PLAIN: PartSize = { steps: 1, entries: 1, inner: 1, texts: 0 };
 
 /**
- * Returns the smallest part of a type-checked expression that takes more than `EXPRESSION_STEPS_MAX` steps, or null. Every part
- * is a step. The body of a loop counts once for each entry of its list, and each list of a request as if it were full.
+ * Returns the smallest part of a type-checked expression that takes more than `EXPRESSION_STEPS_MAX` steps, or null. Every part is a step.
+ * The body of a loop counts once for each entry of its list. Lists in a request count with their maximum length.
  */
 export function costlyPart(ast: ASTNode, kind: CelKind): TextRange | null {
   const counter = new StepCounter(kind);
@@ -66,7 +66,7 @@ class StepCounter {
 
   part(node: ASTNode, names: NamedSizes): PartSize {
     const size = this.#sizeOf(node, names);
-    // Inner parts come first, so the first is the smallest.
+    // Inner parts are visited first, so the first costly part is the smallest.
     if (size.steps > EXPRESSION_STEPS_MAX) this.costly ??= node;
     return size;
   }
@@ -105,15 +105,15 @@ class StepCounter {
     }
   }
 
-  /** A field of a value, or an entry of a list or map. */
+  /** Sizes a field of a value, or an entry of a list or map. */
   #entry(owner: ASTNode, index: PartSize, names: NamedSizes): PartSize {
     const { steps, inner, texts } = this.part(owner, names);
-    // A missing key of labels and metadata reads as the empty text.
+    // A missing key of labels and metadata reads as the empty text, so the access cannot fail.
     const canFail = typeAt(this.#kind, pathOf(owner) ?? []) !== 'map<string, string>';
     return { steps: steps + index.steps + (canFail ? FAILURE_STEPS : 0), entries: inner, inner, texts };
   }
 
-  /** One of several values, after all of them. */
+  /** Sizes one of several values, all of which may be evaluated. */
   #either(nodes: readonly ASTNode[], names: NamedSizes): PartSize {
     return nodes.map((node) => this.part(node, names)).reduce(larger, PLAIN);
   }
@@ -133,7 +133,7 @@ class StepCounter {
     return this.#function(name, [receiver, ...args], names);
   }
 
-  /** `cel.bind(name, value, expression)`. */
+  /** Sizes `cel.bind(name, value, expression)`. */
   #binding(name: string, [value, ...body]: readonly ASTNode[], names: NamedSizes): PartSize {
     const size = value ? this.part(value, names) : PLAIN;
     const result = this.#either(body, new Map(names).set(name, size));
@@ -163,7 +163,7 @@ class StepCounter {
       return { steps: steps + entries, entries, inner: 1, texts: first.texts };
     }
     if (NEVER_FAIL.has(name)) return { ...PLAIN, steps, texts };
-    // `json` makes lists of lists, and a character can become three, as in `bytes`.
+    // `json` makes nested lists, and a character can become three, as in `bytes`.
     const entries = name === 'json' ? first.texts * TEXT_MAX : 1;
     return { steps: steps + entries + FAILURE_STEPS, entries, inner: entries, texts: 3 * texts + 1 };
   }
@@ -176,7 +176,7 @@ const sum = (a: PartSize, b: PartSize): PartSize => ({
   texts: a.texts + b.texts,
 });
 
-/** The steps of both, and the larger value. */
+/** Adds the steps of both parts, and takes the larger value. */
 const larger = (a: PartSize, b: PartSize): PartSize => ({
   steps: a.steps + b.steps,
   entries: Math.max(a.entries, b.entries),
@@ -188,7 +188,7 @@ function operatorSize(sign: string, a: PartSize, b: PartSize): PartSize {
   const both = sum(sum(a, b), PLAIN);
   if (sign === '&&' || sign === '||') return { ...PLAIN, steps: both.steps };
   if ('+-*/%'.includes(sign)) {
-    // Two texts never fail to be joined; whole numbers can be too large, or divided by 0.
+    // Joining two texts never fails. Whole numbers can overflow, or be divided by 0.
     const canFail = sign !== '+' || a.texts === 0 || b.texts === 0;
     return { ...both, steps: both.steps + (canFail ? FAILURE_STEPS : 0) };
   }
@@ -196,7 +196,7 @@ function operatorSize(sign: string, a: PartSize, b: PartSize): PartSize {
   return { ...PLAIN, steps: both.steps + read * (1 + Math.min(a.texts, b.texts)) };
 }
 
-/** Steps of a function on times, without its operands. */
+/** Returns the steps of a time function, without its operands. */
 function timeSteps(name: string, [text, zone]: readonly ASTNode[]): number {
   if (/^get[A-Z]/.test(name)) return zone ? TIME_STEPS : 0;
   if (name !== 'duration') return 0;
@@ -204,17 +204,17 @@ function timeSteps(name: string, [text, zone]: readonly ASTNode[]): number {
   return isShort ? TIME_STEPS : EXPRESSION_STEPS_MAX;
 }
 
-/** The type of a field such as `request.user`. */
+/** Returns the type of a field such as `request.user`. */
 function typeAt(kind: CelKind, [name = '', field = '', ...more]: readonly string[]): string {
   const type = VARIABLES[kind][name];
   const fields: Readonly<Record<string, readonly [string, string]>> = type ? FIELDS[type] : {};
   return more.length === 0 ? (fields[field]?.[0] ?? '') : '';
 }
 
-/** Fields whose texts a caller writes; all other texts are names. */
+/** Fields whose texts callers write. All other texts are names. */
 const WRITTEN = /^(?:request\.user|request\.metadata|claims)\b/;
 
-/** The size of a value of the request, the key, the model or the claims, read by its path. */
+/** Sizes a value of the request, key, model or claims, read by its path. */
 function fieldSize(kind: CelKind, path: readonly string[]): PartSize {
   const texts = (WRITTEN.test(path.join('.')) ? TEXT_MAX : NAME_MAX) / TEXT_MAX;
   const [steps, entries] = [path.length, LIST_ENTRIES_MAX];

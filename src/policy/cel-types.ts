@@ -7,53 +7,53 @@ import { addClaimObject, ClaimObject } from './claim-object.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
- * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With
- * these limits the cost of every condition is known when the policy is loaded.
+ * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With these limits the
+ * cost of every condition is known when the policy is loaded.
  */
 
-/** Entries of `request.metadata`. */
+/** The most entries of `request.metadata`. */
 export const METADATA_MAX = 64;
-/** Characters of `request.user`, and of each name and text of `request.metadata`. */
+/** The most characters of `request.user`, and of each key and value in `request.metadata`. */
 export const TEXT_MAX = 1024;
-/** Entries of a list of a request, such as its programming languages, and of a list or map of claims. */
+/** The most entries of a list in a request, such as its programming languages, and of a list or map of claims. */
 export const LIST_ENTRIES_MAX = 256;
 
 /**
- * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
- * whose it is, and the time; a budget the parts of them that the ledger keeps; a rate limit the key and whose it is; the `require` of a
- * constraint the model and its endpoint; a filter or preference the model; an issuer of tokens their claims.
+ * The kind of an expression decides which variables it has. `when` of a rule: the request, its key, team and user, and the time. `budget`:
+ * the facts that the ledger stores. `limit`: the key with its team and user. `constraint` (`require`): the model and its endpoint. `model`
+ * (a filter or preference): the model. `claims` (an issuer of tokens): the claims of a token.
  */
 export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
 
 /**
- * All fields of expressions: type → field → CEL type and meaning. Figures are doubles, as JS numbers
- * are. The environments, hints and docs are made from this table.
+ * All fields of expressions: type → field → CEL type and meaning. Numbers are doubles, like JavaScript numbers. The CEL environments, hints
+ * and docs are generated from this table.
  */
 export const FIELDS = {
   Request: {
     operation: ['string', 'The operation: `chat` or `embed`.'],
-    model: ['string', 'The requested selector or model.'],
-    task: ['string', 'Its task, such as `coding`.'],
-    difficulty: ['string', '`easy`, `hard` or `usual`.'],
+    model: ['string', 'The selector or model that the caller requests.'],
+    task: ['string', 'The task that Signalbox recognises, such as `coding`.'],
+    difficulty: ['string', 'How hard the request is: `easy`, `hard` or `usual`.'],
     input_tokens: ['double', 'Expected input, tokens.'],
-    max_tokens: ['double', "The caller's cap on output tokens; 0 without one."],
-    stream: ['bool', 'Whether it asks for a stream.'],
-    tools: ['bool', 'Whether it offers tools.'],
+    max_tokens: ['double', "The caller's cap on output tokens; 0 without a cap."],
+    stream: ['bool', 'Whether the caller requests a stream.'],
+    tools: ['bool', 'Whether the request offers tools.'],
     images: ['double', 'Number of images.'],
-    output_tokens: ['double', 'Expected visible output of a choice, tokens.'],
+    output_tokens: ['double', 'Expected visible output of one choice, tokens.'],
     needs: ['list<string>', 'Features that the model must have, such as `tools`.'],
-    languages: ['list<string>', 'Programming languages of the question or its requirements, by canonical names.'],
+    languages: ['list<string>', 'Programming languages that the question is about or that the request requires, by canonical names.'],
     natural_language: ['string', 'Language of the question, such as `en` (ISO 639-1); `und` if unclear.'],
-    budget_limit: ['double', '`budget_limit`, Credits; 0 without one.'],
-    user: ['string', '`user`; empty without one.'],
-    metadata: ['map<string, string>', '`metadata`; a missing key reads as the empty text.'],
+    budget_limit: ['double', "The caller's `budget_limit`, Credits; 0 without a limit."],
+    user: ['string', "The field `user` of the request; empty if the caller sends none."],
+    metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
   },
   BudgetRequest: {
-    model: ['string', 'The requested selector or model.'],
+    model: ['string', 'The selector or model that the caller requests.'],
   },
   Key: {
     id: ['string', 'ID of the key.'],
-    labels: ['map<string, string>', 'Labels of the key; a missing one reads as the empty text.'],
+    labels: ['map<string, string>', 'Labels of the key; a missing label reads as the empty text.'],
   },
   Team: {
     id: ['string', 'ID of the team that the key belongs to; empty for none.'],
@@ -62,17 +62,17 @@ export const FIELDS = {
   User: {
     id: ['string', 'ID of the user that the key belongs to; empty for none.'],
     name: ['string', 'Its name.'],
-    role: ['string', 'Its role, such as `member` or `lead`.'],
+    role: ['string', 'Role of the user, such as `member` or `lead`.'],
   },
   BudgetTeam: {
-    id: ['string', 'ID of the team that the key belonged to; empty for none.'],
+    id: ['string', 'ID of the team that the key belonged to at the time of the request; empty for none.'],
     name: [
       'string',
-      'Its name, in `match` alone, to be compared with texts. Each is replaced by the ID of its team when the policy loads.',
+      'Name of the team. You can use it only in `match`, and only compare it with texts. Signalbox replaces each name by the ID of its team when it loads the policy.',
     ],
   },
   BudgetUser: {
-    id: ['string', 'ID of the user that the key belonged to; empty for none.'],
+    id: ['string', 'ID of the user that the key belonged to at the time of the request; empty for none.'],
   },
   Time: {
     year: ['double', 'Such as 2026.'],
@@ -84,38 +84,38 @@ export const FIELDS = {
   },
   Model: {
     id: ['string', 'ID in the catalog.'],
-    price: ['Price', 'Of its first endpoint.'],
+    price: ['Price', 'Price at the first endpoint.'],
     context_window: ['double', 'Tokens of input and output together.'],
     max_output: ['double', 'Most output tokens.'],
-    capabilities: ['list<string>', 'Its features, such as `tools`.'],
-    languages: ['list<string>', 'Programming languages that it handles, by canonical names.'],
+    capabilities: ['list<string>', 'Features that the model has, such as `tools`.'],
+    languages: ['list<string>', 'Programming languages that the model supports, by canonical names.'],
     tags: ['list<string>', 'Your own marks.'],
-    quality: ['map<string, double>', 'Task → share of good answers, 0 to 1, or `default`.'],
-    latency: ['Latency', 'How fast it is by the catalog.'],
-    reasoning_tokens: ['double', 'Hidden reasoning tokens expected.'],
-    provider: ['string', 'Provider of its first endpoint.'],
-    providers: ['list<string>', 'Providers of all its endpoints.'],
+    quality: ['map<string, double>', 'Share of good answers by task, 0 to 1. `default` is the key for tasks without a figure of their own.'],
+    latency: ['Latency', 'Speed of the model according to the catalog.'],
+    reasoning_tokens: ['double', 'Expected hidden reasoning tokens.'],
+    provider: ['string', 'Provider of the first endpoint.'],
+    providers: ['list<string>', 'Providers of all endpoints.'],
   },
   Endpoint: {
     provider: ['string', 'Name of the provider.'],
-    upstream: ['string', "The provider's name for the model."],
+    upstream: ['string', "The provider's own name for the model."],
     regions: ['list<string>', 'Where it computes.'],
     price: ['Price', 'Its own price.'],
   },
   Price: {
-    input: ['double', 'USD per 1M input tokens, of the shortest inputs.'],
+    input: ['double', 'USD per 1M input tokens, in the price line for the shortest inputs.'],
     cached_input: ['double', 'USD per 1M input tokens read from the cache.'],
     output: ['double', 'USD per 1M output tokens.'],
     per_request: ['double', 'USD for each request.'],
   },
   Latency: {
-    ttft_ms: ['double', 'Median ms to the first content.'],
-    output_tokens_per_second: ['double', 'Median rate of visible output.'],
+    ttft_ms: ['double', 'Median time to the first content, ms.'],
+    output_tokens_per_second: ['double', 'Median rate of visible output, tokens per second.'],
   },
-  // Those that every issuer states. Others are read in the same way: their types are known only when a token is read.
+  // Claims that every issuer states. Other claims are read in the same way, but their types are known only when a token is read.
   Claims: {
     iss: ['string', 'The issuer.'],
-    sub: ['string', 'The subject, unique at its issuer.'],
+    sub: ['string', 'The subject, unique for its issuer.'],
     aud: ['dyn', 'The audience: a text or a list.'],
   },
 } as const satisfies Record<string, Record<string, readonly [type: string, means: string]>>;
@@ -134,12 +134,12 @@ export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeNam
   claims: { claims: 'Claims' },
 };
 
-/** The types of variables whose fields are not known here. */
+/** The types of variables whose fields are not known when the policy is loaded. */
 const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn>' };
 
 type View = Readonly<Record<string, unknown>>;
 
-/** CEL type → the JS type of its values. */
+/** CEL type → the JavaScript type of its values. */
 interface FieldValues {
   readonly double: number;
   readonly string: string;
@@ -147,7 +147,7 @@ interface FieldValues {
   readonly 'list<string>': readonly string[];
   readonly 'map<string, string>': ReadonlyMap<string, string>;
 }
-/** The fields of a type by the table: a source that lacks one, or has another type, does not compile. */
+/** The JavaScript type of a type's source, derived from the table. A source that lacks a field or has the wrong type does not compile. */
 type FieldsOf<Name extends TypeName> = {
   readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
     infer Type extends keyof FieldValues,
@@ -157,14 +157,14 @@ type FieldsOf<Name extends TypeName> = {
     : unknown;
 };
 
-/** The value of a declared type. Its own source is not among its fields. */
+/** A value of a declared type. Its `source` is not visible as a field. */
 interface TypeView {
   readonly source: View;
 }
 
 /**
- * The class of a type's values: CEL treats an object literal as a map. A field is read from the source when an expression asks
- * for it, because most expressions read one or two of them.
+ * Makes a class for a type's values, because CEL would treat an object literal as a map. Each field is read from the source only when an
+ * expression uses it, because most expressions use one or two fields.
  */
 function viewClass(type: TypeName): new (source: View) => TypeView {
   class Fields implements TypeView {
@@ -195,7 +195,7 @@ const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): Ty
 
 function requestView(from: RuleScope['request']): TypeView {
   const view = instance('Request', from);
-  /** Makes conditions that read a field fail, because it is larger than the limit of steps assumes. */
+  /** Makes conditions that read a field fail, because the field is larger than the step limit assumes. */
   const refuseToRead = (field: keyof RuleScope['request'], why: string) =>
     withhold({ request: view }, 'request', field, `${why}, the most that a condition reads`);
   if (from.languages.length > LIST_ENTRIES_MAX) refuseToRead('languages', `names more than ${LIST_ENTRIES_MAX}`);
@@ -232,7 +232,7 @@ const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
   claims: lazy(() => environmentFor('claims')),
 };
 
-/** The CEL environment for a kind of expression. Made once. */
+/** Returns the CEL environment for a kind of expression. Each environment is made once. */
 export const environmentOf = (kind: CelKind): Environment => ENVIRONMENTS[kind]();
 
 function environmentFor(kind: CelKind): Environment {
@@ -253,7 +253,7 @@ function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
 
 const copies = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>>();
 
-/** A map whose missing keys read as the empty text. Its class stays Map, which CEL requires. Conditions share one copy. */
+/** Makes a map whose missing keys read as the empty text. Its class stays `Map`, which CEL requires. All conditions share one copy. */
 function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const known = copies.get(from);
   if (known) return known;
@@ -271,14 +271,17 @@ function cachingLast<Scope extends object, Value>(make: (scope: Scope) => Value)
   };
 }
 
-/** All requests of a minute share their time. */
+/** All requests of a minute share one time value. */
 const timeOf = cachingLast((time: RuleScope['time']) => instance('Time', time));
 
-/** Most callers belong to nobody, and share these. */
+/** Most callers have no team and no user, and share these values. */
 const teamOf = cachingLast((team: RuleScope['team']) => instance('Team', team));
 const userOf = cachingLast((user: RuleScope['user']) => instance('User', user));
 
-/** The CEL view of a scope. It reads the request and the time only when an expression does, because scopes observe that. */
+/**
+ * The CEL view of a scope. It reads the request and the time only when an expression does, because the scope records whether they were
+ * read.
+ */
 class ScopeView {
   readonly [variable: string]: unknown;
   readonly key: TypeView;
@@ -305,33 +308,33 @@ class ScopeView {
   }
 }
 
-/** The CEL view of a scope. */
+/** Returns the CEL view of a scope. */
 export const viewOf = cachingLast((scope: RuleScope): View => new ScopeView(scope));
 
-/** The CEL view of a budget's scope. */
+/** Returns the CEL view of a budget's scope. */
 export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetScope) => ({
   request: instance('BudgetRequest', request),
   key: instance('Key', key),
-  // No expression that runs for a request reads the name: it was replaced by the ID.
+  // An expression never reads the team name at run time, because compilation replaces it by the team ID.
   team: instance('BudgetTeam', { id: team.id, name: '' }),
   user: instance('BudgetUser', user),
 }));
 
-/** The CEL view of a rate limit's scope. */
+/** Returns the CEL view of a rate limit's scope. */
 export function limitViewOf({ key, team, user }: LimitScope): View {
   return { key: instance('Key', key), team: teamOf(team), user: userOf(user) };
 }
 
-/** The CEL view of claims, which are JSON. Reading a claim that is missing fails. */
+/** Returns the CEL view of claims, which are JSON. Reading a missing claim fails. */
 export function claimsViewOf(claims: Readonly<Record<string, unknown>>): View {
   const read = readable(claims, 0);
-  // All claims together are a map, so that `"groups" in claims` tests for a claim.
+  // The top level is a map, so that `"groups" in claims` tests whether the claim exists.
   return { claims: read instanceof ClaimObject ? new Map(read) : read };
 }
 
 /**
- * Levels of lists and maps of claims. What is deeper or larger is left out, and reading it fails. So does reading a list that
- * has such an entry: without it, the list could pass a test that all entries have to pass.
+ * The most levels of nested lists and maps in claims. Deeper or larger values are left out, and reading them fails. Reading a list that
+ * contains such a value also fails, because without the value the list could pass a test that all entries have to pass.
  */
 const CLAIM_DEPTH_MAX = 6;
 
@@ -346,7 +349,7 @@ function readable(value: unknown, depth: number): unknown {
   return kept.length < read.length ? undefined : kept.map(([, one]) => one);
 }
 
-/** The CEL views of a model, one for each endpoint. */
+/** Returns the CEL views of a model, one for each endpoint. */
 export function modelViews(
   { model, endpoints, defaultQuality }: ModelDraft,
   capabilities: readonly string[],
@@ -382,8 +385,8 @@ export function modelViews(
 }
 
 /**
- * Makes expressions fail that read what nobody states of a wildcard's model: its quality and languages, which no table has,
- * and tags and regions where the wildcard has none.
+ * Makes expressions fail that read facts which are unknown for a wildcard's model: its quality and languages always, and its tags and
+ * regions if the wildcard states none.
  */
 export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): void {
   for (const field of ['quality', 'languages']) withhold(view, 'model', field, 'is not stated');
@@ -391,9 +394,9 @@ export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): 
   if (endpoints[0]?.endpoint.regions.length === 0) withhold(view, 'endpoint', 'regions', 'is not stated');
 }
 
-/** Makes expressions fail that read what each model of a wildcard has of its own. */
+/** Makes expressions fail that read facts in which the models of a wildcard differ. */
 export function withholdOpen(view: View): void {
   for (const field of ['id', 'price', 'context_window', 'max_output', 'capabilities'])
-    withhold(view, 'model', field, 'is that of each model');
-  for (const field of ['upstream', 'price']) withhold(view, 'endpoint', field, 'is that of each model');
+    withhold(view, 'model', field, 'differs between the models of a wildcard');
+  for (const field of ['upstream', 'price']) withhold(view, 'endpoint', field, 'differs between the models of a wildcard');
 }

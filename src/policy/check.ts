@@ -14,18 +14,18 @@ import { literalsOf } from './schema-parts.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, typeHint } from './value-hints.ts';
 
-/** A value to check, with its path and place for messages. */
+/** A value to check, with its path and location for messages. */
 export interface Subject {
-  /** Such as `models.gpt-5`. */
+  /** The path of the value, such as `models.gpt-5`. */
   readonly path: string;
   readonly tree: Tree;
-  /** The place of its name, at which missing keys are reported. */
+  /** The location of the value's name. Missing keys are reported there. */
   readonly place: SourceSpan;
-  /** The hint for an unknown key that is like no known one. */
+  /** The hint for an unknown key that resembles no known key. */
   readonly unknownHint?: string;
 }
 
-/** Fills in defaults and checks a value against a schema. Reports errors and returns null if it does not fit. */
+/** Fills in defaults and checks a value against a schema. Reports errors, and returns null if the value does not satisfy the schema. */
 export function checkValue<Schema extends TSchema>(
   schema: Schema,
   subject: Subject,
@@ -36,14 +36,14 @@ export function checkValue<Schema extends TSchema>(
   const errors = [...Value.Errors(schema, data)].map(mostTelling);
   const misspelt = new Set(errors.map((error) => intendedKey(error, subject, report)));
   for (const error of errors) {
-    // A misspelt required key is one mistake, reported at the misspelt key.
+    // A misspelt required key is one mistake, not two. It is reported at the misspelt key.
     const isReported = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
     if (!isReported) explain(error, subject, report);
   }
   return null;
 }
 
-/** The path of the known key that an unknown one probably stands for. */
+/** Returns the path of the known key that an unknown key probably stands for. */
 function intendedKey(error: ValueError, subject: Subject, report: Report): string | null {
   const { type, path, schema } = error;
   if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
@@ -64,7 +64,7 @@ function remedyFor({ path, schema }: ValueError, { tree }: Subject, report: Repo
 
 const propertiesOf = ({ properties }: TSchema): string[] => Object.keys(objectOf(properties));
 
-/** Restores lists in the place of a map, which filling in defaults turns into maps. */
+/** Restores lists that are written where a map belongs, because filling in defaults turns them into maps. */
 function keepingLists(tree: Tree, filled: unknown): unknown {
   if (tree.kind === 'scalar' || typeof filled !== 'object' || filled === null) return filled;
   if (tree.kind === 'list' && !Array.isArray(filled)) return toData(tree);
@@ -73,7 +73,7 @@ function keepingLists(tree: Tree, filled: unknown): unknown {
   return { ...filled, ...Object.fromEntries(tree.entries.map(({ key, value }) => [key, inner(key, value)])) };
 }
 
-/** Reports a figure that is above another of its owner; one that is not stated bounds nothing. */
+/** Reports a figure that exceeds another figure of the same map. A figure that is not stated is no limit. */
 export function checkAtMost(
   { path, tree }: Subject,
   keys: readonly string[],
@@ -86,7 +86,7 @@ export function checkAtMost(
   report.add('out-of-range', placeAt(tree, ...keys), message, { expected: `at most ${limit}` });
 }
 
-/** Checks the options of a plugin. Unknown keys are errors unless its schema admits them. */
+/** Checks the options of a plugin. Unknown keys are errors, unless the plugin's schema allows them. */
 export function checkOptions(
   schema: TObject,
   subject: Subject,
@@ -115,7 +115,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     return;
   }
   const tree = valueAt(subject.tree, ...steps);
-  // A missing value was reported as a missing key.
+  // A missing value was already reported as a missing key.
   if (!tree) return;
   const [code, problem, details] = problemOf(error, tree, last, report.creditWorth);
   report.add(code, tree.place, `\`${nameOf(subject.path, subject.tree, steps)}\` ${problem}`, details);
@@ -164,7 +164,7 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
   [ValueErrorType.String]: 'a text',
 };
 
-/** A hint for a word that is not one of those that fit. */
+/** Returns a hint for a word that is not one of the accepted words. */
 const wordHint = ({ hints }: TSchema, words: readonly string[], tree: ScalarTree): string | undefined =>
   hints?.[tree.source] ?? nearestHint(tree.source, words);
 
@@ -202,7 +202,7 @@ function nameOf(path: string, root: Tree, steps: readonly string[]): string {
   return name;
 }
 
-/** The place of the last key of a path, or of the item for a list. */
+/** Returns the location of the last key in a path, or of the item in a list. */
 function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
   const last = steps.at(-1);
   const parent = valueAt(subject.tree, ...steps.slice(0, -1));
@@ -211,8 +211,8 @@ function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
 }
 
 /**
- * Checks the options of a plugin by its schema, then by its `prepare`. Null if they do not fit the schema.
- * `inherited`: options that apply if the policy does not state them.
+ * Checks the options of a plugin with its schema, then with its `prepare`. Null if they do not satisfy the schema.
+ * @param inherited options that apply if the policy does not state them
  */
 export function optionsOf(
   plugin: StrategyPlugin,
@@ -225,7 +225,7 @@ export function optionsOf(
   const options = { ...inherited, ...stated };
   const refusal = refusalOf(plugin, options);
   if (refusal !== null) {
-    const message = `${plugin.kind} \`${plugin.name}\` refuses its options: ${refusal}`;
+    const message = `${plugin.kind} \`${plugin.name}\` does not accept its options: ${refusal}`;
     report.add('plugin-failed', subject.tree.place, message);
   }
   return options;
@@ -233,7 +233,7 @@ export function optionsOf(
 
 function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unknown>>): string | null {
   try {
-    // JavaScript plugins are not type-checked. Without a `score`, the strategy would fail on every request.
+    // JavaScript plugins are not type-checked. A strategy without a `score` would fail on every request.
     const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
     return typeof prepared?.score === 'function' ? null : '`prepare` returns no `score` function';
   } catch (error) {
@@ -242,8 +242,8 @@ function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unkn
 }
 
 /**
- * The valid keys of a value that does not fit its schema, with defaults and without unknown keys. One
- * wrong key then hides no problems of the others.
+ * Returns the valid keys of a value that does not satisfy its schema, with defaults and without unknown keys, so that one wrong key does
+ * not hide other problems.
  */
 export function validPartsOf<Schema extends TObject>(schema: Schema, tree: Tree): Partial<Static<Schema>> {
   const data: unknown = Value.Clean(schema, Value.Default(schema, toData(tree)));

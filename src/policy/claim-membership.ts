@@ -3,17 +3,17 @@ import type { CheckedExpression } from './cel-check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
-/** A claim that is an object wherever it is stated. */
+/** A claim that is always an object, according to a standard or a product's documentation. */
 interface ObjectClaim {
-  /** `*` stands for any member. */
+  /** Path of the claim; `*` stands for any member. */
   readonly path: readonly string[];
-  /** Where the claim is an object, for a sentence. */
+  /** Where the claim is an object, as part of a sentence. */
   readonly at: string;
-  /** The member with a list of groups or roles. */
+  /** The member of the object that holds a list of groups or roles. */
   readonly list?: string;
 }
 
-/** OpenID Connect Core 5.1.1; RFC 7800; RFC 8693; Keycloak’s and Kubernetes’ documentation of their tokens. */
+/** Sources: OpenID Connect Core 5.1.1, RFC 7800, RFC 8693, and the documentation of Keycloak's and Kubernetes' tokens. */
 const OBJECT_CLAIMS: readonly ObjectClaim[] = [
   { path: ['address'], at: 'in OpenID Connect' },
   { path: ['cnf'], at: 'in RFC 7800' },
@@ -25,18 +25,18 @@ const OBJECT_CLAIMS: readonly ObjectClaim[] = [
   { path: ['kubernetes.io'], at: 'in tokens of Kubernetes' },
 ];
 
-/** Macros that go through the entries of a list. */
+/** Macros that iterate over the entries of a list. */
 const OVER_ENTRIES: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
 type Path = readonly string[];
 
-/** Limit of reported claims of one issuer. */
+/** The most claims reported for one issuer. */
 const REPORTED_MAX = 20;
 
 /**
- * Reports each claim in which an expression looks for a text although the claim is an object, because a standard says so, or because
- * another expression over the same tokens reads a member of it. Each claim is reported once. An expression that tests `type(…)` of
- * the claim is not reported.
+ * Reports each claim in which an expression looks for a text although the claim is an object. Signalbox knows this from a standard, or
+ * because another expression for the same tokens reads a member of the claim. Each claim is reported once. An expression that tests
+ * `type(…)` of the claim is not reported.
  */
 export function reviewClaims(programs: readonly CheckedExpression<unknown>[], report: Report): void {
   const members = membersRead(programs);
@@ -51,7 +51,7 @@ export function reviewClaims(programs: readonly CheckedExpression<unknown>[], re
       const claim = written(path);
       if (tested.has(claim) || reported.has(claim)) continue;
       const stated = OBJECT_CLAIMS.find((one) => isAt(one.path, path.slice(1)));
-      // An expression that has both forms expects either.
+      // An expression that uses the claim in both ways expects both.
       const member = members.get(claim)?.find((one) => one.program !== program);
       if (!stated && !member) continue;
       if (reported.add(claim).size > REPORTED_MAX) return;
@@ -61,7 +61,7 @@ export function reviewClaims(programs: readonly CheckedExpression<unknown>[], re
   }
 }
 
-/** The path of a claim → where a member of it is read: first, and first in another expression. */
+/** Maps the path of a claim to the locations where a member of it is read: the first location, and the first in another expression. */
 function membersRead(programs: readonly CheckedExpression<unknown>[]) {
   const found = new Map<string, { readonly program: CheckedExpression<unknown>; readonly node: ASTNode }[]>();
   for (const program of programs) {
@@ -77,7 +77,9 @@ function membersRead(programs: readonly CheckedExpression<unknown>[]) {
   return found;
 }
 
-/** A claim that a node looks through, and the text that it looks for; null for any other node, and for all claims together. */
+/**
+ * Returns the claim in which a node searches, and the text that it searches for. Null for any other node, and for a search in all claims.
+ */
 function lookupIn(node: ASTNode) {
   if (node.op !== 'in' && !(node.op === 'rcall' && OVER_ENTRIES.has(node.args[0]))) return null;
   const collection = node.args[1];
@@ -86,7 +88,7 @@ function lookupIn(node: ASTNode) {
   return path?.[0] === 'claims' && path.length > 1 ? { path, collection, text } : null;
 }
 
-/** The paths whose type a node tests. */
+/** Returns the paths whose type a node tests. */
 const typeTested = (node: ASTNode): string[] =>
   node.op === 'call' && node.args[0] === 'type' ? node.args[1].map((one) => written(pathOf(one) ?? [])) : [];
 
@@ -115,6 +117,6 @@ function addObject({ path, text, place, stated, member }: ObjectLookup, report: 
   report.add('claim-is-object', place, message, { hint, ...(related && { related }) });
 }
 
-/** A path as an expression: `claims["kubernetes.io"].namespace`. */
+/** Writes a path as an expression: `claims["kubernetes.io"].namespace`. */
 const written = ([owner = '', ...steps]: Path): string =>
   steps.reduce((all, step) => all + (/^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`), owner);

@@ -2,21 +2,21 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { isObject } from '../core/object.ts';
 
 /**
- * An object among the claims of a token. Its members can be read, but it is no collection: `in`, `exists` and the like fail on it.
- * If its names counted as entries, `{"admins": false}` would be a list of groups with `admins`.
+ * An object among the claims of a token. Expressions can read its members, but `in`, `exists` and other list functions fail on it.
+ * Otherwise its names would count as entries, and `{"admins": false}` would pass as a list of groups that contains `admins`.
  */
 export class ClaimObject extends Map<string, unknown> {
-  /** CEL iterates over maps with this method. */
+  /** CEL calls this method to iterate over a map. */
   override keys(): never {
     throw new Error('the claim is an object, not a list');
   }
 }
 
-/** Adds what expressions may do with an object besides reading its members: compare it, and count its members. */
+/** Adds the operations on an object other than reading members: comparing it, and counting its members. */
 export function addClaimObject(environment: Environment): void {
   environment
     .registerType('ClaimObject', { ctor: ClaimObject })
-    // CEL adds the same operator with the sides exchanged.
+    // CEL adds the same operator with swapped sides.
     .registerOperator('ClaimObject == map', isEqual)
     .registerOperator('ClaimObject == ClaimObject', isEqual)
     .registerFunction('size(ClaimObject): int', sizeOf)
@@ -25,7 +25,7 @@ export function addClaimObject(environment: Environment): void {
 
 const sizeOf = ({ size }: ClaimObject): bigint => BigInt(size);
 
-/** Compares values of JSON with each other, or with literals of CEL. */
+/** Compares JSON values with each other, or with CEL literals. */
 function isEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, at) => isEqual(item, b[at]));

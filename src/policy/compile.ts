@@ -39,49 +39,49 @@ import { compileWildcards } from './wildcard-models.ts';
 import type { PublicFigures } from './wildcard-names.ts';
 import { servable } from './wildcards.ts';
 
-/** A compiled policy without its revision, and the environment's part of that revision. */
+/** A compiled policy without its revision, and the effects of the environment on that revision. */
 interface CompiledPolicy {
   readonly snapshot: Omit<PolicySnapshot, 'revision'>;
   readonly environment: readonly (readonly unknown[])[];
 }
 
-/** Settings that a server takes from the policy of its start, and keeps. */
+/** Settings that a server reads when it starts and keeps until it ends. */
 export type StartSettings = Pick<GatewayPolicy, 'socketBytesMax'>;
 
-/** The surroundings that a policy is compiled in: installed plugins by name, environment and more. */
+/** The environment in which a policy is compiled: installed plugins by name, environment variables and more. */
 export interface LoadContext extends PluginMaps {
   /**
-   * Hashes a content: the texts of the files and the effects of the environment (providers that lack a
-   * variable, addresses in force). The content holds no secret.
+   * Hashes a text: the policy's files and the effects of the environment (providers whose variables are not set, active addresses). The
+   * text contains no secret.
    */
   revisionOf(content: string): string;
   readonly env: Environment;
-  /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is tried. */
+  /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is called once as a test. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
-  /** Specifier → the first file of its code outside the policy's folder, relative to the folder. */
+  /** Specifier → the first file of the plugin's code outside the policy folder, relative to that folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** Specifier → the names of its exports that are estimators, which earlier versions ran. */
+  /** Specifier → the names of its exports that are estimators, a plugin kind of earlier versions. */
   readonly estimators?: ReadonlyMap<string, readonly string[]>;
-  /** The day, such as `2026-10-07`. Turns on warnings of stale or unverified figures and of misspelt languages. */
+  /** The current day, such as `2026-10-07`. It turns on warnings about old or unverified figures and misspelt languages. */
   readonly today?: string;
-  /** The public figures of models, for a policy with wildcards; without it, no ID has any. */
+  /** Public figures of models, for policies with wildcards. Without them, no model of a wildcard has figures. */
   readonly facts?: PublicFigures | null;
-  /** The ledger that the policy would spend from. If given, the policy must fit it. */
+  /** The existing ledger. If given, the policy must be compatible with it. */
   readonly ledger?: LedgerState;
-  /** The labels of the keys that the policy would judge. Without them, only those of its cases are known. */
+  /** Labels of the existing keys. Without them, only the labels in the policy's test cases are known. */
   readonly labels?: KnownLabels;
-  /** The teams of the store that the policy would serve with: it can name them, and must not declare one of the API. Null: not known. */
+  /** The teams in the store. The policy can name them, and must not declare a team that the API manages. Null: not known. */
   readonly teams?: TeamNames | null;
-  /** The IDs of the teams with unrevoked keys. Without them, teams that are no longer declared are not reviewed. */
+  /** IDs of the teams with active keys. Without them, Signalbox does not warn about teams that the policy no longer declares. */
   readonly teamsWithKeys?: ReadonlySet<string>;
-  /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
+  /** The settings that the running server keeps. If given, a policy with other values gets a warning. */
   readonly started?: StartSettings;
 }
 
 export interface LoadResult {
-  /** Null if the policy has errors. */
+  /** The compiled policy; null if it has errors. */
   readonly snapshot: PolicySnapshot | null;
-  /** Without errors, warnings only. */
+  /** All problems. If there are no errors, only warnings. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -94,13 +94,13 @@ const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set([
 ]);
 
 /**
- * The second half of `loadPolicy` in steps, each well under 5 ms, so that a host can serve requests
- * between them. Yields nothing; returns the result.
+ * Runs the second half of `loadPolicy` in steps, each well under 5 ms, so that a server can answer requests between them. Yields nothing;
+ * returns the result.
  */
 export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Generator<undefined, LoadResult> {
   const report = new Report(parsed.diagnostics);
   const compiled = yield* compile(parsed, context, report);
-  // The missing part may be in a file that cannot be read.
+  // The part that seems to be missing may be in a file that could not be read.
   const diagnostics = report.sorted().filter((found) => !(parsed.isPartial && SEEM_MISSING.has(found.code)));
   if (!compiled || report.failed) return { snapshot: null, diagnostics };
   yield;
@@ -109,7 +109,7 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
   return { snapshot: deepFreeze({ revision, ...compiled.snapshot }), diagnostics };
 }
 
-/** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
+/** Checks the parts that need plugins, expressions and the environment, and compiles them. Null if anything is wrong. */
 function* compile(
   parsed: ParsedPolicy,
   {
@@ -156,7 +156,7 @@ function* compile(
     check.teams.review();
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
-  // Whether anything can be served is checked only for a valid policy.
+  // Whether anything can be served is checked only if the policy is otherwise valid.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit) {
     if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
@@ -203,14 +203,14 @@ const NO_LABELS: KnownLabels = new Map();
 
 const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
-/** The parts of a snapshot that are made of expressions and plugins. */
+/** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
   Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'teamIds'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];
   };
 
-/** The sections that have a definition of their own. */
+/** The parts of a snapshot from sections that have a definition of their own. */
 type OwnParts = ReturnType<typeof compileSections> extends Generator<undefined, infer Parts> ? Parts : never;
 
 function assembleSnapshot(
@@ -252,33 +252,33 @@ function assembleSnapshot(
   };
 }
 
-/** Warns of a setting that only a restart changes. */
+/** Warns about a changed setting that applies only after a restart. */
 function reviewStart({ settings, socketBytesPlace }: ParsedPolicy, { socketBytesMax }: StartSettings, report: Report) {
   const wanted = settings?.gateway.socketBytesMax ?? socketBytesMax;
   if (wanted === socketBytesMax) return;
-  const message = `\`gateway.socket_bytes_max\` is ${wanted}, but the server started with ${socketBytesMax} and keeps it`;
-  report.add('needs-restart', socketBytesPlace, message, { hint: 'restart the server to change it' });
+  const message = `\`gateway.socket_bytes_max\` is ${wanted}, but the running server uses ${socketBytesMax}, the value from its start`;
+  report.add('needs-restart', socketBytesPlace, message, { hint: 'restart the server to apply the change' });
 }
 
-/** Reports warnings that only `policy check` shows. */
+/** Reports the warnings that only `policy check` shows. */
 function review({ figures, misspeltLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
   for (const { place, message, hint } of misspeltLanguages) report.add('unknown-language', place, message, { hint });
 }
 
-/** Reports once that the public figures are old which the wildcards of a policy go by. */
+/** Warns once if the public figures that the policy's wildcards use are old. */
 function reviewPublicFigures({ wildcards }: ParsedPolicy, facts: PublicFigures, today: string, report: Report): void {
   const one = wildcards.find(({ service }) => service !== null && facts.ids(service).length > 0);
   if (!one) return;
   const { source, asOf } = facts;
-  const hint = 'take a newer version of Signalbox, or state the prices that you rely on in `models`';
+  const hint = 'upgrade Signalbox, or state the prices that you rely on in `models`';
   const figure = { path: `public table ${source}`, place: one.place, asOf, isVerified: true, expected: '', hint };
   reviewFigure(figure, today, report);
 }
 
 const NOTHING_SERVED = { models: [], providers: new Map() };
 
-/** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */
+/** Evaluates the valid rules of a policy that has errors elsewhere, so that all problems are reported at once. */
 function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);

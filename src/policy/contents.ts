@@ -10,7 +10,7 @@ import { type CheckContext, sectionSubject } from './section-checks.ts';
 /** The content policy without its compiled `match`. */
 export type ContentDraft = Omit<ContentPolicy, 'match'>;
 
-/** Null if no content is kept. */
+/** Returns null if the policy stores no texts. */
 export function draftContent({ content }: Static<typeof RecordsText>): ContentDraft | null {
   if (!content) return null;
   const { keep, redact, retention_days: days, readable_by: readers } = content;
@@ -20,11 +20,17 @@ export function draftContent({ content }: Static<typeof RecordsText>): ContentDr
   };
 }
 
-/** The keys whose runs reports name. Checked by itself, too. */
+/**
+ * Returns the condition that selects the keys whose sessions and agents reports name. It is checked separately, so that other errors do not
+ * hide its errors.
+ */
 export const reportedRunsMatch = (context: CheckContext): ExpressionDraft | null =>
   expressionAt(sectionSubject('records', context), 'reported_runs');
 
-/** The requests whose content is kept. Checked by itself, so that errors elsewhere in the section do not hide its own. */
+/**
+ * Returns the condition that selects the requests whose texts are stored. It is checked separately, so that errors elsewhere in the section
+ * do not hide its errors.
+ */
 export function contentMatch(context: CheckContext): ExpressionDraft | null {
   return expressionAt(sectionSubject('records', context), 'content', 'match');
 }

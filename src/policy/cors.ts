@@ -3,10 +3,10 @@ import type { Report } from './report.ts';
 import type { GatewayText } from './schema.ts';
 import { placeAt, type Tree } from './tree.ts';
 
-/** An origin with a non-web scheme, such as that of a browser extension. */
+/** An origin with a scheme other than http or https, such as the origin of a browser extension. */
 const OF_APPLICATION = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/;
 
-/** The origins whose pages may read answers. `tree` is the section `gateway`. */
+/** Reads the origins whose web pages may read answers. @param tree the section `gateway` */
 export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): ReadonlySet<string> {
   const origins = cors?.origins ?? [];
   origins.forEach((written, at) => {
@@ -21,7 +21,7 @@ export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): 
 }
 
 function hintFor(written: string): string | undefined {
-  if (written.includes('*')) return 'list each origin: a wildcard is not supported';
+  if (written.includes('*')) return 'list each origin; `*` is not supported';
   const origin = webOriginOf(written);
   return origin ? `write \`${origin}\`` : undefined;
 }

@@ -10,7 +10,7 @@ import { EmbeddingModelText, ModelText } from './schema-model.ts';
 import type { CheckContext, NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** The schema of a model: one that answers no conversations needs no figures of its answers. */
+/** Returns the schema of a model. A model that answers no conversations needs no figures about its answers. */
 export function modelSchemaOf(model: Tree): typeof ModelText | typeof EmbeddingModelText {
   const operations = valueAt(model, 'operations');
   if (operations?.kind !== 'list' || operations.items.length === 0) return ModelText;
@@ -18,7 +18,7 @@ export function modelSchemaOf(model: Tree): typeof ModelText | typeof EmbeddingM
   return isChat ? ModelText : EmbeddingModelText;
 }
 
-/** Reads the vectors of a model; null for a model without. */
+/** Reads the embedding properties of a model; null for a model without them. */
 export function readEmbedding(
   { name, path, tree, place }: NamedItem<ModelText>,
   { embedding, operations }: ModelText,
@@ -46,14 +46,14 @@ export function readEmbedding(
   };
 }
 
-/** A model with its vectors, and the place of their length. */
+/** A model with its embedding properties, and the location of its vector length. */
 export interface EmbeddingDraft {
   readonly id: string;
   readonly embedding: EmbeddingModel;
   readonly place: SourceSpan;
 }
 
-/** Reports models of one vector space with vectors of different lengths: they cannot be compared. */
+/** Reports models of one vector space whose vectors have different lengths, because such vectors cannot be compared. */
 export function checkVectorSpaces(drafts: readonly EmbeddingDraft[], { report }: CheckContext): void {
   const firsts = new Map<string, EmbeddingDraft>();
   for (const draft of drafts) {
@@ -61,15 +61,15 @@ export function checkVectorSpaces(drafts: readonly EmbeddingDraft[], { report }:
     const first = firsts.get(vectorSpace) ?? draft;
     firsts.set(vectorSpace, first);
     if (first.embedding.dimensions === dimensions) continue;
-    const message = `\`${draft.id}\` has vectors of ${dimensions} numbers, and \`${first.id}\` of the same vector space has ${first.embedding.dimensions}`;
+    const message = `\`${draft.id}\` has vectors of length ${dimensions}, but \`${first.id}\` in the same vector space has length ${first.embedding.dimensions}`;
     report.add('vector-space-differs', draft.place, message, {
-      hint: 'vectors of different lengths cannot be compared: give one of them another `vector_space`',
+      hint: 'vectors of different lengths cannot be compared: give one of the models another `vector_space`',
       related: { place: first.place, message: `the vectors of \`${first.id}\`` },
     });
   }
 }
 
-/** The models that a selector may choose: those that pass its filter, and of its vector space if it names one. */
+/** Returns the models that a selector may choose: the models that pass its filter and, if it names a vector space, belong to that space. */
 export function allowedBySpace(
   vectorSpace: string | null,
   filter: Uint32Array | null,
@@ -81,7 +81,7 @@ export function allowedBySpace(
   return bothBits(filter, bits);
 }
 
-/** Reports selectors whose vector space no model of the catalog has, or none that can be served here. */
+/** Reports selectors whose vector space has no model in the catalog, or no model that can be served. */
 export function checkSelectorSpaces(
   selectors: readonly NamedItem<SelectorText>[],
   catalog: readonly EmbeddingDraft[],
@@ -95,13 +95,13 @@ export function checkSelectorSpaces(
     const place = placeAt(tree, 'vector_space');
     if (!known.has(space)) report.addUnknown('vector space', space, known, place);
     else if (served && !served.some(({ embedding }) => embedding?.vectorSpace === space)) {
-      const message = `selector \`${name}\` has no candidates here: no provider can serve a model of its vector space`;
-      report.add('selector-idle', place, message, { hint: 'set the variable of a provider that serves such a model' });
+      const message = `selector \`${name}\` has no candidates in this environment: no provider can serve a model of its vector space`;
+      report.add('selector-idle', place, message, { hint: 'set the environment variable of a provider that serves such a model' });
     }
   }
 }
 
-/** A model of the catalog with the places of its endpoints. */
+/** A model of the catalog with the locations of its endpoints. */
 interface PlacedModel {
   readonly model: Pick<Model, 'id' | 'embedding'>;
   readonly endpoints: readonly { readonly endpoint: Pick<Endpoint, 'provider'>; readonly place: SourceSpan }[];
@@ -117,7 +117,7 @@ export function checkAdapters(
     if (model.embedding === null) continue;
     for (const { endpoint, place } of endpoints) {
       if (providers.get(endpoint.provider)?.embeds !== false) continue;
-      const message = `the adapter of \`${endpoint.provider}\` has no embeddings, which \`${model.id}\` is for`;
+      const message = `the adapter of provider \`${endpoint.provider}\` has no embeddings, but the model \`${model.id}\` needs them`;
       report.add('provider-without-embeddings', place, message);
     }
   }

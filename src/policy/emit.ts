@@ -3,23 +3,23 @@ import { wrapped } from '../core/text.ts';
 /** A value of a policy file. */
 export type PolicyValue = string | number | boolean | ExactNumber | readonly PolicyValue[] | FieldBlock;
 
-/** A number with the digits to write. */
+/** A number with the exact digits to write. */
 interface ExactNumber {
   readonly exact: string;
 }
 export interface FieldBlock {
   readonly fields: readonly Field[];
-  /** Whether to write it on one line if it fits; its fields have no comments. */
+  /** Whether to write it on one line if it fits. Its fields then have no comments. */
   readonly isFlow?: boolean;
 }
 export interface Field {
   readonly key: string;
   readonly value: PolicyValue;
-  /** Comments on the lines above. */
+  /** Comments on the lines before the field. */
   readonly above?: readonly string[];
   /** A comment at the end of the line. */
   readonly beside?: string;
-  /** Whether an empty line precedes it. */
+  /** Whether an empty line comes before the field. */
   readonly isApart?: boolean;
 }
 
@@ -39,7 +39,7 @@ export const flow = (entries: Readonly<Record<string, PolicyValue | null | undef
   isFlow: true,
 });
 
-/** Null without a value. */
+/** Makes a field; null if the value is null. */
 export function field(
   key: string,
   value: PolicyValue | null | undefined,
@@ -48,13 +48,13 @@ export function field(
   return value === null || value === undefined ? null : { key, value, ...more };
 }
 
-/** Stands for a figure that nobody stated, in an entry that is a comment. */
+/** A placeholder for a figure that the source does not state, in an entry that is written as a comment. */
 export const ASK = exact('?');
 
-/** A list; null for an empty one. */
+/** Returns a list, or null for an empty list. */
 export const some = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
-/** The condition that a field is one of these names. */
+/** Writes the condition that a field equals one of these names. */
 export function isOneOf(path: string, names: readonly string[]): string {
   const texts = names.map((name) => JSON.stringify(name));
   return texts.length === 1 ? `${path} == ${texts[0]}` : `${path} in [${texts.join(', ')}]`;
@@ -72,7 +72,7 @@ export function writeFile(name: string, head: readonly string[], ...fields: read
   return { name, text: `${lines.join('\n')}\n` };
 }
 
-/** Writes fields as comments, for entries that wait for a decision. */
+/** Writes fields as comments, for entries that an operator has to decide about. */
 export const commentedText = (indent: number, ...fields: readonly (Field | null)[]): string =>
   blockLines(block(...fields), 0)
     .map((line) => `${' '.repeat(indent)}# ${line}\n`)
@@ -84,7 +84,7 @@ const commentLines = (text: string, indent: number): string[] =>
     .flatMap((paragraph) => wrapped(paragraph, COMMENT_WIDTH - indent))
     .map((line) => `${' '.repeat(indent)}# ${line}`.trimEnd());
 
-/** `dash`: of the list item that the fields are; empty for none. */
+/** @param dash the list dash before the first field; empty for none */
 function blockLines({ fields }: FieldBlock, indent: number, dash = ''): string[] {
   return fields.flatMap((one, at) => {
     const isAfterDash = at === 0 && dash !== '';
@@ -118,7 +118,7 @@ const isFields = (value: PolicyValue): value is FieldBlock => typeof value === '
 const isForOneLine = (value: readonly PolicyValue[] | FieldBlock): boolean =>
   isList(value) ? !value.some(isFields) : value.isFlow === true || value.fields.length === 0;
 
-/** The value on one line, without comments. */
+/** Writes a value on one line, without comments. */
 function inlineText(value: PolicyValue, inFlow = false): string {
   if (typeof value === 'string') return scalarText(value, inFlow);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
@@ -128,7 +128,7 @@ function inlineText(value: PolicyValue, inFlow = false): string {
   return parts.length === 0 ? '{}' : `{ ${parts.join(', ')} }`;
 }
 
-/** Texts that YAML 1.1 or 1.2 reads as another type. */
+/** Texts that YAML 1.1 or 1.2 reads as another type, and that therefore need quotes. */
 const OTHER_THAN_TEXT = /^(?:true|false|yes|no|on|off|null|y|n|~)$|^[-+.\d]/i;
 const PLAIN = /^[A-Za-z0-9_./][^\n\r\t]*$/;
 

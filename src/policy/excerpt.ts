@@ -2,20 +2,20 @@ import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
 import { maskSecrets } from './mask.ts';
 
-/** Code points of width 0 in a terminal: combining marks, joiners, variation selectors. */
+/** Code points that take no column in a terminal: combining marks, joiners, variation selectors. */
 const ZERO = /^(?:\p{Mn}|\p{Me}|\p{Cf})$/u;
-/** Code points of width 2: East Asian wide and full-width forms, and emoji. */
+/** Code points that take two columns: East Asian wide and full-width forms, and emoji. */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$|^\p{Emoji_Presentation}$/u;
 
-/** The width of a text in terminal columns. A tab counts as one. */
+/** Returns the width of a text in terminal columns. A tab counts as one. */
 function widthOf(text: string): number {
   let width = 0;
   for (const point of text) width += ZERO.test(point) ? 0 : WIDE.test(point) ? 2 : 1;
   return width;
 }
 
-/** Blanks as wide as a text. Tabs stay tabs, so the width of a tab does not matter. */
+/** Returns spaces as wide as a text. Tabs stay tabs, so the width of a tab does not matter. */
 function blanksFor(text: string): string {
   return text
     .split('\t')
@@ -23,16 +23,16 @@ function blanksFor(text: string): string {
     .join('\t');
 }
 
-/** A file for diagnostics; without text if it could not be read. */
+/** A file that diagnostics refer to; without text if it could not be read. */
 export interface FileText {
   readonly path: string;
   readonly text?: string;
 }
 
-/** Path of a file → its lines, safe to show. */
+/** Path of a file → its lines, safe to show in a terminal. */
 type SourceLines = ReadonlyMap<string, readonly string[]>;
 
-/** Splits files into lines. Masks texts that look like keys, and the given places. */
+/** Splits files into lines. Masks texts that look like keys, and the texts at the given locations. */
 export function sourceLines(files: readonly FileText[], secrets: readonly SourceSpan[]): SourceLines {
   const lines = new Map(files.map(({ path, text }) => [path, text?.split(/\r?\n/) ?? []]));
   for (const { file, line, column, length } of secrets) {
@@ -40,17 +40,17 @@ export function sourceLines(files: readonly FileText[], secrets: readonly Source
     const text = of?.[line - 1];
     if (!of || text === undefined) continue;
     const from = column - 1;
-    // The same length keeps other carets on the line in place.
+    // The mask has the same length, so that other carets on the line stay correct.
     of[line - 1] = text.slice(0, from) + '*'.repeat(Math.min(length, text.length - from)) + text.slice(from + length);
   }
   return new Map([...lines].map(([path, of]) => [path, of.map((line) => visibleLines(maskSecrets(line)))]));
 }
 
-/** Characters shown of a longer line. */
+/** The most characters shown of a line. */
 const SHOWN_MAX = 160;
 const SHOWN_BEFORE = 60;
 
-/** The line of a place with the line before it and carets below; empty if the file is unknown. */
+/** Returns the line of a location, with the line before it and carets below; empty if the file is unknown. */
 export function excerptOf(
   place: SourceSpan,
   lines: SourceLines,
@@ -74,7 +74,7 @@ export function excerptOf(
   ].join('\n');
 }
 
-/** The shown part of a line, and the position of a place in it. */
+/** Returns the part of a line to show, and the position of a location in that part. */
 function windowOf(line: string, at: number): readonly [string, number] {
   if (line.length <= SHOWN_MAX) return [line, at];
   const start = Math.max(0, at - SHOWN_BEFORE);

@@ -24,15 +24,15 @@ import { type PublicFigures, wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
-/** What is known of the surroundings that expressions refer to. */
+/** The data that expressions may refer to. */
 interface CheckerContext {
   readonly labels: KnownLabels;
-  /** The teams of the store; null where they are not known. */
+  /** The teams in the store; null if they are not known. */
   readonly teams: TeamNames | null;
   readonly facts: PublicFigures | null;
 }
 
-/** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
+/** Makes the checker for the expressions of one policy. Each check returns null for an absent or wrong expression. */
 export function createChecker(parsed: NamedParts, { labels, teams: known, facts }: CheckerContext, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
@@ -53,22 +53,24 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
   };
   const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
   return {
-    /** A name that callers send, which may be one that only public figures know. */
+    /** Checks a name that callers send. It may be known only from public figures. */
     sent({ name, place }: SentName): void {
       if (sendable.has(name) || names.wildcard(name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
     },
-    /** The ID of a model that an issuer of tokens admits. */
+    /** Checks the ID of a model that an issuer of tokens admits. */
     model({ name, place }: SentName): void {
       if (names.models.includes(name) || names.wildcard(name) === name) return;
       report.addUnknown('model', name, names.models, place);
     },
-    /** The label of keys that metrics bear. */
+    /** Checks the key label that metrics use. */
     metered(label: NamedLabel | null): void {
       if (label) reviewLabel(label, values.labels, report);
       teams.noteLabel(label);
     },
-    /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
+    /**
+     * Checks an expression over the catalog. An expression with an unknown name matches no model, and the second problem is not reported.
+     */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;
       const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
@@ -76,7 +78,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
       reviewValues(program, values, report);
       return program;
     },
-    /** The condition of a rule, budget or rate limit. */
+    /** Checks the condition of a rule, budget or rate limit. */
     condition(draft: ExpressionDraft | null, kind: keyof typeof CONDITIONS): Program | null {
       const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
       const resolved = program && kind === 'budget' ? teams.resolved(program) : program;
@@ -92,13 +94,16 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
       reviewValues(program, values, report);
       return program;
     },
-    /** A condition on the claims of a token. One that fails does not hold, so nothing of it is reviewed. */
+    /** Checks a condition on the claims of a token. A condition that fails counts as false, so failures need no warning. */
     ofClaims: (draft: ExpressionDraft | null): Program | null =>
       admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
-    /** A text made of the claims of a token. */
+    /** Checks an expression that makes a text from the claims of a token. */
     textOfClaims: (draft: ExpressionDraft | null): TextProgram | null =>
       admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
-    /** Reviews the expressions over the tokens of one issuer together: one can show what a claim is that another reads. */
+    /**
+     * Reviews the expressions for the tokens of one issuer together, because one expression can reveal the type of a claim that another
+     * expression reads.
+     */
     claimsOfIssuer: (programs: readonly (CheckedExpression<unknown> | null)[]): void =>
       reviewClaims(
         programs.filter((program) => program !== null),
@@ -115,7 +120,7 @@ function isAffordable(program: CheckedExpression<unknown>, kind: CelKind, report
   const part = costly === program.ast ? 'the expression' : 'this part of the expression';
   const message = `${part} can take more than ${EXPRESSION_STEPS_MAX.toLocaleString('en')} steps`;
   const hint =
-    'nested loops multiply, and lists and texts of callers count with their greatest length: loop over shorter lists';
+    'nested loops multiply, and lists and texts from callers count with their maximum length: loop over shorter lists';
   report.add('cel-too-costly', program.placeOf(costly), message, { hint });
   return false;
 }
@@ -137,7 +142,7 @@ function checkCondition(program: Program, { owner, nothing, toAskFirst }: Condit
   const impossible = findContradiction(program.ast, () => tryRun(program, nothing).value !== false);
   if (impossible) {
     const message = `\`${path}\` can never be true: ${impossible.message}`;
-    const hint = impossible.hint ?? `to turn a ${owner} off, comment it out`;
+    const hint = impossible.hint ?? `to turn the ${owner} off, comment it out`;
     report.add('rule-never-applies', program.placeOf(impossible.at), message, { hint });
     return;
   }

@@ -8,7 +8,9 @@ const { context_window, max_output, capabilities, temperature, released } = Mode
 const { input, cached_input, cache_write, output, tiers } = PriceText.properties;
 const closed = { additionalProperties: false };
 
-/** A row: keys of a policy's model. Its price has no date and basis of its own, since the table has one for all. */
+/**
+ * A row of the table: keys of a model in a policy. Its price has no date and basis, because the table has one date and basis for all rows.
+ */
 const RowText = Type.Object(
   {
     price: Type.Object({ input, cached_input, cache_write, output, tiers: Type.Optional(tiers) }, closed),
@@ -21,25 +23,25 @@ type Row = Static<typeof RowText>;
 
 const Rows = Type.Record(Type.String(), Type.Record(Type.String(), RowText));
 const FileText = Type.Object({
-  /** The repository and the commit that the facts are from, and its day. */
+  /** The repository and commit that the facts come from, and their date. */
   source: Type.String(),
   commit: Type.String({ pattern: '^[0-9a-f]{40}$' }),
   as_of: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
   licence: Type.String(),
   models: Rows,
-  /** Names that their vendors move from model to model, with the figures of the day. */
+  /** Names that vendors move from model to model, with the figures of the table's date. */
   moving: Type.Optional(Rows),
 });
 type FileText = Static<typeof FileText>;
 
-/** The public facts of a model that answers conversations: the part of a policy's model that others publish. */
+/** The public facts of a chat model: the keys of a model in a policy that others publish. */
 export interface ModelFacts
   extends Pick<ModelText, 'context_window' | 'max_output' | 'capabilities' | 'temperature' | 'released'> {
-  /** USD per 1M tokens, of the basis `aggregator`, with the day of the table. */
+  /** USD per 1M tokens, with the basis `aggregator` and the table's date. */
   readonly price: PriceText;
 }
 
-/** Public models of the shipped providers, with their prices, limits and abilities. */
+/** Public models of the known providers, with their prices, limits and capabilities. */
 export class FactsTable {
   readonly #file: Omit<FileText, 'models' | 'moving'>;
   readonly #moving: ReadonlyMap<string, ReadonlyMap<string, Row>>;
@@ -56,18 +58,18 @@ export class FactsTable {
     this.#providers = new Map(Object.entries(models).map(([preset, rows]) => [preset, tableOf(rows)]));
   }
 
-  /** The day on which the prices were read, such as `2026-07-01`. */
+  /** The date on which the prices were read, such as `2026-07-01`. */
   get asOf(): string {
     return this.#file.as_of;
   }
 
-  /** The repository and commit that the facts are from, such as `anomalyco/models.dev@f3fc6922`. */
+  /** The repository and commit that the facts come from, such as `anomalyco/models.dev@f3fc6922`. */
   get source(): string {
     return `${this.#file.source}@${this.#file.commit.slice(0, 8)}`;
   }
 
   /**
-   * The facts of a model; null if the table has none.
+   * Returns the facts of a model; null if the table has none.
    * @param provider the preset of its provider, such as `openai`
    * @param id the provider's own name of the model
    */
@@ -76,8 +78,8 @@ export class FactsTable {
   }
 
   /**
-   * The facts of a name that its vendor moves from model to model, on the day of the table; null for any other name. Its price may
-   * have changed since, so an operator has to check it.
+   * Returns the facts, at the table's date, of a name that its vendor moves from model to model; null for any other name. An operator has
+   * to check the price, because it may have changed since.
    */
   ofMoving(provider: string, id: string): ModelFacts | null {
     return this.#factsIn(this.#moving.get(provider)?.get(id));
@@ -90,21 +92,21 @@ export class FactsTable {
   }
 
   /**
-   * The rows that any writing of a model may mean, by `SameModels`; several are versions of which none is the one that was
-   * asked for.
-   * @param provider as for `of`
+   * Returns the names of the rows that any spelling of a model may mean, according to `SameModels`. If there are several, they are
+   * versions, and none of them is exactly the requested one.
+   * @param provider as in `of`
    */
   rowsOf(provider: string, id: string): readonly string[] {
     return this.#providers.get(provider)?.names.namesOf(id) ?? [];
   }
 
-  /** The names of a preset's models, sorted. */
+  /** Returns the names of a preset's models, sorted. */
   ids(provider: string): readonly string[] {
     return [...(this.#providers.get(provider)?.rows.keys() ?? [])];
   }
 }
 
-/** Loads the table, once. Only a wildcard, the importer and `catalog sync` need it. */
+/** Loads the table once. Only wildcards, the importer and `catalog sync` need it. */
 export const loadFacts = lazy(async (): Promise<FactsTable> => {
   const { default: file }: { default: unknown } = await import('./facts.json', { with: { type: 'json' } });
   const check = new SchemaCheck(FileText);

@@ -5,26 +5,26 @@ import type { ModelText, PriceText } from './schema-model.ts';
 import type { NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** A figure of a model, with its source and age. */
+/** A figure of a model, with its source and date. */
 export interface DeclaredFigure {
-  /** Such as `models.gpt-5.price`. */
+  /** Path of the figure, such as `models.gpt-5.price`. */
   readonly path: string;
   readonly place: SourceSpan;
-  /** The place of `as_of`. */
+  /** Location of `as_of`. */
   readonly dayPlace?: SourceSpan;
-  /** The day it was seen; null if it is not stated, undefined if the figure does not age. */
+  /** The date on which the figure was checked; null if it is not stated, undefined if the figure does not age. */
   readonly asOf?: string | null;
-  /** Whether its source is stated. */
+  /** Whether the source is stated. */
   readonly isVerified: boolean;
   readonly expected: string;
-  /** The way to mend its age, where it is another than its `as_of`. */
+  /** How to update the figure, if another way than editing its `as_of` is needed. */
   readonly hint?: string;
 }
 
-/** Days after which a figure is stale. */
+/** Days after which a figure counts as old. */
 export const STALE_AFTER_DAYS = 90;
 
-/** The prices, quality and speed of a model. */
+/** Returns the price, quality and speed figures of a model. */
 export function figuresOf(
   { path, tree }: NamedItem<ModelText>,
   { quality, price, latency, endpoints = [] }: ModelText,
@@ -42,26 +42,26 @@ export function figuresOf(
 
 type FigureText = ModelText['quality'] | NonNullable<ModelText['latency']>;
 
-/** Quality or latency. Without a day they do not age, because most figures of operators have none. */
+/** Describes a quality or latency figure. A figure without a date does not age, because most figures of operators have no date. */
 const figureAt = (path: string, tree: Tree, { basis, as_of: asOf }: FigureText): DeclaredFigure => ({
   path,
   place: placeAt(tree, 'basis'),
   dayPlace: placeAt(tree, 'as_of'),
   asOf,
   isVerified: basis !== 'unknown',
-  expected: '`basis: measured`, or `basis: guessed` where it is',
+  expected: '`basis: measured`, or `basis: guessed` if the figure is a guess',
 });
 
 function priceFigure(path: string, owner: Tree | undefined, text: PriceText | undefined): DeclaredFigure | undefined {
   const tree = owner && valueAt(owner, 'price');
   if (!tree || !text) return undefined;
   const { basis, as_of: asOf = null } = text;
-  const expected = '`as_of` with the day it was seen, and `basis: vendor-list`, `aggregator` or `own`';
+  const expected = '`as_of` with the date on which you checked it, and `basis: vendor-list`, `aggregator` or `own`';
   const places = { place: placeAt(tree, 'basis'), dayPlace: placeAt(tree, 'as_of') };
   return { path: `${path}.price`, ...places, asOf, isVerified: basis !== 'unverified', expected };
 }
 
-/** Warns of a stale or unverified figure. `today`: such as `2026-10-07`. */
+/** Warns about an old or unverified figure. @param today the date, such as `2026-10-07` */
 export function reviewFigure(figure: DeclaredFigure, today: string, report: Report): void {
   const { path, place, dayPlace = place, asOf, isVerified, expected } = figure;
   if (!isVerified || asOf === null) {
@@ -71,7 +71,7 @@ export function reviewFigure(figure: DeclaredFigure, today: string, report: Repo
   if (!asOf) return;
   const days = Math.round((Date.parse(today) - Date.parse(asOf)) / DAY_MS);
   if (days <= STALE_AFTER_DAYS) return;
-  report.add('stale-figure', dayPlace, `\`${path}\` was seen ${days} days ago, on ${asOf}`, {
+  report.add('stale-figure', dayPlace, `\`${path}\` was last checked ${days} days ago, on ${asOf}`, {
     hint: figure.hint ?? 'check the figure at its source, then update it and its `as_of`',
   });
 }

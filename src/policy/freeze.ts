@@ -1,6 +1,6 @@
 /**
- * Freezes a value and everything it holds. Maps and sets lose their mutating methods. Typed arrays
- * cannot be frozen in JavaScript and stay mutable.
+ * Freezes a value and everything in it. Maps and sets lose their mutating methods. Typed arrays stay mutable, because JavaScript cannot
+ * freeze them.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;

@@ -3,13 +3,13 @@ import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type ASTNode, accessesOf } from './cel-ast.ts';
 
-/** Fields of a request that are known without reading what its prompt asks for. */
+/** Fields of a request that are known without reading the text of its prompt. */
 const WITHOUT_INTENT: ReadonlySet<string> = new Set<keyof RuleScope['request']>([
   ...(['operation', 'model', 'input_tokens', 'max_tokens', 'stream', 'tools', 'images', 'needs'] as const),
   ...(['budget_limit', 'user', 'metadata'] as const),
 ]);
 
-/** Whether a condition reads what a prompt asks for. An access that names no field may read any. */
+/** Whether a condition reads facts that come from the text of the prompt. An access without a fixed field name may read any field. */
 export function readsIntent(when: ASTNode): boolean {
   for (const { path } of accessesOf(when)) {
     if (path[0] === 'request' && (path[1] === undefined || !WITHOUT_INTENT.has(path[1]))) return true;
@@ -18,8 +18,8 @@ export function readsIntent(when: ASTNode): boolean {
 }
 
 /**
- * Whether anything but the conditions depends on what a prompt asks for where the caller names the model: ceilings and
- * limits of tokens go by the expected output.
+ * Whether anything other than conditions depends on the text of the prompt when the caller names the model. Ceilings and token limits do,
+ * because they use the expected output.
  */
 export const dependsOnIntent = ({
   constraints,
@@ -28,5 +28,5 @@ export const dependsOnIntent = ({
 }: Pick<PolicySnapshot, 'constraints' | 'rateLimits' | 'taskIndex'>): boolean =>
   constraints.some(({ maxLatencyMs, maxCostCredits }) => maxLatencyMs !== null || maxCostCredits !== null) ||
   rateLimits.some(({ figures }) => figures.tokensPerMinute !== null) ||
-  // A task of the policy that has this name must not be mistaken for it.
+  // A policy may have a task with this reserved name, and the two must not be confused.
   taskIndex.has(UNREAD_TASK);

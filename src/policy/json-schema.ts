@@ -7,11 +7,11 @@ import { SECTIONS } from './sections.ts';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const ABOUT =
-  'A file of a Signalbox policy. All files of the folder together are one policy, and each may hold any of the sections, so nothing is required here. `./signalbox policy check` also checks what an editor cannot: names, expressions and cases.';
+  'A file of a Signalbox policy. All files in the folder form one policy, and each file may contain any section, so no section is required here. `./signalbox policy check` also checks what an editor cannot: names, expressions and test cases.';
 
 /**
- * The policy language as a JSON Schema (draft-07) for editors: the schemas of its sections, with the options of plugins.
- * It accepts every policy that the loader accepts.
+ * Returns the policy language as a JSON Schema (draft-07) for editors: the schemas of its sections, with the options of plugins. It accepts
+ * every policy that the loader accepts.
  */
 export function policySchema(plugins: readonly Plugin[]): JsonSchema {
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, one]) => [name, orNothing(forEditors(one))]);
@@ -29,19 +29,22 @@ export function policySchema(plugins: readonly Plugin[]): JsonSchema {
   };
 }
 
-/** The text of a schema file. */
+/** Returns the text of a schema file. */
 export const schemaText = (schema: JsonSchema): string => `${JSON.stringify(schema, null, 1)}\n`;
 
-/** All entries of a section may be comments. */
+/** Allows a section without a value, because all its entries may be comments. */
 const orNothing = ({ type, ...schema }: JsonSchema): JsonSchema => ({
   ...schema,
   ...(type !== undefined && { type: type === 'object' || type === 'array' ? [type, 'null'] : type }),
 });
 
-/** Keywords that only the loader reads. Editors would write every default into a new map, so a text states it instead. */
+/**
+ * Keywords that only the loader reads. A `default` is left out because editors would write every default into a new map; the description
+ * states it instead.
+ */
 const FOR_THE_LOADER: ReadonlySet<string> = new Set(['$id', 'default', 'expected', 'formerDefault', 'hints']);
 
-/** A schema of the language without the loader's keywords. A key with a default may be left out. */
+/** Converts a schema of the language for editors, without the loader's keywords. A key with a default is not required. */
 function forEditors({ required = [], description, ...schema }: TSchema): JsonSchema {
   const stated = required.filter((key: string) => schema.properties?.[key].default === undefined);
   const parts = Object.entries(schema).filter(([keyword]) => !FOR_THE_LOADER.has(keyword));
@@ -52,7 +55,7 @@ function forEditors({ required = [], description, ...schema }: TSchema): JsonSch
   };
 }
 
-/** The value of a keyword: a schema, schemas by key or in a list, or plain data. */
+/** Converts the value of a keyword: a schema, schemas by key or in a list, or plain data. */
 function partFor(keyword: string, part: unknown): unknown {
   const one = (schema: unknown) => (isObject(schema) ? forEditors(schema as TSchema) : schema);
   if (keyword === 'anyOf' && Array.isArray(part)) return part.map(one);
@@ -61,7 +64,7 @@ function partFor(keyword: string, part: unknown): unknown {
   return Object.fromEntries(Object.entries(part).map(([key, schema]) => [key, one(schema)]));
 }
 
-/** A description, plain and in Markdown. */
+/** Returns a description as plain text and as Markdown. */
 const texts = (text: string) => ({
   description: text.replaceAll('`', ''),
   ...(text.includes('`') && { markdownDescription: text }),
@@ -73,13 +76,13 @@ function defaultOf({ default: usual, formerDefault }: Omit<TSchema, 'required'>)
   return ` Default: ${quoted(usual)}${formerDefault === undefined ? '' : `, in version 1 ${quoted(formerDefault)}`}.`;
 }
 
-/** A section that is a map, with rules for each of its entries. */
+/** Describes a section that is a map, with rules for each of its entries. */
 const eachOf = (section: 'providers' | 'selectors', rules: readonly JsonSchema[]): JsonSchema => ({
   ...orNothing(forEditors(SECTIONS[section])),
   allOf: [{ additionalProperties: { allOf: rules } }],
 });
 
-/** Not a literal: an object with a key `then` looks like a promise. */
+/** This is not an object literal, because an object with a key `then` looks like a promise. */
 const when = (condition: JsonSchema, consequence: JsonSchema, otherwise: JsonSchema = {}): JsonSchema =>
   Object.fromEntries([
     ['if', condition],
@@ -87,13 +90,13 @@ const when = (condition: JsonSchema, consequence: JsonSchema, otherwise: JsonSch
     ['else', otherwise],
   ]);
 
-/** A key that names one of these. A pattern, because editors take a `const` for a word that begins like it. */
+/** Describes a key that has one of these words. It uses a pattern, because editors accept a word that only begins like a `const`. */
 const names = (key: string, ...words: readonly string[]): JsonSchema => ({
   properties: { [key]: { type: 'string', pattern: `^(?:${words.join('|')})$` } },
   required: [key],
 });
 
-/** Offers the words for a key; others are possible. */
+/** Offers words for a key without forbidding other words. */
 const offers = (key: string, words: readonly string[]): JsonSchema => ({
   properties: { [key]: { anyOf: [{ type: 'string' }, { enum: words }] } },
 });
@@ -106,7 +109,7 @@ function strategyRules(plugins: readonly Plugin[]): readonly JsonSchema[] {
   const rules = strategies.map((plugin) => {
     const { options: former = [], by } = plugin.formerly ?? {};
     const older = strategies.find(({ name }) => name === by);
-    // With an option that it no longer has, the strategy that still takes it runs instead.
+    // If a selector states a former option, the strategy that still accepts it runs instead.
     const statesFormer = { anyOf: former.map((key) => ({ required: [key] })) };
     const options = older ? when(statesFormer, optionsOf(older), optionsOf(plugin)) : optionsOf(plugin);
     return when(names('strategy', plugin.name), { properties: { options } });

@@ -4,7 +4,7 @@ import { priceRemedy } from './price-remedies.ts';
 import { alternativesIn, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import type { Tree } from './tree.ts';
 
-/** What to write in place of a key that users of other tools expect; undefined for any other key. */
+/** Returns what to write instead of a key that users of other tools expect; undefined for any other key. */
 export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const { key, value, known, creditWorth } = unknown;
   const written = value?.kind === 'scalar' ? value.source : '';
@@ -16,9 +16,9 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   return peer ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
 }
 
-/** Keys that other rule languages have for the models that may serve. */
+/** Keys of other rule languages for the models that may serve. */
 const ADMITTING: ReadonlySet<string> = new Set('then allow only use route route_to model models'.split(' '));
-/** The same for the models that may not. */
+/** Keys of other rule languages for the models that may not serve. */
 const EXCLUDING: ReadonlySet<string> = new Set('deny block exclude forbid'.split(' '));
 
 function ruleRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
@@ -33,10 +33,10 @@ function ruleRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
   return { hint: didYouMean(meant), meant };
 }
 
-/** A name of a model, as opposed to an expression. */
+/** The form of a model's name, in contrast to an expression. */
 const NAME = /^[\w.:/@+-]+$/;
 
-/** The names in a list, in a text such as `a or b`, or in one name; empty for anything else. */
+/** Returns the names in a list, in a text such as `a or b`, or in a single name; empty for any other value. */
 function namesIn(value: Tree | undefined): readonly string[] {
   if (value?.kind === 'list') {
     const names = value.items.flatMap((item) => (item.kind === 'scalar' && NAME.test(item.source) ? item.source : []));
@@ -46,13 +46,13 @@ function namesIn(value: Tree | undefined): readonly string[] {
   return alternativesIn(value.source) ?? (NAME.test(value.source) ? [value.source] : []);
 }
 
-/** A condition that only these models do not fulfil, as a text of YAML. */
+/** Writes a condition, as YAML text, that is true for all models except these. */
 function otherThan(names: readonly string[]): string {
   const [first] = names;
   return names.length === 1 ? `model.id != ${JSON.stringify(first)}` : `'!(${modelTest(names)})'`;
 }
 
-/** A condition that these models fulfil. */
+/** Writes a condition that is true for these models. */
 export function modelTest(names: readonly string[]): string {
   const [first] = names;
   return names.length === 1

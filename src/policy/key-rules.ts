@@ -5,14 +5,14 @@ import type { Report } from './report.ts';
 import { either } from './schema-parts.ts';
 import { placeAt } from './tree.ts';
 
-/** Reports a map that states none of the keys of which its schema needs one. */
+/** Reports a map that has none of the keys of which its schema requires at least one. */
 export function checkNeeded({ anyOf }: TSchema, { path, tree, place }: Subject, report: Report, hint?: string): void {
   const keys: readonly string[] = anyOf.map(({ required: [key] }: TSchema) => key);
   if (tree.kind !== 'map' || keys.some((key) => isStated(tree, key))) return;
   report.add('missing-key', place, `\`${path}\` needs the key ${either(keys.map((key) => `\`${key}\``))}`, { hint });
 }
 
-/** Reports the keys of a map that another one excludes. `expected` says what would be right in place of a key. */
+/** Reports keys of a map that another key excludes. @param expected says what would be correct instead of a key */
 export function checkExcluded(
   { dependencies }: TSchema,
   { path, tree }: Pick<Subject, 'path' | 'tree'>,

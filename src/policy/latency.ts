@@ -1,28 +1,28 @@
 import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { ModelText } from './schema-model.ts';
 
-/** A model of unknown speed: ms to the first content, without hidden reasoning, and the output rate. */
+/** Figures for a model of unknown speed: ms to the first content, without hidden reasoning, and the output rate. */
 const NEUTRAL = { startMs: 1000, tokensPerSecond: 50 };
-/** Limits of price classes, USD per 1M output tokens. Speeds differ less within a class: small models are cheap and fast. */
+/** Bounds of price classes, USD per 1M output tokens. Speeds differ less within a class, because small models are cheap and fast. */
 const PRICE_CLASSES = [1, 5] as const;
-/** A median over fewer models of one provider is worth less than one over all providers. */
+/** The fewest models of one provider for a median. With fewer, a median over all providers is better. */
 const OF_PROVIDER_MIN = 2;
 
 type SpeedFacts = ReturnType<typeof speedFactsOf>;
 
-/** Returns a model's latency. Figures that are not stated are filled in from similar models. */
+/** Returns a model's latency. Figures that the policy does not state are estimated from similar models. */
 export type LatencyOf = (model: ModelText) => DeclaredLatency;
 
-/** Hidden reasoning tokens for tasks without their own figure. */
+/** Returns the hidden reasoning tokens for tasks without a figure of their own. */
 export const usualReasoning = ({ reasoning_tokens: stated }: Pick<ModelText, 'reasoning_tokens'>): number =>
   typeof stated === 'number' ? stated : stated.default;
 
 /**
- * Fills in latencies over the whole catalog. Medians are over models of `hosted` providers whose figures state their
- * source. If `hosted` is null, every unstated speed is neutral.
+ * Fills in missing latencies for the whole catalog. Medians include only models of `hosted` providers whose figures state their source. If
+ * `hosted` is null, every missing speed is the neutral figure.
  */
 export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<string> | null): LatencyOf {
-  // A free model runs on the operator's own hardware, whatever its dialect.
+  // A free model runs on the operator's own hardware, and its speed says nothing about hosted models.
   const isKnown = ({ provider, isFree, startMs, tokensPerSecond }: SpeedFacts) =>
     hosted?.has(provider) === true && !isFree && (startMs !== null || tokensPerSecond !== null);
   const known = catalog.map(speedFactsOf).filter(isKnown);
@@ -31,7 +31,7 @@ export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<str
     const own = speedFactsOf(model);
     const reasoning = usualReasoning(model);
     const tokensPerSecond = latency?.output_tokens_per_second ?? typical(own, known, 'tokensPerSecond');
-    // Hidden reasoning precedes the first content, at the output rate.
+    // Hidden reasoning comes before the first content, at the output rate.
     const filledMs = () => Math.round(typical(own, known, 'startMs') + (1000 * reasoning) / tokensPerSecond);
     const ttftMs = latency?.ttft_ms ?? filledMs();
     const isStated = latency?.ttft_ms !== undefined && latency.output_tokens_per_second !== undefined;
@@ -44,7 +44,7 @@ export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<str
   };
 }
 
-/** The known speed of a model, and the facts that decide which models it is like. */
+/** Returns the known speed of a model, and the facts that decide which models are similar to it. */
 function speedFactsOf(model: ModelText) {
   const { provider = '', price = model.price } = model.endpoints?.[0] ?? model;
   const { ttft_ms: ttftMs, output_tokens_per_second: rate, basis = 'unknown' } = model.latency ?? {};
@@ -64,7 +64,7 @@ function speedFactsOf(model: ModelText) {
   };
 }
 
-/** The median of a figure over the most similar models. */
+/** Returns the median of a figure over the most similar models. */
 function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs' | 'tokensPerSecond'): number {
   const isKind = (one: SpeedFacts) => one.reasons === own.reasons && one.chats === own.chats;
   const isClass = (one: SpeedFacts) => isKind(one) && one.priceClass === own.priceClass;

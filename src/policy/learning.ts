@@ -6,10 +6,10 @@ import type { SourceSpan } from './diagnostics.ts';
 import { type CheckContext, sectionSubject } from './section-checks.ts';
 import { entryOf, type Tree, valueAt } from './tree.ts';
 
-/** The page on what came instead of learning. */
+/** The page that explains what replaced learning. */
 const PAGE = 'docs/route/learning.md';
 
-/** `learning.explore` as versions that drew models took it. */
+/** The key `learning.explore`, as earlier versions that drew models at random accepted it. */
 const ExploreText = Type.Object({
   share: Type.Number({ minimum: 0, maximum: 1, default: 0.08 }),
   temperature: Type.Number({ minimum: 0.001, maximum: 10, default: 0.05 }),
@@ -17,26 +17,26 @@ const ExploreText = Type.Object({
 });
 
 /**
- * Warns of the section `learning`, which has no effect on new decisions.
- * @returns the exploration by which decisions of earlier versions are decided again; null for none
+ * Warns about the section `learning`, which has no effect on new decisions.
+ * @returns the exploration settings for replays of decisions of earlier versions; null for none
  */
 export function draftLearning(context: CheckContext): ExplorePolicy | null {
   const { report, sections } = context;
   const { tree } = sectionSubject('learning', context);
   const place = sections.get('learning')?.place;
   if (!place) return null;
-  report.add('former-key', place, '`learning` has no effect any more', { hint: `remove it, and see ${PAGE}` });
+  report.add('former-key', place, '`learning` has no effect any more', { hint: `remove the section, and see ${PAGE}` });
   const changed = choicesChangedBy(tree);
   if (changed) {
-    const message = `${changed.what}, so other models may be chosen now`;
+    const message = `${changed.what}, so Signalbox may choose other models now`;
     report.add('choices-changed', changed.place, message, {
-      hint: `declare the quality of each model by task, as accurate as you can: see ${PAGE}`,
+      hint: `declare the quality of each model by task, as accurately as you can: see ${PAGE}`,
     });
   }
   return explorationIn(tree);
 }
 
-/** The key of a section `learning` that changed the choices of earlier versions; null for none. */
+/** Returns the key of a section `learning` that changed the choices of earlier versions; null for none. */
 function choicesChangedBy(tree: Tree): { readonly what: string; readonly place: SourceSpan } | null {
   const mode = wordAt(tree, 'mode') ?? 'off';
   const isOn = mode === 'on';

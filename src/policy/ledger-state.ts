@@ -3,7 +3,7 @@ import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 
-/** Checks a policy against the ledger that it would spend from. */
+/** Checks that a policy is compatible with the existing ledger. */
 export function checkLedgerState(parsed: ParsedPolicy, ledger: LedgerState, report: Report): void {
   checkCredit(parsed, ledger.usdPerCredit, report);
   checkRenamed(parsed, ledger.budgets, report);
@@ -32,7 +32,7 @@ function checkRenamed({ budgets }: ParsedPolicy, inLedger: readonly string[], re
     if (counted.has(name)) continue;
     const message = `budget \`${name}\` is new, and ${listNames(gone)}, which the ledger counts, ${are} gone`;
     report.add('budget-renamed', place, message, {
-      hint: 'a renamed budget is a new budget: its spending is counted again from the entries of its window, and its alerts start over',
+      hint: 'a renamed budget is a new budget: Signalbox counts its spending again from the entries of its window, and sends its alerts again',
     });
   }
 }

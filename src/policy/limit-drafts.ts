@@ -11,11 +11,14 @@ import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 import { microcreditsAt } from './usd.ts';
 
-/** The addresses of trusted proxies. `tree` is the section `gateway`. */
+/** Reads the addresses of trusted proxies. @param tree the section `gateway` */
 export const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>
   stated.flatMap((written, at) => rangeAt(written, placeAt(tree, 'trusted_proxies', at), report) ?? []);
 
-/** Bytes of the largest message of a WebSocket, which as a body would be refused above `body_bytes_max`. `tree`: see `readProxies`. */
+/**
+ * Reads the size limit of WebSocket messages, in bytes. It may not exceed `body_bytes_max`, because a body of that size would be refused.
+ * @param tree the section `gateway`
+ */
 export function readSocketBytes(text: GatewayText, tree: Tree, report: Report): number {
   const { socket_bytes_max: bytes, body_bytes_max: most } = text;
   if (bytes > most && valueAt(tree, 'socket_bytes_max')) {
@@ -46,16 +49,16 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
   }
   if (isWithin(ANY_IPV4.base, range) && range.bits <= ANY_IPV4.bits) {
     const message = `\`${written}\` covers all addresses, so Signalbox would trust any address that a caller states`;
-    const hint = 'list only the ranges of your proxies; otherwise callers can evade limits by address';
+    const hint = 'list only the address ranges of your proxies; otherwise callers can evade limits per address';
     report.add('trusts-everybody', place, message, { hint });
   }
   return range;
 }
 
-/** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
+/** A budget whose expressions are not checked yet. If any of its keys is wrong, its figures are placeholders. */
 export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
 
-/** Checks the budgets of the policy. `zone` is the default time zone. */
+/** Checks the budgets of the policy. @param zone the default time zone */
 export function draftBudgets(context: CheckContext, zone: string) {
   return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
@@ -71,7 +74,7 @@ export function draftBudgets(context: CheckContext, zone: string) {
       name,
       place,
       match: expressionAt(named, 'match'),
-      // `session` is not an expression and stands alone.
+      // `session` is a keyword here, not an expression.
       each: isOfSessions ? ('session' as const) : each,
       limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
       window,
@@ -83,15 +86,15 @@ export function draftBudgets(context: CheckContext, zone: string) {
   });
 }
 
-/** Callers invent sessions, so windows of theirs must end: else each would be kept for ever. */
+/** Reports a budget per session whose window never ends. Callers can invent sessions, and each window would be stored forever. */
 function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): void {
-  report.add('conflicting-keys', placeAt(tree, 'window'), `\`${path}\` has a window for each session without an end`, {
+  report.add('conflicting-keys', placeAt(tree, 'window'), `\`${path}\` has a window for each session, but the windows never end`, {
     expected: '`day`, `week` or `month`',
-    hint: 'callers name as many sessions as they like, and Signalbox would keep a window for each for ever',
+    hint: 'callers can name any number of sessions, and Signalbox would store a window for each of them forever',
   });
 }
 
-/** Names that answers and reports give to a balance, a model's maximum output, and budgets of keys. */
+/** Names that answers and reports use for a balance, a model's maximum output, and budgets of keys. */
 const NAMES_OF_OTHERS = /^(balance|model|key-(day|week|month|total)([@:].*)?)$/;
 
 const isOfOthers = (name: string): boolean => NAMES_OF_OTHERS.test(name);
@@ -101,8 +104,8 @@ const OTHERS: Readonly<Record<string, string>> = { balance: 'a balance', model: 
 function reviewName(name: string, place: SourceSpan, report: Report): void {
   if (!isOfOthers(name)) return;
   const other = OTHERS[name] ?? 'budgets of keys';
-  report.add('ambiguous-name', place, `budget \`${name}\` has the name that answers and reports give to ${other}`, {
-    hint: 'give it another name; it is then counted anew from its entries',
+  report.add('ambiguous-name', place, `budget \`${name}\` has a name that answers and reports use for ${other}`, {
+    hint: 'give the budget another name; Signalbox then counts its spending again from the entries',
   });
 }
 
@@ -112,9 +115,9 @@ function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): M
     report.add(
       'nothing-to-spend',
       placeAt(tree, 'limit_credits'),
-      `budget \`${name}\` has a limit of 0, so only free requests pass`,
+      `budget \`${name}\` has a limit of 0, so it allows only free requests`,
       {
-        hint: 'set a limit above 0; to refuse requests, a constraint gives callers a clearer reason',
+        hint: 'set a limit above 0; to refuse requests, use a constraint, which gives callers a clearer reason',
       },
     );
   }

@@ -17,7 +17,7 @@ export interface CheckedLimit<Draft> {
   readonly each: TextProgram | null;
 }
 
-/** The expressions of a budget or rate limit, and the words that stand for an `each`. */
+/** The expressions of a budget or rate limit, and the keywords that can replace an `each`. */
 interface LimitDraft {
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | string | null;
@@ -32,13 +32,13 @@ export function checkLimit<Draft extends LimitDraft>(
 ): CheckedLimit<Draft> {
   const match = check.condition(draft.match, kind);
   const each = typeof draft.each === 'string' ? null : check.each(draft.each, kind);
-  // A wrong `match` does not tell which keys `each` runs for.
+  // With a wrong `match`, it is unknown for which keys `each` runs.
   if (each && (match || !draft.match)) reviewEach({ each, match, kind }, report);
   return { draft, match, each };
 }
 
 export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each }: CheckedLimit<BudgetDraft>): Budget {
-  // With IDs in place of names: a renamed team keeps its windows.
+  // The definition contains team IDs instead of names, so that a renamed team keeps its windows.
   const stated = match?.draft ?? draft.match;
   const texts = [stated, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
   const matches = match && ((scope: BudgetScope) => match.run(budgetViewOf(scope)));
@@ -56,27 +56,27 @@ const readsKeyId = ({ ast }: TextProgram): Pick<Budget, 'readsKeyId'> =>
     ? { readsKeyId: true }
     : {};
 
-/** A window for each session of each key. Requests of no session are no concern of it. */
+/** Makes a window for each session of each key. The budget ignores requests without a session. */
 const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each' | 'isOfSessions'> => ({
   isOfSessions: true,
   match: (scope) => !!scope.request.session && (matches === null || matches(scope)),
-  // A key's ID has no slash, so no name reaches the window of another key.
+  // The ID of a key contains no slash, so a session name can never reach the window of another key.
   each: ({ request, key }) => `${key.id}/${request.session}`,
 });
 
 const VIEWS = { budget: budgetViewOf, limit: limitViewOf } as const;
 
-/** An `each` whose `match`, if there is one, is right. */
+/** An `each` whose `match` is correct or absent. */
 interface GroupedLimit {
   readonly each: TextProgram;
   readonly match: Program | null;
   readonly kind: 'budget' | 'limit';
 }
 
-/** Each value of the expression has its own one of these. */
+/** What each value of `each` has of its own, in words. */
 const UNITS = { budget: 'window', limit: 'limit' } as const;
 
-/** Warns of an `each` that fails, or that may group keys by mistake. */
+/** Warns about an `each` that fails, or that probably groups keys by mistake. */
 function reviewEach(limit: GroupedLimit, report: Report): void {
   const { each, match, kind } = limit;
   const { ast, placeOf, draft } = each;
@@ -91,9 +91,9 @@ function reviewEach(limit: GroupedLimit, report: Report): void {
   const { failure } = tryRun(each, bare);
   const isMatched = !match || tryRun(match, bare).value !== false;
   if (failure !== undefined && isMatched) {
-    const message = `\`${draft.path}\` fails for some requests and then counts as the empty text: ${failure}`;
+    const message = `\`${draft.path}\` fails for some requests, which then count under the empty text: ${failure}`;
     report.add('when-can-fail', placeOf(ast), message, {
-      hint: 'require in `match` what the expression needs, such as `key.labels.project.contains("-")`',
+      hint: 'require in `match` the value that the expression needs, such as `key.labels.project.contains("-")`',
     });
     return;
   }
@@ -104,9 +104,9 @@ function reviewEach(limit: GroupedLimit, report: Report): void {
 
 /** Whether keys without a label share one limit, probably by mistake. */
 function isShared(label: string, { each, match, kind }: GroupedLimit): boolean {
-  // A comparison with the label shows that keys without it were considered.
+  // A comparison with the label shows that the author thought of keys without it.
   if (isComparedIn(each.ast, label)) return false;
-  // So does a fallback on the ID of the key.
+  // A fallback to the ID of the key shows the same.
   const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
   if (tryRun(each, VIEWS[kind](probe)).value?.includes('\u0000')) return false;
   return !match || !operandsOf(match.ast).some((part) => isDemand(part, label, kind));
@@ -123,7 +123,7 @@ function isDemand(part: ASTNode, label: string, kind: GroupedLimit['kind']): boo
 function warnOfShared(label: string, { each: { ast, placeOf, draft }, match, kind }: GroupedLimit, report: Report) {
   const node = [...accessesOf(ast)].find(({ path }) => lackOf(path) === label)?.node ?? ast;
   const written = node.input.slice(node.start, node.end);
-  const message = `\`${draft.path}\`: all keys without ${label} share one ${UNITS[kind]}`;
+  const message = `\`${draft.path}\` gives all keys without ${label} one ${UNITS[kind]} together`;
   const orOthers = `${written} == "" ? "others" : ${written}`;
   const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
   const toExclude = demandOf(`${written} != ""`, match);
@@ -137,7 +137,7 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
   return [...nodesOf(ast)].some((node) => (node.op === '==' || node.op === '!=') && node.args.some(isIt));
 }
 
-/** The thing that a key may lack, in words: the label of `key.labels.team`, a team, a user; null for anything else. */
+/** Returns in words what a key may lack: the label of `key.labels.team`, a team or a user. Null for any other path. */
 function lackOf(path: readonly string[] | null): string | null {
   const [owner, field, label] = path ?? [];
   if (owner === 'team' || owner === 'user') return `a ${owner}`;

@@ -2,8 +2,8 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 
 /**
- * Characters that begin a line in many editors or in YAML 1.1, but not here, where LF and CRLF do. With one of them, a reviewer sees
- * another text than the one that applies: a comment can seem to end where it goes on.
+ * Characters that begin a new line in many editors or in YAML 1.1, but not in Signalbox, which accepts LF and CRLF. With such a character,
+ * a reviewer can see another text than the text that applies: a comment can seem to end before it does.
  */
 const FOREIGN_BREAK = /\r(?!\n)|[\u0085\u2028\u2029]/g;
 
@@ -14,10 +14,10 @@ const NAMES: ReadonlyMap<string, readonly [name: string, escape: string]> = new 
   ['\u2029', ['paragraph separator (U+2029)', '\\u2029']],
 ]);
 
-/** Limit of reported characters of one file. */
+/** The most characters reported for one file. */
 const REPORTED_MAX = 5;
 
-/** Reports the first line breaks of a file that not every reader sees. @returns whether there are any */
+/** Reports the first line breaks of a file that only some programs recognise. @returns whether the file has any */
 export function refuseForeignBreaks(file: string, text: string, report: Report): boolean {
   let found = 0;
   for (const { 0: character, index } of text.matchAll(FOREIGN_BREAK)) {

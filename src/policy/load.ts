@@ -14,14 +14,14 @@ export type { Environment } from './providers.ts';
 export const parsePolicy = (files: readonly PolicyFile[]): ParsedPolicy => parseWith(readYaml, files);
 
 /**
- * Turns the files of a policy into a frozen snapshot, or into all their problems, sorted by file,
- * line and column. Pure. The order of the files does not matter.
+ * Compiles the files of a policy to a frozen snapshot, or returns all their problems, sorted by file, line and column. Pure. The order of
+ * the files does not matter.
  */
 export function loadPolicy(files: readonly PolicyFile[], context: LoadContext): LoadResult {
   return compilePolicy(parsePolicy(files), context);
 }
 
-/** The second half of `loadPolicy`, without pauses. */
+/** Runs the second half of `loadPolicy`, without pauses. */
 export function compilePolicy(parsed: ParsedPolicy, context: LoadContext): LoadResult {
   return atOnce(compileSteps(parsed, context));
 }

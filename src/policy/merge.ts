@@ -10,8 +10,8 @@ import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 const NAMES = Object.keys(SECTIONS);
 
 /**
- * Joins files into one policy. A section may be spread over files. Reports names that are defined
- * twice, with both places, and unknown sections.
+ * Joins files into one policy. A section may be spread over several files. Reports unknown sections, and names that are defined twice, with
+ * both locations.
  */
 export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
   const merged = new Map<SectionName, Entry>();
@@ -29,10 +29,10 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
   return merged;
 }
 
-/** Section that may be one word → the key that the word is the value of. */
+/** Section that may be written as one word → the key whose value the word is. */
 const SHORT_FORMS: Partial<Record<SectionName, string>> = { learning: 'mode' };
 
-/** Expands a section that is one word to the map that it is short for. */
+/** Expands a section that is written as one word to a map. */
 function expandShortForm(section: SectionName, value: Tree): Tree {
   const key = SHORT_FORMS[section];
   if (key === undefined || value.kind !== 'scalar' || isEmpty(value)) return value;
@@ -44,15 +44,15 @@ function isSection(name: string): name is SectionName {
 }
 
 /**
- * Reports an unknown section. Returns the section that it probably stands for if no file states that one, so that what it
- * holds does not seem to be missing; otherwise null.
+ * Reports an unknown section. Returns the section that was probably intended, if no file states that section, so that its content does not
+ * also seem to be missing. Otherwise returns null.
  */
 function intendedSection(
   { key, place, value }: Entry,
   stated: ReadonlySet<string>,
   report: Report,
 ): SectionName | null {
-  // One diagnostic is enough for a whole configuration of LiteLLM.
+  // One diagnostic is enough for a whole LiteLLM configuration.
   if (LITELLM_SECTIONS.has(key) && key !== [...stated].find((one) => LITELLM_SECTIONS.has(one))) return null;
   const remedy = peerKey(key, NAMES);
   report.add('unknown-key', place, `there is no section \`${key}\``, insteadOf(key, NAMES, remedy));
@@ -61,7 +61,7 @@ function intendedSection(
   return isMeant ? meant : null;
 }
 
-/** Every file may state the version, as long as it is the same. */
+/** Every file may state the version, as long as all state the same one. */
 function repeatVersion(before: Entry, again: Entry, report: Report): void {
   if (Value.Equal(toData(before.value), toData(again.value))) return;
   const related = { place: before.place, message: 'stated here' };
@@ -80,7 +80,7 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
     reportWrongKind(section, items, isFirst ? second : first, report);
     return isFirst ? first : second;
   }
-  // Names of lists are compared where the lists are checked.
+  // The code that checks a list also compares the names in it.
   if (first.kind === 'list' && second.kind === 'list') return { ...first, items: [...first.items, ...second.items] };
   if (first.kind !== 'map' || second.kind !== 'map') {
     report.addDuplicate(section, again.place, before.place);

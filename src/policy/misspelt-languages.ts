@@ -5,15 +5,15 @@ import type { ModelText } from './schema-model.ts';
 import type { NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** Known languages of about the same length as a name. */
+/** About how many known languages have a similar length to a name. */
 const COMPARISONS = 100;
 
-/** An unknown language name that is similar to a known one. */
+/** An unknown language name that resembles a known one. */
 export type MisspeltLanguage = ReturnType<typeof misspeltLanguagesOf>[number];
 
 /**
- * The languages of a model that are probably misspelt. An unknown name that is like no known one is fine. A misspelt one is
- * allowed, because it may be the operator's own name.
+ * Returns the languages of a model that are probably misspelt. An unknown name that resembles no known name is fine. A misspelt name causes
+ * only a warning, because it may be the operator's own name.
  */
 export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText, report: Report) {
   return (['languages', 'lacks_languages'] as const).flatMap((key) =>
@@ -23,7 +23,7 @@ export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: 
       const place = valueAt(tree, key, at)?.place ?? placeAt(tree, key);
       if (meant === null) return [];
       const message = `\`${path}.${key}\` has \`${name}\`, which is not a known programming language`;
-      return [{ place, message, hint: `${didYouMean(meant)} If the name is your own, ignore this warning` }];
+      return [{ place, message, hint: `${didYouMean(meant)} If you use this name on purpose, ignore the warning` }];
     }),
   );
 }

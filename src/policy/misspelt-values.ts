@@ -11,12 +11,12 @@ import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
 import { servable } from './wildcards.ts';
 
-/** Label → the values that keys have of it. */
+/** Label → the values that keys have for it. */
 export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * The values that rules can compare with, as far as they are known.
- * @param labels of the existing keys; those of the policy's cases are added.
+ * Returns the existing values that rules can compare with, if they are known.
+ * @param labels labels of the existing keys. The labels in the policy's test cases are added.
  */
 export function knownValues(parsed: NamedParts, labels: KnownLabels) {
   const models = servable(parsed);
@@ -28,19 +28,19 @@ export function knownValues(parsed: NamedParts, labels: KnownLabels) {
     regions: [...new Set(models.flatMap(({ endpoints }) => endpoints.flatMap(({ endpoint }) => endpoint.regions)))],
     tags: [...new Set(models.flatMap(({ model }) => model.tags))],
     labels: all,
-    /** IDs that cases state, in any form. */
+    /** IDs of teams and users that test cases state. */
     imagined: new Set(parsed.cases.flatMap(({ given: { team, user } }) => [team?.id ?? [], user?.id ?? []].flat())),
   };
 }
 
-/** A label of keys that a policy names, and the beginning of its name there. */
+/** A key label that a policy names, with its location. */
 export interface NamedLabel {
   readonly label: string;
   readonly place: SourceSpan;
   readonly path: string;
 }
 
-/** Warns of a label that no key has, and that resembles one which keys have. */
+/** Warns about a label that no key has, if it resembles an existing label. */
 export function reviewLabel({ label, place, path }: NamedLabel, labels: KnownLabels, report: Report): void {
   if (labels.has(label) || !report.mayCompare(labels.size)) return;
   const meant = [...labels.keys()].find((one) => isAlike(label, one));
@@ -48,7 +48,10 @@ export function reviewLabel({ label, place, path }: NamedLabel, labels: KnownLab
   report.add('misspelt-value', place, `no key has the label \`${label}\``, { hint: didYouMean(`${path}${meant}`) });
 }
 
-/** Warns of texts that nothing has, and that resemble one which something has: `"EU"` where a region is `eu`. */
+/**
+ * Warns about a text that is compared with a field although no such value exists, if it resembles an existing value: `"EU"` for the region
+ * `eu`.
+ */
 export function reviewValues(
   program: CheckedExpression<unknown>,
   { regions, tags, labels, imagined }: ReturnType<typeof knownValues>,
@@ -69,7 +72,7 @@ export function reviewValues(
         : path === 'model.tags'
           ? ['model has the tag', tags]
           : [`key has the label \`${label}\` with`, [...(labels.get(label ?? '') ?? [])]];
-    // Keys come and go, so of their labels only the spelling is compared.
+    // Keys come and go, so for their labels only differences in spelling are reported.
     const resembles = label === undefined ? isAlike : isSpeltAlike;
     if (known.includes(text) || !report.mayCompare(known.length)) continue;
     const meant = known.find((one) => resembles(text, one));
@@ -78,32 +81,32 @@ export function reviewValues(
   }
 }
 
-/** What to compare in place of an ID. A budget sees no other field of a user. */
+/** What to compare instead of an ID. A budget sees no other field of a user. */
 const INSTEAD_OF_IDS: Readonly<Record<keyof typeof ID_PREFIXES, (kind: CelKind) => string>> = {
   team: () => 'to compare names, write `team.name`',
   user: (kind) => (kind === 'budget' ? USER_IN_BUDGETS : 'to compare names, write `user.name`'),
 };
 
-/** Warns of texts that are compared with the ID of a team or user, and that cannot be one. */
+/** Warns about texts that are compared with the ID of a team or user and cannot be such an ID. */
 function reviewIds({ ast, placeOf, kind }: CheckedExpression<unknown>, imagined: ReadonlySet<string>, report: Report) {
   for (const { text, path, literal } of comparedTexts(ast)) {
     const owner = path === 'team.id' ? 'team' : path === 'user.id' ? 'user' : null;
     if (owner === null || text === '' || imagined.has(text) || text.startsWith(ID_PREFIXES[owner])) continue;
-    const message = `\`${text}\` is not the ID of a ${owner}, which begins with \`${ID_PREFIXES[owner]}\``;
+    const message = `\`${text}\` cannot be the ID of a ${owner}: such an ID begins with \`${ID_PREFIXES[owner]}\``;
     report.add('misspelt-value', placeOf(literal), message, { hint: INSTEAD_OF_IDS[owner](kind) });
   }
 }
 
 const folded = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]/g, '');
 
-/** Whether two texts differ in capitals, blanks and dashes alone. */
+/** Whether two texts differ only in capitals, spaces and dashes. */
 const isSpeltAlike = (a: string, b: string): boolean => a !== b && folded(a) === folded(b);
 
-/** Shorter words are too often one letter apart: `us` and `uk`. */
+/** The shortest text that is compared. Shorter words often differ by one letter: `us` and `uk`. */
 const LETTERS_MIN = 4;
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 
-/** Whether one text is probably the other, misspelt. Different figures make different names: `eu-west-1`, `eu-west-2`. */
+/** Whether one text is probably a misspelling of the other. Texts with different numbers are different names: `eu-west-1`, `eu-west-2`. */
 function isAlike(a: string, b: string): boolean {
   if (isSpeltAlike(a, b)) return true;
   const shorter = Math.min(a.length, b.length);

@@ -20,14 +20,14 @@ import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './section-checks.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** Output cap, tokens, of a request and model without one. */
+/** Cap on output tokens if neither the request nor the model states one. */
 const DEFAULT_MAX_OUTPUT = 4096;
 
-/** A model with all its endpoints, available here or not. Plain data. */
+/** A model with all its endpoints, whether they can be served in this environment or not. Plain data. */
 export interface ModelDraft {
   readonly model: Omit<Model, 'endpoints' | 'firstSlot'>;
   readonly endpoints: readonly EndpointDraft[];
-  /** Share of good answers for tasks without their own figure, 0 to 1. */
+  /** Share of good answers for tasks without a figure of their own, 0 to 1. */
   readonly defaultQuality: number;
   readonly figures: readonly DeclaredFigure[];
   readonly misspeltLanguages: readonly MisspeltLanguage[];
@@ -37,7 +37,7 @@ export interface ModelDraft {
 
 export interface EndpointDraft {
   readonly endpoint: Endpoint;
-  /** The place of its entry; in the short form that of the model. */
+  /** Location of the endpoint's entry. In the short form, it is the location of the model. */
   readonly place: SourceSpan;
   readonly usd: UsdPrice;
 }
@@ -45,21 +45,21 @@ export interface EndpointDraft {
 export interface ModelContext extends CheckContext {
   readonly usdPerCredit: Decimal;
   /**
-   * Names of hosted providers. A model without a stated speed gets the medians of their models; null for neutral
+   * Names of hosted providers. A model without a stated speed gets the medians of the models at these providers. Null: it gets neutral
    * figures.
    */
   readonly medianProviders: ReadonlySet<string> | null;
-  /** Provider → whether it needs a key. */
+  /** Provider → whether it needs an API key. */
   readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
-  /** Whether a provider serves models that are not listed. */
+  /** Whether a provider serves models that the policy does not list. */
   readonly servesAny?: boolean;
 }
 
-/** Whether a name of `models` stands for many. */
+/** Whether a name in `models` is a wildcard, which covers many models. */
 export const isWildcard = (name: string): boolean => name.includes('*');
 
-/** Checks the catalog and drafts its models. Wrong models are reported instead. */
+/** Checks the catalog and drafts its models. Models with errors are reported and left out. */
 export function draftModels(context: ModelContext) {
   const named = checkNamed('models', modelSchemaOf, context, { holds: (name) => !isWildcard(name) });
   const section = context.sections.get('models');
@@ -79,7 +79,7 @@ export function draftModels(context: ModelContext) {
     drafts.flatMap(({ vectors }) => vectors ?? []),
     context,
   );
-  /** Every model ID, invalid models included → its place. */
+  /** Every model ID → its location, also of models with errors. */
   const ids: ReadonlyMap<string, SourceSpan> = new Map(named.map(({ name, place }) => [name, place]));
   return { named, drafts, latencyOf, ids };
 }
@@ -99,11 +99,11 @@ export function draftModel(
   checkTasks(tree, context);
   const embedding = readEmbedding(named, data, context.report);
   const latency = latencyOf(data);
-  // A cached prompt is never slower, so the two figures were probably swapped.
+  // A cached prompt is never slower, so a higher figure means that the two were probably swapped.
   checkAtMost(named, ['latency', 'cached_ttft_ms'], data.latency?.cached_ttft_ms, ['ttft_ms', latency.ttftMs], context);
   const reasoningTokens = usualReasoning(data);
   const reasoningByTask = byTask(data.reasoning_tokens, reasoningTokens, context);
-  // More than the usual, in the task with the longest reasoning.
+  // The additional thinking time of the task with the longest reasoning, compared with the usual reasoning.
   const thinkingMs =
     (1000 * (Math.max(reasoningTokens, ...reasoningByTask) - reasoningTokens)) / latency.outputTokensPerSecond;
   const model = {
@@ -149,7 +149,7 @@ export function draftModel(
   };
 }
 
-/** Checks the valid parts of a model that does not fit its schema. */
+/** Checks the valid parts of a model that does not satisfy its schema. */
 function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void {
   checkSizes(named, validPartsOf(ModelText, named.tree), context);
   checkTasks(named.tree, context);
@@ -212,7 +212,7 @@ function draftEndpoints(
     const isKnown = checkProvider(text.provider, own, context);
     if (!text.price && !data.price) {
       const hint = data.endpoints
-        ? 'set a price for the model, or one for each endpoint'
+        ? 'set a price for the model, or a price for each endpoint'
         : 'write `price: { input: …, output: … }`';
       report.add('missing-key', data.endpoints ? own.place : place, `\`${path}\` needs the key \`price\``, { hint });
     }
@@ -222,7 +222,7 @@ function draftEndpoints(
     const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
     if (isFree && context.needsKey.get(provider)) {
       const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
-      report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses a key`);
+      report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses an API key`);
     }
     if (data.endpoints) reviewAbortBilling(own, `${path}.endpoints[${at}]`, text.after_abort, report);
     const afterAbort = readAbortBilling(text.after_abort);
@@ -236,7 +236,7 @@ function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, repor
   return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
 }
 
-/** Figures by index of the task; `usual` for tasks without their own. */
+/** Returns figures by index of the task. @param usual the figure for tasks without one of their own */
 function byTask(
   stated: number | Readonly<Record<string, unknown>>,
   usual: number,
@@ -250,11 +250,11 @@ function byTask(
   return figures;
 }
 
-/** 1 for each task with its own figure, by index. */
+/** Returns, by index, 1 for each task with a figure of its own. */
 const statedTasks = ({ quality }: ModelText, context: ModelContext): Uint8Array =>
   Uint8Array.from(byTask(quality, Number.NaN, context), (figure) => (Number.isNaN(figure) ? 0 : 1));
 
-/** Reports figures of quality and reasoning for unknown tasks. */
+/** Reports quality and reasoning figures for unknown tasks. */
 function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
   for (const key of ['quality', 'reasoning_tokens']) {
     const figures = valueAt(model, key);
@@ -273,7 +273,7 @@ const compileDeadlines = (
   firstTokenMs: stated ?? Math.max(20_000, 4 * ttftMs),
 });
 
-/** Unix seconds at the beginning of a day; 0 if it is not stated. */
+/** Returns Unix seconds at the beginning of a day; 0 if the day is not stated. */
 function secondsOf(day: string | undefined): number {
   if (day === undefined) return 0;
   const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);

@@ -7,17 +7,17 @@ import type { WildcardDraft } from './wildcards.ts';
 
 type Named = readonly { readonly name: string }[];
 
-/** The parts of a policy that expressions refer to. */
+/** The parts of a policy that expressions can refer to. */
 export interface NamedParts {
   readonly files: readonly PolicyFile[];
   readonly tasks: Named;
   readonly providers: Named;
   readonly models: readonly ModelDraft[];
-  /** Every model ID, invalid models included → its place. */
+  /** Every model ID → its location, also of models with errors. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
   readonly wildcards: readonly WildcardDraft[];
   readonly selectors: Named;
-  /** Other name → the selector or model that it stands for. */
+  /** Alias → the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
   readonly people: PeopleDraft;
   readonly cases: readonly PolicyCase[];

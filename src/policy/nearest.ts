@@ -1,17 +1,17 @@
 import { closest, editDistance } from '../core/edit-distance.ts';
 import { didYouMean } from '../core/text.ts';
 
-/** Letters of a name that is compared with others: a longer name is hardly a slip of the keyboard. */
+/** The longest name that is compared with others. A longer name is hardly a typing mistake. */
 const NAME_LENGTH_MAX = 100;
 
-/** The known name most similar to a given one; null if none is close, and for a long name. */
+/** Returns the known name most similar to a given name; null if no name is close, or if the name is too long. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   if (name.length > NAME_LENGTH_MAX) return null;
   const edits = Math.max(2, Math.floor(name.length / 3));
   return closest(name, known, edits) ?? onlyLonger(name, known) ?? ofSameWords(name, known);
 }
 
-/** The only known name that begins or ends with the given one. */
+/** Returns the known name that begins or ends with the given name, if there is exactly one. */
 function onlyLonger(name: string, known: Iterable<string>): string | null {
   if (name.length < 3) return null;
   const longer = [...known].filter((candidate) => candidate.startsWith(name) || candidate.endsWith(name));
@@ -25,7 +25,7 @@ function sharedWords(a: string, b: string): number {
   return nameWords(a).filter((word) => word !== '' && words.includes(word)).length;
 }
 
-/** The best known name that contains all words of the given one, or the reverse: `task_type` and `task`. */
+/** Returns the best known name whose words include all words of the given name, or the reverse: `task_type` and `task`. */
 function ofSameWords(name: string, known: Iterable<string>): string | null {
   const contained = [...known]
     .map((candidate) => ({ candidate, shared: sharedWords(name, candidate) }))
@@ -37,10 +37,10 @@ function ofSameWords(name: string, known: Iterable<string>): string | null {
 
 const countWords = (name: string): number => nameWords(name).length;
 
-/** Edits from which on names are equally unlike. */
+/** The number of edits from which all names count as equally different. */
 const EDITS_MAX = 24;
 
-/** The known names, most similar first; as they are for a long name. */
+/** Returns the known names, most similar first. For a name that is too long, the order stays. */
 export function byNearness(name: string, known: Iterable<string>): string[] {
   if (name.length > NAME_LENGTH_MAX) return [...known];
   const far = (candidate: string) => editDistance(name.toLowerCase(), candidate.toLowerCase(), EDITS_MAX);
@@ -56,10 +56,10 @@ export function nearestHint(name: string, known: Iterable<string>): string | und
   return meant === null ? undefined : didYouMean(meant);
 }
 
-/** Limit of names in one list. */
+/** The most names in one list. */
 export const NAMES_SHOWN = 20;
 
-/** Lists names for people, at most 21: the last one takes no more space than "and 1 more". */
+/** Lists names for people, at most 21, because one more name takes no more space than "and 1 more". */
 export function listNames(names: Iterable<string>): string {
   const all = [...names];
   const count = all.length === NAMES_SHOWN + 1 ? all.length : NAMES_SHOWN;

@@ -27,10 +27,10 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** Reads a text that is not plain YAML. Reports errors and returns null if it cannot be read. */
+/** Reads a text that is not plain YAML. Reports errors, and returns null if the text cannot be read. */
 export type YamlReader = (path: string, text: string, report: Report) => Tree | null;
 
-/** Parses a file's YAML to a tree with places. Reports errors and returns null if it cannot be parsed. */
+/** Parses a file's YAML to a tree with locations. Reports errors, and returns null if the file cannot be parsed. */
 export function parseFile(file: PolicyFile, report: Report, readYaml: YamlReader): MapTree | null {
   const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
@@ -43,6 +43,6 @@ export function parseFile(file: PolicyFile, report: Report, readYaml: YamlReader
   if (!tree || tree.kind === 'map') return tree;
   if (tree.kind === 'scalar' && tree.value === null) return { kind: 'map', entries: [], place: start };
   const hint = tree.kind === 'scalar' ? missingSpaceHint(tree.source) : undefined;
-  report.add('wrong-type', tree.place, 'a policy file is a map of sections', { expected: '`section: …`', hint });
+  report.add('wrong-type', tree.place, 'a policy file must be a map of sections', { expected: '`section: …`', hint });
   return null;
 }

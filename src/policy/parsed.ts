@@ -38,15 +38,15 @@ import { wildcardNames } from './wildcard-names.ts';
 import { draftWildcards } from './wildcards.ts';
 
 /**
- * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
- * a worker can send it by structured clone.
+ * A policy after all checks that need no plugins, expressions or environment. It is plain data, so a worker can send it by structured
+ * clone.
  */
 export type ParsedPolicy = Readonly<ReturnType<typeof parseWith>>;
 
-/** The sections without names. */
+/** The sections that are not lists or maps of named items. */
 export type PolicySettings = NonNullable<ParsedPolicy['settings']>;
 
-/** Reads and checks the files of a policy, in any order. Pure. `readYaml` reads the files that are not plain YAML. */
+/** Reads and checks the files of a policy, in any order. Pure. @param readYaml reads the files that are not plain YAML */
 export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -56,20 +56,20 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
   const problemsBefore = report.found.length;
   const sections = mergeFiles(trees, report);
-  // A misspelt section may be the catalog.
+  // If a section's name is misspelt, it may be the catalog.
   isSound &&= report.found.length === problemsBefore;
   const content = checkSections({ sections, report, start });
   return {
     ...content,
-    /** By path, ascending. */
+    /** The files by path, ascending. */
     files,
-    /** The beginning of the policy, at which missing sections are reported. */
+    /** The beginning of the policy. Missing sections are reported there. */
     start,
-    /** Some file could not be read, so missing parts may be in it. */
+    /** Whether a file could not be read. Parts that seem missing may be in that file. */
     isPartial: trees.length < files.length,
-    /** The catalog has no errors, so rules can be evaluated over it. */
+    /** Whether the catalog has no errors, so that rules can be evaluated over it. */
     hasSoundModels: content.hasSoundModels && isSound,
-    /** The problems so far, not sorted. `compilePolicy` returns all. */
+    /** The problems found so far, not sorted. `compilePolicy` returns all problems. */
     diagnostics: report.found,
   };
 }
@@ -113,23 +113,23 @@ function checkSections(context: CheckContext) {
     sent: [],
   };
   return {
-    /** The version of the language; the latest if it is not stated or wrong. */
+    /** Version of the policy language; the latest version if it is not stated or wrong. */
     version,
-    /** Plugins to load before the policy is compiled. */
+    /** The plugins to load before the policy is compiled. */
     plugins: draftPlugins(context),
-    /** The value of a Credit; null if it is wrong. */
+    /** The worth of a Credit; null if it is wrong. */
     credit,
-    /** Null if a section is wrong. */
+    /** Null if any of these sections is wrong. */
     settings: settings && { ...settings, baseline },
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
     meteredLabel: readMeteredLabel(settings?.keyLabel ?? null, context),
-    /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
+    /** Location of `gateway.socket_bytes_max`, or of its nearest parent in the file. */
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
     wildcards,
-    /** Every model ID, invalid models included → its place. */
+    /** Every model ID → its location, also of models with errors. */
     modelIds: ids,
     hasSoundModels,
     selectors,
@@ -140,15 +140,15 @@ function checkSections(context: CheckContext) {
     people: draftPeople(context, zone, { ids, starts: wildcards.map(({ pattern }) => pattern.slice(0, -1)) }),
     budgets,
     own: draftSections({ ...context, usdPerCredit, publicUrl, budgetNames: budgets.map(({ name }) => name) }),
-    /** The requests whose content is kept; null for all of them, or if no content is kept. */
+    /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
     explore: draftLearning(context),
     publicUrl,
     cases: draftCases(context, names),
-    /** The names that cases send as `model`. They are checked where public figures are at hand. */
+    /** The names that test cases send as `model`. They are checked later, because public figures are needed for it. */
     sentNames: names.sent,
-    /** The bare data of every section, by which two revisions are compared. */
+    /** The bare data of every section, for comparing two revisions. */
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
 }
@@ -170,7 +170,7 @@ function readCredits(context: CheckContext) {
   const stated = valueAt(tree, 'usd_per_credit');
   const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', context.report) : USD_PER_CREDIT;
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
-  /** The place of the figure, or the beginning of the policy if it is left out. */
+  /** Location of the figure, or the beginning of the policy if the figure is not stated. */
   const place = stated?.place ?? context.start;
   context.report.creditWorth = plainText(usdPerCredit);
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
@@ -191,7 +191,7 @@ function readSettings(
   const metrics = checkSection('metrics', SECTIONS.metrics, context);
   const console = checkSection('console', SECTIONS.console, context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics || !console) return null;
-  // Doubles are exact enough, because it only scales weights.
+  // Doubles are exact enough here, because the reference price only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
     ...values,
@@ -200,7 +200,7 @@ function readSettings(
     defaultWeights,
     referencePrice,
     hardQualityFactor: hardQualityFactor === 'none' ? null : hardQualityFactor,
-    /** Whether requiring a language that no model declares excludes no model. */
+    /** Whether a required language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     patternsCoverKnown: aliasPatterns === 'all_names',
     keyLabel: metrics.key_label ?? null,
@@ -209,7 +209,7 @@ function readSettings(
     recordDays: records.retention_days,
     trailDays: records.trail_retention_days ?? null,
     recordedMetadata: records.metadata,
-    /** The content of requests that is kept; null for none. */
+    /** Which texts of requests are stored; null for none. */
     content: draftContent(records),
   };
 }
@@ -247,7 +247,7 @@ function readWeights(context: CheckContext) {
   return text;
 }
 
-/** The ID of the baseline; null for none. The model need not be available here. */
+/** Returns the ID of the baseline model; null for none. The model need not be available in this environment. */
 function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
   const subject = statedSubject('baseline', sections);
   if (!subject) return null;

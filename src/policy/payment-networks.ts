@@ -11,7 +11,7 @@ import { emptyMap } from './section-checks.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
 
-/** A network to check. Its data is null if it does not fit its schema, which was reported. */
+/** A network to check. Its data is null if it does not satisfy its schema, which was already reported. */
 interface NetworkSubject extends Subject {
   readonly data: NetworkText | null;
 }
@@ -22,7 +22,7 @@ interface NetworkContext {
   readonly report: Report;
 }
 
-/** Checks the parts of a network that the schema cannot express. Null if anything is wrong. */
+/** Checks the parts of a network that the schema cannot express. Returns null if anything is wrong. */
 export function draftNetwork(given: NetworkSubject, scope: NetworkContext): PaymentNetwork | null {
   const { data, tree } = given;
   const { report } = scope;
@@ -51,7 +51,7 @@ export function draftNetwork(given: NetworkSubject, scope: NetworkContext): Paym
 function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
   const known = [...TEST_CHAINS].map(([chain, name]) => `eip155:${chain} (${name})`);
   const message = `\`${id}\` is not a known test network, so payments there may be real money`;
-  const expected = `\`allow_mainnet: true\` beside \`networks\`, or one of ${known.join(', ')}`;
+  const expected = `\`allow_mainnet: true\` next to \`networks\`, or one of ${known.join(', ')}`;
   report.add('mainnet-not-allowed', place, message, { expected });
 }
 
@@ -72,12 +72,12 @@ function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
   }
   if (payTo === null || (payTo !== ZERO && payTo !== asset)) return;
   const owner = payTo === ZERO ? 'the zero address' : "the token's contract";
-  report.add('pays-nobody', placeAt(tree, 'pay_to'), `\`${path}.pay_to\` is ${owner}: payments to it are lost`, {
+  report.add('pays-nobody', placeAt(tree, 'pay_to'), `\`${path}.pay_to\` is ${owner}, so payments to it are lost`, {
     expected: 'an address whose private key you hold',
   });
 }
 
-/** Reports an address with the right form and a wrong checksum. */
+/** Reports an address with the right form but a wrong checksum. */
 function refuseChecksum(path: string, tree: Tree | undefined, report: Report): void {
   if (tree?.kind !== 'scalar' || !FORM.test(String(tree.value))) return;
   const message = `\`${path}\` is mistyped: its capital letters do not match its checksum`;
@@ -89,7 +89,7 @@ function walletAt(tree: Tree, ...steps: readonly string[]): string | null {
   return at?.kind === 'scalar' && typeof at.value === 'string' ? addressOf(at.value) : null;
 }
 
-/** Reports properties of a known token that differ from those of its contract. */
+/** Reports properties of a known token that differ from the properties of its contract. */
 function checkToken({ path, tree: network }: NetworkSubject, report: Report): void {
   const tree = valueAt(network, 'asset');
   const token = TOKENS.get(walletAt(network, 'asset', 'address') ?? '');
@@ -105,17 +105,17 @@ function checkToken({ path, tree: network }: NetworkSubject, report: Report): vo
       hint:
         key === 'decimals'
           ? 'wrong decimals make every price wrong by a power of ten'
-          : 'payers sign the name and version of the token: with other values no signature is valid',
+          : 'payers sign the name and version of the token, so no signature is valid with other values',
     });
   }
 }
 
-/** The stated addresses of nodes: empty if a variable holds them, null if one is wrong. */
+/** Returns the stated URLs of nodes: empty if an environment variable holds them, null if a URL is wrong. */
 function readNodes(given: NetworkSubject, report: Report): readonly string[] | null {
   const { path, tree } = given;
   const list = valueAt(tree, 'rpc_urls');
   const hint =
-    'list addresses of nodes of the chain, which report payments; if an address holds a key, name a variable in `rpc_urls_env`';
+    'list the URLs of nodes of the chain, from which Signalbox reads payments; if a URL contains a key, put the URLs into an environment variable and name it in `rpc_urls_env`';
   checkNeeded(NetworkText, given, report, hint);
   checkExcluded(NetworkText, given, report);
   if (list?.kind !== 'list') return list ? null : [];
@@ -124,11 +124,11 @@ function readNodes(given: NetworkSubject, report: Report): readonly string[] | n
   return right.length < urls.length ? null : right;
 }
 
-/** Messages omit the address, because it may contain a key. */
+/** Messages do not show the URL, because it may contain a key. */
 function urlOf(tree: Tree | undefined, what: string, report: Report): string | null {
   if (tree?.kind !== 'scalar' || typeof tree.value !== 'string') return null;
   const url = normalUrl(tree.value);
-  if (url === null) report.add('bad-form', tree.place, `${what} is not an address`, ADDRESS);
+  if (url === null) report.add('bad-form', tree.place, `${what} is not a URL`, ADDRESS);
   else refuseForbidden(url, what, tree.place, report);
   return url;
 }
@@ -148,7 +148,7 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
     if (!foreign) continue;
     const message = `\`${path}.${key}\` works only with \`mode: ${other}\`, but the mode is \`${mode}\``;
     report.add('conflicting-keys', foreign.place, message, {
-      expected: `beside \`mode\` only ${listNames(FACILITATOR_KEYS[mode])}`,
+      expected: `only ${listNames(FACILITATOR_KEYS[mode])} in addition to \`mode\``,
     });
   }
   const [needed] = FACILITATOR_KEYS[mode];
@@ -160,7 +160,7 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
   if (mode === 'local') return localOf(tree, text, path, report);
   if (isMainnet && !valueAt(tree, 'bearer_env')) {
     report.add('facilitator-without-token', placeAt(tree, 'mode'), `\`${path}\` has no \`bearer_env\``, {
-      hint: 'services that settle real money require a token: name its variable in `bearer_env`',
+      hint: 'services that settle real money require a token: put it into an environment variable and name that in `bearer_env`',
     });
   }
   return httpOf(tree, text, path, report);
@@ -200,10 +200,10 @@ const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
   [1337, 'a local chain'],
 ]);
 
-/** The properties of a token by its contract, with its common name. */
+/** The properties of a token's contract, with the token's common name. */
 type Token = Pick<PaymentAsset, 'name' | 'version' | 'decimals'> & { readonly title: string };
 
-/** Tokens by lower-case address, on any chain, because a local chain may be a copy of a public one. */
+/** Known tokens by lower-case address, on any chain, because a local chain may be a copy of a public one. */
 const TOKENS: ReadonlyMap<string, Token> = new Map([
   [
     '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',

@@ -12,7 +12,7 @@ import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
 
 const PATH = 'payments.x402';
 
-/** The section `payments`. The payments room checks whether the variables that it names are set. */
+/** The section `payments`. The payments module checks whether the environment variables that it names are set. */
 export const PAYMENTS = defineSection({
   text: PaymentsText,
   guard: 'it decides who is paid, and by which service',
@@ -24,7 +24,7 @@ export const PAYMENTS = defineSection({
   },
 });
 
-/** The whole section is checked even if it is off. Null if it is off or wrong. */
+/** Checks the whole section, even if payments are off. Returns null if payments are off or anything is wrong. */
 function draftPayments(context: DraftContext): PaymentPolicy | null {
   const { report, usdPerCredit, publicUrl } = context;
   const section = sectionSubject('payments', context).tree;
@@ -40,7 +40,7 @@ function draftPayments(context: DraftContext): PaymentPolicy | null {
   const networks = readNetworks(partAt('networks'), text, parts.allow_mainnet ?? false, usdPerCredit, report);
   if (parts.enabled && isNone(partAt('networks'))) {
     const where = valueAt(tree, 'networks') ? 'networks' : 'enabled';
-    report.add('missing-key', placeAt(tree, where), `\`${PATH}\` is enabled and has no network`, {
+    report.add('missing-key', placeAt(tree, where), `\`${PATH}\` is enabled but has no network`, {
       expected: 'at least one network in `networks`, with `id`, `asset`, `pay_to`, `rpc_urls` and `facilitator`',
     });
   }
@@ -88,7 +88,7 @@ function readTopUp(tree: Tree, usd: UsdReader, report: Report) {
   return { min: Math.min(min.credits, max.credits), max: max.credits };
 }
 
-/** Reports a lower bound above the upper one. Compares USD, because rounding to microcredits can part equal bounds. */
+/** Reports a lower bound that exceeds the upper bound. It compares USD, because rounding to microcredits can make equal bounds differ. */
 function refuseAbove(tree: Tree, path: string, key: string, min: UsdAmount, max: UsdAmount, report: Report): void {
   if (!isAbove(min.usd, max.usd)) return;
   const most = plainText(max.usd);
@@ -98,7 +98,7 @@ function refuseAbove(tree: Tree, path: string, key: string, min: UsdAmount, max:
   });
 }
 
-/** The place of the first key that is stated. */
+/** Returns the location of the key that is stated, the first one if both are. */
 function placeOfEither(tree: Tree, key: string, other: string) {
   return placeAt(tree, valueAt(tree, key) ? key : other);
 }

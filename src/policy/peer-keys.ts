@@ -6,27 +6,27 @@ import type { Tree } from './tree.ts';
 export interface UnknownKey {
   readonly key: string;
   readonly value: Tree | undefined;
-  /** The map. */
+  /** The map that has the unknown key. */
   readonly owner: Tree | undefined;
   /** The keys that the map may have. */
   readonly known: readonly string[];
-  /** USD. */
+  /** USD per Credit. */
   readonly creditWorth: string;
 }
 
-/** The correct form of an unknown key. */
+/** What to write instead of an unknown key. */
 export interface KeyRemedy {
   readonly hint: string;
-  /** The known key that it stands for, so that this one is not missing. */
+  /** The known key that the unknown key stands for. It is then not also reported as missing. */
   readonly meant?: string | undefined;
 }
 
-/** Keys and sections that other tools have, and the Signalbox way. */
+/** Keys and sections of other tools, and what to write in Signalbox instead. */
 interface PeerKeys {
   readonly words: readonly string[];
-  /** The key with this meaning. The words are read so only where this key is known; without it, everywhere. */
+  /** The key with this meaning. The entry applies only where this key is known; without it, the entry applies everywhere. */
   readonly meant?: string;
-  /** Default: `did you mean …?` with the key that is meant. */
+  /** Default: `did you mean …?` with the intended key. */
   readonly hint?: string;
 }
 
@@ -38,17 +38,17 @@ export const LITELLM_SECTIONS: ReadonlySet<string> = new Set(
 );
 
 const FALLBACKS =
-  'Signalbox ranks the fallbacks of each request itself. Remove this key: a constraint says which models may serve, `gateway.alternatives` how many are kept, and `endpoints` lists other providers of one model';
+  'Signalbox ranks the fallbacks of each request itself. Remove this key: a constraint says which models may serve, `gateway.alternatives` how many fallbacks a decision keeps, and `endpoints` lists other providers of one model';
 
 const PEER_KEYS: readonly PeerKeys[] = [
   {
     words: [...LITELLM_SECTIONS],
-    hint: 'this is a configuration of LiteLLM: `signalbox import litellm FILE` makes a policy of it',
+    hint: 'this is a LiteLLM configuration: `signalbox import litellm FILE` converts it to a policy',
   },
   { words: words('fallback fallbacks fallback_models default_fallbacks context_window_fallbacks'), hint: FALLBACKS },
   {
     words: ['default_model'],
-    hint: 'there is no default model: callers send the name of a selector as `model`, such as `auto`. For a choice of your own, add a selector: `selectors: { mine: { strategy: auto } }`',
+    hint: 'there is no default model: callers send the name of a selector as `model`, such as `auto`. To define your own choice, add a selector: `selectors: { mine: { strategy: auto } }`',
   },
   { words: ['rpm'], hint: 'write `requests_per_minute`' },
   { words: ['tpm'], hint: 'write `tokens_per_minute`' },
@@ -70,7 +70,7 @@ const PEER_KEYS: readonly PeerKeys[] = [
   { words: words('api_base api_url endpoint url host'), meant: 'base_url' },
 ];
 
-/** The remedy for a key that other tools have; undefined for other keys. `known`: the keys that fit here. */
+/** Returns what to write instead of a key that other tools have; undefined for other keys. @param known the keys that are allowed here */
 export function peerKey(key: string, known: readonly string[]): KeyRemedy | undefined {
   const found = PEER_KEYS.find(
     ({ words, meant }) => words.includes(key) && (meant === undefined || known.includes(meant)),
@@ -78,13 +78,16 @@ export function peerKey(key: string, known: readonly string[]): KeyRemedy | unde
   return found && { hint: found.hint ?? didYouMean(`${found.meant}`), meant: found.meant };
 }
 
-/** Returns the hint for an unknown key: the text to write in its place. @param otherwise the hint for a key without a remedy that is like no known key */
+/**
+ * Returns the hint for an unknown key: what to write instead. @param otherwise the hint for a key without a remedy that resembles no known
+ * key
+ */
 export const insteadOf = (key: string, known: readonly string[], remedy?: KeyRemedy, otherwise?: string) => ({
-  // The remedy says more than the list of keys.
+  // The remedy is more helpful than the list of keys.
   ...(!remedy && { expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all' }),
   hint: remedy?.hint ?? nearestHint(key, known) ?? otherwise,
 });
 
-/** Whether a map states a key, or a word that other tools have for it. */
+/** Whether a map states a key, or a word with which other tools express it. */
 export const isStated = (tree: Tree, key: string): boolean =>
   tree.kind === 'map' && tree.entries.some((entry) => entry.key === key || peerKey(entry.key, [key])?.meant === key);

@@ -20,29 +20,29 @@ import { microcreditsAt } from './usd.ts';
 type GroupText = Static<typeof OrganizationText>;
 type TermsText = Omit<GroupText, 'member_defaults'>;
 
-/** What terms are read with. */
+/** The data that is needed to read terms. */
 interface TermsContext {
   readonly report: Report;
   /** The default time zone of budgets. */
   readonly zone: string;
-  /** Whether a name is one of a model. */
+  /** Whether a name is the name of a model. */
   readonly models: ModelNames;
 }
 
 /** The models that terms can name. */
 export interface ModelNames {
   readonly ids: ReadonlyMap<string, SourceSpan>;
-  /** Beginnings of IDs that wildcards serve. */
+  /** Prefixes of IDs that wildcards serve. */
   readonly starts: readonly string[];
 }
 
-/** The organization and the teams of a policy, with the place of each team's name. */
+/** The organization and the teams of a policy, with the location of each team's name. */
 export interface PeopleDraft {
   readonly organization: GroupTerms;
   readonly teams: readonly (TeamDeclaration & { readonly place: SourceSpan })[];
 }
 
-/** Checks the sections `organization` and `teams`. Of a team that is wrong, nothing is read. */
+/** Checks the sections `organization` and `teams`. A team with errors is left out completely. */
 export function draftPeople(context: CheckContext, zone: string, models: ModelNames): PeopleDraft {
   const terms: TermsContext = { report: context.report, zone, models };
   const organization = checkSection('organization', OrganizationText, context);
@@ -84,7 +84,7 @@ function termsOf({ models, limits, budgets }: TermsText, tree: Tree, path: strin
   };
 }
 
-/** As for a key: two of the same window would be one fund. */
+/** Reports two budgets with the same window, because both would be the same fund. */
 function checkOnce(
   before: TermsText['budgets'],
   { window, timeZone, onExhausted }: Omit<HolderTerms['budgets'][number], 'limit'>,
@@ -95,7 +95,7 @@ function checkOnce(
     other.window === window && (other.time_zone ?? zone) === timeZone && other.on_exhausted === onExhausted;
   if (!before.some(isSame)) return;
   const message = `two budgets have the same window, \`${window}\` in ${timeZone}`;
-  report.add('conflicting-keys', placeAt(tree, 'window'), message, { hint: 'keep one of them' });
+  report.add('conflicting-keys', placeAt(tree, 'window'), message, { hint: 'keep one of the budgets' });
 }
 
 function checkModel(model: string, place: SourceSpan, { models: { ids, starts }, report }: TermsContext): void {
@@ -103,14 +103,14 @@ function checkModel(model: string, place: SourceSpan, { models: { ids, starts },
   report.addUnknown('model', model, ids.keys(), place);
 }
 
-/** Reports declared teams that exist through the API: a team is wholly the one or the other. */
+/** Reports declared teams that already exist through the API. A team is managed either by the policy or by the API, never by both. */
 export function reviewTeams({ teams }: PeopleDraft, present: TeamNames, report: Report): void {
   for (const { name, place } of teams) {
     const found = present.get(name);
     if (!found?.isOfApi || found.isDeleted || found.name !== name) continue;
     const { id } = found;
-    report.add('team-exists', place, `a team \`${name}\` was made through the API (${id})`, {
-      hint: `give this one another name, or hand that one to the policy: \`signalbox teams change ${id} --origin policy\``,
+    report.add('team-exists', place, `the team \`${name}\` already exists: it was created through the API (${id})`, {
+      hint: `give this team another name, or let the policy manage the existing team: \`signalbox teams change ${id} --origin policy\``,
     });
   }
 }

@@ -2,9 +2,9 @@ import type { SourceSpan } from './diagnostics.ts';
 import { type Entry, type ListTree, type MapTree, NESTING_MAX, type ScalarTree, type Tree } from './tree.ts';
 
 /**
- * Reads the part of YAML that most policies are written in: maps and lists in blocks or brackets, and values on one line.
- * The YAML library would take a quarter of a start for them.
- * @returns exactly the tree that `readYaml` gives; null for any other text, sound or not
+ * Reads the subset of YAML in which most policies are written: maps and lists in blocks or brackets, and values on one line. Loading the
+ * YAML library for such policies would take a quarter of the server's start time.
+ * @returns exactly the tree that `readYaml` returns; null for any other text, valid or not
  */
 export function readPlainYaml(file: string, text: string): Tree | null {
   if (FOREIGN.test(text)) return null;
@@ -19,23 +19,23 @@ export function readPlainYaml(file: string, text: string): Tree | null {
 /** Tabs, carriage returns, other control characters, and byte order marks. */
 const FOREIGN = /[^\P{Cc}\n]|\ufeff/u;
 
-/** Thrown at the first sign of anything else. */
+/** Thrown as soon as the text leaves the subset. */
 const notPlain = new Error('not plain YAML');
 
-/** Limit of a key's characters, below the library's. */
+/** The most characters of a key. The library's limit is higher. */
 const KEY_LENGTH_MAX = 1_000;
 
-/** Signs that begin no plain text. */
+/** Characters that cannot begin an unquoted text. */
 const INDICATORS: ReadonlySet<string> = new Set(',[]{}#&*!|>\'"%@`?:');
-/** An unquoted text on one line, without the blanks behind it. */
+/** An unquoted text on one line, without trailing spaces. */
 const PLAIN = /(?: *(?:[^ \n:#]|:(?![ \n]|$)|(?<! )#))*/y;
 const PLAIN_IN_BRACKETS = /(?: *(?:[^ \n:#,[\]{}]|:(?![ \n,[\]{}]|$)|(?<! )#))*/y;
-/** A quoted text on one line, without escapes but the doubled single quote. */
+/** A quoted text on one line, without escapes except the doubled single quote. */
 const QUOTED = /"[^"\\\n]*"|'(?:[^'\n]|'')*'/y;
-/** The colon that makes the value before it a key. */
+/** A colon after which the text before it counts as a key. */
 const COLON = / *:(?=[ \n]|$)/y;
 const DASH = /-(?=[ \n]|$)/y;
-/** Blanks, line ends and comments. */
+/** Spaces, line ends and comments. */
 const GAP = /(?:[ \n]|(?<=[ \n]|^)#[^\n]*)*/y;
 
 /** The beginning of a node. */
@@ -45,7 +45,7 @@ interface Mark {
   readonly column: number;
 }
 
-/** Each method begins at a token. Those of blocks end at the next token, the others behind what they have read. */
+/** Every method starts at a token. Methods for blocks end at the next token; the other methods end right after what they have read. */
 class PlainReader {
   readonly #file: string;
   readonly #text: string;
@@ -65,7 +65,7 @@ class PlainReader {
     return tree;
   }
 
-  /** A node that begins a line or follows a dash. `outer`: the column of the map or list around it. */
+  /** Reads a node that begins a line or follows a dash. @param outer the column of the map or list around it */
   #block(outer: number, depth: number): Tree {
     if (depth >= NESTING_MAX) throw notPlain;
     const mark = this.#mark();
@@ -87,12 +87,12 @@ class PlainReader {
       node = this.#scalar(false);
       if (this.#take(COLON) === null) throw notPlain;
     }
-    // A lone key without a value: the library's map ends at the colon.
+    // For a single key without a value, the library's map ends at the colon, so the location would differ.
     if (entries.length === 1 && entries[0]?.value.place === first.place) throw notPlain;
     return { kind: 'map', entries, place: this.#placeOfLine(mark) };
   }
 
-  /** The value behind a colon: on the same line, on lines below, or nothing, which has the place of its key. */
+  /** Reads the value after a colon: on the same line, on the next lines, or empty. An empty value has the location of its key. */
   #entryValue(key: SourceSpan, column: number, depth: number): Tree {
     this.#skip();
     if (this.#line === key.line && this.#at < this.#text.length) {
@@ -116,7 +116,7 @@ class PlainReader {
     return { kind: 'list', items, place: this.#placeOfLine(mark) };
   }
 
-  /** Whether the next token belongs to the map or list at a column. A deeper one continues the text before it. */
+  /** Whether the next token belongs to the map or list at a column. A token that is indented deeper continues the text before it. */
   #continues(column: number): boolean {
     if (this.#at < this.#text.length && this.#column > column) throw notPlain;
     return this.#at < this.#text.length && this.#column === column;
@@ -183,7 +183,7 @@ class PlainReader {
     return { kind: 'scalar', value, source: value, place: this.#placeOf(mark) };
   }
 
-  /** Moves over what a pattern matches here; null if it does not. */
+  /** Moves past the text that a pattern matches at the cursor; null if it does not match. */
   #take(pattern: RegExp): string | null {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0] ?? null;
@@ -191,7 +191,7 @@ class PlainReader {
     return found;
   }
 
-  /** Moves to the next token. A comment needs a blank before it. */
+  /** Moves to the next token. A comment needs a space before it. */
   #skip(): void {
     const lines = this.#take(GAP)?.split('\n') ?? [];
     if (this.#sign() === '#') throw notPlain;
@@ -200,7 +200,7 @@ class PlainReader {
     this.#lineStart = this.#text.lastIndexOf('\n', this.#at - 1) + 1;
   }
 
-  /** The same within brackets, whose lines must be deeper than what is around them. */
+  /** Moves to the next token inside brackets, whose lines must be indented deeper than the surrounding map or list. */
   #skipInside(outer: number): void {
     this.#skip();
     if (this.#at === this.#text.length || this.#column <= outer) throw notPlain;
@@ -230,7 +230,7 @@ class PlainReader {
     return { at: this.#at, line: this.#line, column: this.#column };
   }
 
-  /** The place from a mark to the cursor, or to the end of the mark's line. */
+  /** Returns the location from a mark to the cursor, or to the end of the mark's line. */
   #placeOf(mark: Mark): SourceSpan {
     if (this.#line !== mark.line) return this.#placeOfLine(mark);
     return { file: this.#file, line: mark.line, column: mark.column + 1, length: this.#at - mark.at };
@@ -243,7 +243,7 @@ class PlainReader {
   }
 }
 
-/** The name of a key. The library reports one that is no name, or is there twice. */
+/** Returns the name of a key. A key that is not a name, or is repeated, is left to the library, which reports it. */
 function keyOf(node: Tree, names: Set<string>): string {
   if (node.kind !== 'scalar' || node.value === null) throw notPlain;
   const key = typeof node.value === 'string' ? node.value : node.source;
@@ -253,11 +253,11 @@ function keyOf(node: Tree, names: Set<string>): string {
 }
 
 const DECIMAL = /^[-+]?(?:\d{1,15}|\d{1,15}\.\d{0,15})$/;
-/** Numbers in other forms are left to the library; versions and dates are texts. */
+/** Numbers in other forms are left to the library, except versions and dates, which are texts. */
 const ODD_NUMBER =
   /^(?:0[ox][\da-fA-F]+|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
-/** The value of an unquoted text by YAML's core schema. */
+/** Returns the value of an unquoted text under YAML's core schema. */
 function plainValue(source: string): ScalarTree['value'] {
   if (/^(?:~|null|Null|NULL)$/.test(source)) return null;
   if (/^(?:true|True|TRUE|false|False|FALSE)$/.test(source)) return /^t/i.test(source);

@@ -8,7 +8,7 @@ import { type CheckContext, itemsOf } from './section-checks.ts';
 /** A plugin that the policy lists: a path relative to the policy folder, or the name of a package. */
 export type PluginDraft = ReturnType<typeof draftPlugins>[number];
 
-/** The plugins that a module exports, or the error that kept it from loading. */
+/** The plugins that a module exports, or the error that prevented loading it. */
 export type LoadedPlugin = readonly Plugin[] | Error;
 
 const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
@@ -32,18 +32,18 @@ export function draftPlugins(context: CheckContext) {
   });
 }
 
-/** What was found in the policy's plugins, by specifier. */
+/** Facts about the policy's plugins, by specifier. */
 interface OwnCode {
   readonly loaded?: ReadonlyMap<string, LoadedPlugin>;
   /** A file outside the policy folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** The names of estimators, which earlier versions ran. */
+  /** Names of estimators, a plugin kind of earlier versions. */
   readonly estimators?: ReadonlyMap<string, readonly string[]>;
 }
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** Adds the policy's plugins to the installed ones. Reports plugins that could not be loaded, and names that clash. */
+/** Adds the policy's plugins to the installed plugins. Reports plugins that could not be loaded, and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
   installed: PluginMaps,
@@ -60,12 +60,12 @@ export function withOwnPlugins(
     const former = estimators.get(specifier) ?? [];
     for (const name of former) {
       report.add('former-plugin', place, `the estimator \`${name}\` in \`${specifier}\` has no effect any more`, {
-        hint: 'remove it: scores change no decision any more, see docs/route/learning.md',
+        hint: 'remove it: scores no longer change decisions, see docs/route/learning.md',
       });
     }
     if (found.length + former.length === 0) {
       report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
-        expected: 'an export made by `defineStrategy` or `defineProvider` of `signalbox/plugin`',
+        expected: 'an export made with `defineStrategy` or `defineProvider` of `signalbox/plugin`',
       });
     }
     const file = outside.get(specifier);
@@ -77,8 +77,8 @@ export function withOwnPlugins(
     }
     for (const plugin of found) {
       if (all.some(({ kind, name }) => kind === plugin.kind && name === plugin.name)) {
-        const message = `\`${specifier}\` defines the ${plugin.kind} \`${plugin.name}\`, which exists already`;
-        report.add('duplicate-name', place, message, { hint: 'give it another name' });
+        const message = `\`${specifier}\` defines the ${plugin.kind} \`${plugin.name}\`, which already exists`;
+        report.add('duplicate-name', place, message, { hint: 'give the plugin another name' });
       } else all.push(plugin);
     }
   }

@@ -4,7 +4,7 @@ import { PriceText } from './schema-model.ts';
 import { rounded, usdIn } from './slip-hints.ts';
 import type { Tree } from './tree.ts';
 
-/** Names of other tools for the rates of a price, as the words that are left without `PRICES` and `UNITS`. */
+/** Names that other tools use for the rates of a price, without the words in `PRICES` and `UNITS`. */
 const RATES: ReadonlyMap<string, string> = new Map([
   ...['input', 'prompt'].map((words) => [words, 'input'] as const),
   ...['output', 'completion'].map((words) => [words, 'output'] as const),
@@ -14,15 +14,15 @@ const RATES: ReadonlyMap<string, string> = new Map([
   ...['cache write', 'cache creation', 'cache creation input'].map((words) => [words, 'cache_write'] as const),
 ]);
 const PRICES: ReadonlySet<string> = new Set('price prices pricing cost costs rate rates'.split(' '));
-/** Words for what a price is stated per → their number in 1M tokens; null for words that do not change the figure. */
+/** Words for the unit of a price → how many of these units are 1M tokens; null for words that do not change the figure. */
 const UNITS: ReadonlyMap<string, number | null> = new Map([
   ...['per', 'usd', 'dollar', 'dollars', 'tokens', '1m', 'm', 'million', 'mtok'].map((word) => [word, null] as const),
   ...['1k', 'k', '1000', 'thousand'].map((word) => [word, 1_000] as const),
   ['token', 1_000_000],
 ]);
-/** Words of prices that are not rates of every token → where Signalbox has them. */
+/** Words for prices that are not a rate per token → where Signalbox states them. */
 const SPECIAL: ReadonlyMap<string, string> = new Map([
-  ['above', 'the prices of long inputs are its `tiers`'],
+  ['above', 'state the prices of long inputs in `tiers`'],
   ['reasoning', 'hidden reasoning is charged as output'],
 ]);
 
@@ -32,7 +32,7 @@ const wordsOf = (key: string): readonly string[] =>
     .toLowerCase()
     .split(/[_-]/);
 
-/** The rate of a key such as `input_price`, and the number of its units in 1M tokens; undefined for other keys. */
+/** Returns the rate that a key such as `input_price` means, and the number of its units in 1M tokens; undefined for other keys. */
 function rateOf(key: string): { readonly rate: string; readonly factor: number } | undefined {
   const words = wordsOf(key);
   const rate = RATES.get(words.filter((word) => !PRICES.has(word) && !UNITS.has(word)).join(' '));
@@ -42,7 +42,7 @@ function rateOf(key: string): { readonly rate: string; readonly factor: number }
   return { rate, factor: units.find((unit) => unit === 1_000) ?? Math.max(...units) };
 }
 
-/** What to write in place of a price whose rates stand beside the other keys of a model, or under other names. */
+/** Returns what to write instead of a price whose rates are directly among the keys of a model, or have other names. */
 export function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy | undefined {
   const found = rateOf(key);
   if (known.includes('cached_input')) {
@@ -62,7 +62,7 @@ export function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy
   return { hint, meant: 'price' };
 }
 
-/** The rates in a map as a price, with the figures that it states. */
+/** Writes the rates in a map as a price, with the figures that the map states. */
 function priceText(tree: Tree | undefined): string {
   const figures = new Map(['input', 'cached_input', 'cache_write', 'output'].map((rate) => [rate, '']));
   for (const { key, value } of tree?.kind === 'map' ? tree.entries : []) {
@@ -76,14 +76,14 @@ function priceText(tree: Tree | undefined): string {
   return `{ ${stated.join(', ')} }`;
 }
 
-/** A figure in USD per 1M tokens; undefined for a text that states none, or another unit. */
+/** Returns a figure in USD per 1M tokens; undefined for a text without a figure or with another unit. */
 function figureOf(value: Tree, factor: number): string | undefined {
   if (value.kind !== 'scalar') return undefined;
   const text = value.source.trim();
   const isPlain = typeof value.value === 'number' || /^\d+(?:\.\d+)?$/.test(text);
   const usd = isPlain ? Number(text) : /\/|\bper\b/.test(text) ? undefined : usdIn(text);
-  // A figure that is stated per token and is this large was meant per 1M tokens, or is a mistake.
+  // A figure this large was meant per 1M tokens although its key says otherwise, or is a mistake.
   if (usd === undefined || usd * factor > (PriceText.properties.input.maximum ?? 0)) return undefined;
-  // A figure per 1M tokens is shown as it is written.
+  // A figure per 1M tokens is shown as the policy writes it.
   return factor === 1 && isPlain ? text : `${rounded(usd * factor)}`;
 }

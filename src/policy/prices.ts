@@ -4,31 +4,31 @@ import type { Report } from './report.ts';
 import type { PriceText } from './schema-model.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** A lower price, USD per 1M tokens, is probably one per token or per 1K: the cheapest models cost 20 times as much. */
+/** USD per 1M tokens. A lower price is probably per token or per 1,000 tokens, because the cheapest models cost 20 times as much. */
 const PER_MILLION_MIN = 0.001;
-/** The usual prices of models, USD per 1M tokens. */
+/** The usual range of model prices, USD per 1M tokens. */
 const PLAUSIBLE = { min: 0.01, max: 200 } as const;
-/** Other units of prices, with their number in 1M tokens. */
+/** Other units of prices, with the number of these units in 1M tokens. */
 const OTHER_UNITS = [
   ['per 1K tokens', 1000n],
   ['per token', 1_000_000n],
 ] as const;
 const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
 
-/** Reads an exact decimal from the source text. Null if it is absent or not in plain notation, which is reported. */
+/** Reads an exact decimal from the source text. Null if it is absent, or if it is not in plain notation, which is reported. */
 export function decimalAt(tree: Tree, key: string, report: Report): Decimal | null {
   const at = valueAt(tree, key);
   if (at?.kind !== 'scalar') return null;
   const decimal = parseDecimal(at.source);
   if (!decimal) {
-    report.add('bad-form', at.place, `\`${key}\` cannot be \`${at.source}\`: an exact decimal is needed`, {
+    report.add('bad-form', at.place, `\`${key}\` must be an exact decimal, not \`${at.source}\``, {
       expected: 'plain decimal digits such as 0.25 or 12',
     });
   }
   return decimal;
 }
 
-/** Compiles a price that fits the schema. Reports an error and returns null if it cannot be exact. */
+/** Compiles a price that satisfies the schema. Reports an error and returns null if it cannot be exact. */
 export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, report: Report): Price | null {
   const first = readLine(tree, 0, report);
   const tiers = data.tiers.map((tier, at) => {
@@ -36,7 +36,7 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
     if (tier.over_input_tokens <= previous) {
       const place = placeAt(tree, 'tiers', at, 'over_input_tokens');
       const expected = `more than ${previous}`;
-      report.add('out-of-range', place, '`over_input_tokens` must rise from tier to tier', { expected });
+      report.add('out-of-range', place, '`over_input_tokens` must rise from each tier to the next', { expected });
     }
     return readLine(valueAt(tree, 'tiers', at) ?? tree, tier.over_input_tokens, report);
   });
@@ -52,20 +52,20 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
     return compilePrice({ lines: [first, ...lines], perRequest, toolUses }, usdPerCredit);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    report.add('price-not-exact', tree.place, error.message, { hint: 'round it to fewer digits' });
+    report.add('price-not-exact', tree.place, error.message, { hint: 'round the price to fewer digits' });
     return null;
   }
 }
 
 export type UsdPrice = ReturnType<typeof usdOf>;
 
-/** A price in expressions: USD per 1M tokens for the shortest inputs, and USD per request, as doubles. */
+/** Returns a price for expressions: USD per 1M tokens for the shortest inputs, and USD per request, as doubles. */
 export function usdOf(text: PriceText | undefined) {
   const { input = 0, output = 0, cached_input = input, per_request = 0 } = text ?? {};
   return { input, cached_input, output, per_request };
 }
 
-/** Checks the rates of a price that is wrong elsewhere. */
+/** Checks the rates of a price that has other errors. */
 export function reviewRates(tree: Tree, report: Report): void {
   for (const key of RATES) {
     const rate = valueAt(tree, key);

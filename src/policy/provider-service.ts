@@ -12,7 +12,7 @@ export interface ProviderService {
   readonly preset: ProviderPreset;
 }
 
-/** Finds the adapter and preset of a provider. Either may imply the other. Reports errors and returns null. */
+/** Finds the adapter and preset of a provider. The policy may state only one of them. Reports errors and returns null. */
 export function findService(
   named: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
@@ -29,7 +29,7 @@ export function findService(
     const at = placeAt(named.tree, 'adapter');
     const meant = findPreset(adapter, plugins)?.plugin.name;
     if (meant !== undefined) {
-      const hint = `\`${adapter}\` is a preset of \`${meant}\`: write \`preset: ${adapter}\``;
+      const hint = `\`${adapter}\` is a preset of the adapter \`${meant}\`: write \`preset: ${adapter}\``;
       return refuse(at, `there is no adapter \`${adapter}\``, hint);
     }
     report.addUnknownPlugin('adapter', adapter, plugins.keys(), at);
@@ -49,11 +49,11 @@ export function findService(
     return null;
   }
   if (plugin) {
-    // An adapter alone implies the preset of the same name, unless the policy states an address.
+    // An adapter without a preset uses the preset of the same name, unless the policy states an address.
     const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
     return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
   }
-  const hint = 'a preset names a known service, with its address and adapter; an `adapter` needs a `base_url`';
+  const hint = 'a preset is a known service, with its address and adapter; if you state an `adapter` instead, also state a `base_url`';
   checkNeeded(ProviderText, named, report, hint);
   return null;
 }

@@ -16,25 +16,25 @@ import { readPagesMax } from './schema-pages.ts';
 import { emptyMap, type NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** A provider of the policy, set up with this environment. */
+/** A provider of the policy, set up in this environment. */
 export interface ProviderSetup {
   readonly name: string;
   /** Null if its entry in the policy is wrong. */
   readonly provider: Provider | null;
-  /** Required variables that are not set. */
+  /** Required environment variables that are not set. */
   readonly unset: readonly string[];
-  /** Serves only while no other provider can. */
+  /** Whether the provider serves only if no other provider can. */
   readonly whenAlone: boolean;
   readonly place: SourceSpan;
-  /** Capabilities that its adapter cannot express. */
+  /** Returns the capabilities that the adapter cannot express. */
   readonly lacks?: PreparedProvider['lacks'];
-  /** Dialects whose requests its adapter sends on as they came. */
+  /** Returns the dialects whose requests the adapter passes through unchanged. */
   readonly passes?: PreparedProvider['passes'];
-  /** Whether its adapter embeds; absent where there is none. */
+  /** Whether the adapter can embed; absent without an adapter. */
   readonly embeds?: boolean;
 }
 
-/** Stands for a variable that is not set where a policy is judged: an address, which is a usable key, too. */
+/** The value of a variable that is not set when a policy is only checked. It is a valid address, and also a usable key. */
 export const PLACEHOLDER = 'http://127.0.0.1:9/';
 
 /** The environment of a policy. Only variables that the policy or a preset names are read. */
@@ -48,7 +48,7 @@ interface ProviderContext {
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
 }
 
-/** Compiles a provider and finds the variables that it lacks. */
+/** Compiles a provider and finds the environment variables that are not set. */
 export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderContext): ProviderSetup {
   const { data, name, tree, place } = named;
   const parts = data ?? validPartsOf(ProviderText, tree);
@@ -56,7 +56,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   if (parts.passthrough?.includes('*')) {
     const message = `\`${named.path}\` passes every field of a request to the provider`;
     scope.report.add('passthrough-all', placeAt(tree, 'passthrough'), message, {
-      hint: 'a field can raise the cost above the hold: list the fields that you need',
+      hint: 'a field can raise the cost above the reserved amount: list the fields that you need',
     });
   }
   reviewAbortBilling(tree, named.path, parts.after_abort, scope.report);
@@ -70,7 +70,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   if (apiKeyEnv !== null) reviewKey(apiKeyEnv, named, adapter, scope);
   const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
   const unset = [...new Set([...ofKey, ...address.unset])];
-  /** The stated value, else that of the preset, else the default. */
+  /** Returns the stated value, otherwise the preset's, otherwise the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
@@ -93,7 +93,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
 }
 
-/** Checks the adapter's settings, and that it has an address if it needs one. */
+/** Checks the adapter's settings, and that the provider has an address if the adapter needs one. */
 function prepareAdapter(
   { path, tree, place }: NamedItem<ProviderText>,
   service: ProviderService,
@@ -109,7 +109,7 @@ function prepareAdapter(
   try {
     prepared = plugin.prepare(settings);
   } catch (error) {
-    const message = `adapter \`${plugin.name}\` refuses its settings: ${messageOf(error)}`;
+    const message = `adapter \`${plugin.name}\` does not accept its settings: ${messageOf(error)}`;
     scope.report.add('plugin-failed', subject.tree.place, message);
     return null;
   }
@@ -117,7 +117,7 @@ function prepareAdapter(
     ['base_url', 'base_url_env'].some((key) => isStated(tree, key)) || preset.baseUrl || preset.baseUrlEnv;
   if (prepared.kind === 'wire' && !isAddressed) {
     scope.report.add('missing-key', place, `\`${path}\` needs the key \`base_url\` or \`base_url_env\``, {
-      hint: `adapter \`${plugin.name}\` calls a service and needs its address`,
+      hint: `adapter \`${plugin.name}\` calls a service, so it needs the address of that service`,
     });
   }
   return {
@@ -131,7 +131,7 @@ function prepareAdapter(
   };
 }
 
-/** Reports a key that is not sent, and one that is too short to be sought in texts. */
+/** Reports an API key that the adapter does not send, and a key that is too short to be found and masked in texts. */
 function reviewKey(
   variable: string,
   { path, tree, place }: NamedItem<ProviderText>,
@@ -140,18 +140,18 @@ function reviewKey(
 ): void {
   const at = valueAt(tree, 'api_key_env')?.place ?? place;
   if (adapter?.takesKey === false) {
-    const message = `\`${path}\` has \`api_key_env\`, and its adapter \`${adapter.name}\` sends no key`;
+    const message = `\`${path}\` has \`api_key_env\`, but its adapter \`${adapter.name}\` sends no key`;
     report.add('conflicting-keys', at, message, { expected: 'an adapter with `auth`, or no `api_key_env`' });
   }
   const key = env.get(variable)?.trim();
   if (!key || key.length >= RUN_MIN) return;
   const message = `the key in ${variable} has fewer than ${RUN_MIN} characters`;
   report.add('short-key', at, message, {
-    hint: 'it is not removed from messages of the provider; use a longer key, or none if the server needs none',
+    hint: 'Signalbox does not remove so short a key from messages of the provider; use a longer key, or none if the server needs none',
   });
 }
 
-/** The address of a provider; `unset` is the variable for it, if that is not set. */
+/** Returns the address of a provider. `unset` names the environment variable for it, if that is not set. */
 function resolveAddress(
   { path, tree }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
@@ -182,25 +182,25 @@ function resolveAddress(
   if (!value) return { url: null, unset: [variable] };
   const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
   const place = placeAt(tree, 'base_url_env');
-  // The message omits the value, which may be a secret in the wrong variable.
+  // The message does not show the value, because it may be a secret in the wrong variable.
   if (url === null)
-    scope.report.add('bad-environment', place, `the variable ${variable} does not hold an address`, ADDRESS);
+    scope.report.add('bad-environment', place, `the environment variable ${variable} does not hold a URL`, ADDRESS);
   else reviewUrl(url, `the variable ${variable}`, `the address in ${variable}`, place);
   return { url, unset: [] };
 }
 
-/** The path of a call at the end of an address. Calls append their path, so the policy must not state it. */
+/** A call's path at the end of an address. Calls append their path, so the policy must not state it. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
 function refusePathOfCall(url: string, what: string, place: SourceSpan, report: Report): void {
   const [path] = OF_A_CALL.exec(url) ?? [];
   if (path === undefined) return;
-  report.add('bad-form', place, `${what} ends in \`${path}\`, which every call appends`, {
+  report.add('bad-form', place, `${what} ends in \`${path}\`, but Signalbox appends the path of each call itself`, {
     expected: 'the base address of the API, such as https://api.example.com/v1',
   });
 }
 
-/** Adds the path of the API to an address that is only a host. */
+/** Adds the path of the API to an address that has only a host. */
 function behind(url: string | null, path: string | undefined): string | null {
   return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
 }
@@ -209,7 +209,7 @@ function isSet(variable: string, scope: ProviderContext): boolean {
   return (scope.env.get(variable) ?? '').trim() !== '';
 }
 
-/** The least tokens of a prompt that one of these providers caches; Infinity where none does. */
+/** Returns the shortest prompt that any of these providers caches, tokens; Infinity if none caches. */
 export function cachedTokensMin(providers: Iterable<Pick<Provider, 'cache'>>): number {
   let least = Number.POSITIVE_INFINITY;
   for (const { cache } of providers) if (cache.ttlMs > 0) least = Math.min(least, cache.tokensMin);

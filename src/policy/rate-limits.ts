@@ -10,18 +10,18 @@ import { defineList, ORDINARY } from './section-definition.ts';
 import { placeAt } from './tree.ts';
 
 const RateLimitText = closed(
-  'A limit on how fast requests come. At least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
+  'A limit on how fast requests arrive. State at least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
   {
-    name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
+    name: itemName('Name of the limit, in messages. A renamed limit is a new limit and starts with full capacity.', 'per-key'),
     each: optional.expression(
-      'Groups with a share each: `key`, `team`, `user` (short for `key.id` and so on), `address`, or CEL over `key`, `team` and `user` that gives a text. Default: one share.',
+      'Gives each group of requests a limit of its own. Write `key`, `team`, `user` (short for `key.id`, `team.id`, `user.id`) or `address` (the caller’s IP address), or a CEL expression over `key`, `team` and `user` whose result is a text. Default: all requests share one limit.',
       'team',
       'key',
       'address',
       'key.labels.project',
     ),
     match: optional.expression(
-      'Keys that it covers: CEL over `key`, `team` and `user`. Default: all.',
+      'Condition that selects the keys which the limit applies to: CEL over `key`, `team` and `user`. Default: all keys.',
       'key.labels.tier == "free"',
       'team.name == "search"',
     ),
@@ -43,7 +43,7 @@ export const RATE_LIMITS = defineList({
       if (data) checkNeeded(RateLimitText, { ...named, place }, report);
       const figures = ratesOf(data ?? validPartsOf(RateLimitText, tree));
       const each = eachOf(named);
-      // `address` is not an expression and stands alone.
+      // `address` is a keyword here, not an expression.
       const divides = each?.text.trim() === 'address' ? ('address' as const) : each;
       return { name, place, match: expressionAt(named, 'match'), each: divides, figures };
     }),

@@ -8,12 +8,15 @@ import {
 import { maskSecrets } from './mask.ts';
 import { byNearness, listNames, NAMES_SHOWN, nearestHint } from './nearest.ts';
 
-/** Errors and warnings that one load lists at most, of each. */
+/** The most errors that one load lists, and the most warnings. */
 const LISTED_MAX = 1_000;
-/** Names that are compared for hints in one load. Without a bound, thousands of unknown names among thousands would hold up the server for hours. */
+/**
+ * The most names that one load compares for hints. Without a bound, thousands of unknown names compared with thousands of known ones would
+ * block the server for hours.
+ */
 const COMPARISONS_MAX = 50_000;
 
-/** The part of a policy that declares what a name can stand for. */
+/** Kind of name → the part of a policy that declares such names. */
 const WHERE_DECLARED: ReadonlyMap<string, string> = new Map([
   ['budget', 'budgets'],
   ['model', 'models'],
@@ -24,17 +27,17 @@ const WHERE_DECLARED: ReadonlyMap<string, string> = new Map([
   ['webhook', 'alerts.webhooks'],
 ]);
 
-/** Collects the problems of one load, as many as people read. */
+/** Collects the problems of one load, up to a number that people can read. */
 export class Report {
   readonly #found: Diagnostic[];
   readonly #listed = { error: 0, warning: 0 };
-  /** Known names that may still be compared with unknown ones. */
+  /** The number of comparisons for hints that are still allowed. */
   #comparisonsLeft = COMPARISONS_MAX;
 
-  /** USD of a Credit, for hints. */
+  /** USD per Credit, for hints. */
   creditWorth = '0.001';
 
-  /** `found`: the problems of an earlier phase. */
+  /** @param found the problems of an earlier phase */
   constructor(found: readonly Diagnostic[] = []) {
     this.#found = [...found];
     for (const { severity } of found) this.#listed[severity]++;
@@ -53,7 +56,7 @@ export class Report {
       severity,
       code,
       ...place,
-      // Many messages quote names and values of the policy.
+      // Messages often quote names and values of the policy.
       message: maskSecrets(message),
       ...(expected && { expected: maskSecrets(expected) }),
       ...(hint && { hint: maskSecrets(hint) }),
@@ -61,13 +64,13 @@ export class Report {
     });
   }
 
-  /** Reports a name that is defined again, with both places. */
+  /** Reports a name that is defined again, with both locations. */
   addDuplicate(name: string, place: SourceSpan, first: SourceSpan, hint?: string): void {
     const related = { place: first, message: 'first defined here' };
     this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related, hint });
   }
 
-  /** Whether a name is defined for the first time, of which it takes note. Reports one that is defined again. */
+  /** Records the definition of a name, and returns whether it is the first. Reports a name that is defined again. */
   isFirst(name: string, place: SourceSpan, places: Map<string, SourceSpan>, title = name, hint?: string): boolean {
     const first = places.get(name);
     if (first) this.addDuplicate(title, place, first, hint);
@@ -75,14 +78,17 @@ export class Report {
     return !first;
   }
 
-  /** Reports an unknown name, with the known names and the one probably meant; after very many, without them. */
+  /**
+   * Reports an unknown name, with the known names and the name that was probably intended. After very many comparisons it leaves these
+   * hints out.
+   */
   addUnknown(what: string, name: string, known: Iterable<string>, place: SourceSpan): void {
     const all = this.mayCompare(1) ? [...known] : [];
     if (!this.mayCompare(all.length)) {
       this.add('unknown-reference', place, `there is no ${what} \`${name}\``);
       return;
     }
-    // A long list shows the most similar names.
+    // A long list shows only the most similar names.
     if (all.length === 0) {
       const remedy = WHERE_DECLARED.get(what);
       const hint = `there are no ${what}s yet${remedy ? `: declare it in \`${remedy}\`` : ''}`;
@@ -94,14 +100,14 @@ export class Report {
     this.add('unknown-reference', place, `there is no ${what} \`${name}\``, details);
   }
 
-  /** Whether a name may still be compared with so many others for a hint. Counts them if it may. */
+  /** Whether a name may still be compared with this many others for a hint. If so, counts the comparisons. */
   mayCompare(names: number): boolean {
     if (this.#comparisonsLeft <= 0) return false;
     this.#comparisonsLeft -= names;
     return true;
   }
 
-  /** Reports an unknown name of a plugin, unless a plugin that did not load may define it. */
+  /** Reports an unknown plugin name, unless a plugin that failed to load may define it. */
   addUnknownPlugin(what: string, name: string, known: Iterable<string>, place: SourceSpan): void {
     if (!this.#found.some(({ code }) => code === 'plugin-not-loaded')) this.addUnknown(what, name, known, place);
   }
@@ -110,7 +116,7 @@ export class Report {
     return this.#found.some((found) => found.severity === 'error');
   }
 
-  /** All problems by file, line and column. At the place of a secret or an alias, other problems are dropped. */
+  /** Returns all problems sorted by file, line and column. At the location of a secret or an alias, other problems are dropped. */
   sorted(): Diagnostic[] {
     const at = (found: SourceSpan) => `${found.file}\n${found.line}\n${found.column}`;
     const isFinal = ({ code }: Diagnostic) => code === 'secret' || code === 'yaml-feature';

@@ -8,25 +8,25 @@ import type { Report } from './report.ts';
 import { type RequestSpace, type SharedRequest, sharedRequest } from './shared-request.ts';
 import { EMPTY_REQUEST, tryRun } from './trials.ts';
 
-/** Pairs that one load lists at most. */
+/** The most pairs of rules that one load lists. */
 const CONFLICTS_MAX = 20;
-/** Pairs whose conditions one load compares at most: each takes up to 400 evaluations. */
+/** The most pairs whose conditions one load compares. Each takes up to 400 evaluations. */
 const COMPARED_MAX = 100;
 /** Pairs compared in one step. */
 const PAIRS_PER_STEP = 16;
-/** Models that a message names of each rule. */
+/** The most models that a message names for each rule. */
 const NAMES_MAX = 5;
 
-/** A rule on models with what it admits of all that can be served. */
+/** A rule about models, with the models and endpoints that it allows. */
 export interface ModelRule {
-  /** Such as ``constraint `legal` ``. */
+  /** How messages name the rule, such as ``constraint `legal` ``. */
   readonly title: string;
   readonly require: Program;
-  /** Endpoints of the catalog that can serve here, by their places there and by operation. */
+  /** Allowed endpoints that can serve in this environment, by operation. Numbers are their positions in the catalog. */
   readonly admits: Readonly<Record<Operation, ReadonlySet<number>>>;
-  /** The same with those that cannot serve here. */
+  /** All allowed endpoints, also the ones that cannot serve in this environment. */
   readonly fits: Readonly<Record<Operation, ReadonlySet<number>>>;
-  /** Wildcard → whether the rule admits all of its models; false where that depends on the model. */
+  /** Wildcard → whether the rule allows all of its models; false if that depends on the model. */
   readonly wildcards: ReadonlyMap<string, boolean>;
 }
 
@@ -40,19 +40,19 @@ export interface SelectorRule extends ModelRule {
   readonly selector: string;
 }
 
-/** The rules of a policy on models. */
+/** The rules of a policy about models. */
 export interface CatalogRules {
   readonly constraints: readonly ConditionalRule[];
   readonly filters: readonly SelectorRule[];
-  /** The ID of the model of an endpoint, by the endpoint's place in the catalog. */
+  /** The model ID of each endpoint, by the endpoint's position in the catalog. */
   readonly ids: readonly string[];
-  /** The requests of each operation that is served. */
+  /** The possible requests of each operation that is served. */
   readonly spaces: readonly RequestSpace[];
 }
 
 /**
- * Warns of pairs of rules that each admit some model, and together none, and of more rules for every request that do. Takes
- * constraints × rules steps, and is silent unless one request can certainly be subject to both.
+ * Warns about pairs of rules that each allow some model but no common one, and about larger sets of such rules if all apply to every
+ * request. It takes constraints × rules steps. It warns only if some request is certainly subject to both rules.
  */
 export function* reviewConflicts(rules: CatalogRules, report: Report): Generator<undefined, void> {
   const { constraints, filters, spaces } = rules;
@@ -76,7 +76,7 @@ export function* reviewConflicts(rules: CatalogRules, report: Report): Generator
 
 type Pair<Rule extends ModelRule = ModelRule> = readonly [first: Rule, second: Rule];
 
-/** Warns of two constraints that together admit no model for requests of an operation. Returns whether it did. */
+/** Warns about two constraints that together allow no model for requests of an operation. Returns whether it warned. */
 function* reviewPair(
   pair: Pair<ConditionalRule>,
   rules: CatalogRules,
@@ -94,7 +94,7 @@ function* reviewPair(
   return false;
 }
 
-/** Warns of constraints that apply to every request and leave no model for chats, although each two of them leave one. */
+/** Warns about constraints that apply to every request and together leave no chat model, although every pair of them leaves one. */
 function reviewTogether(rules: CatalogRules, report: Report): void {
   const space = rules.spaces.find(({ operation }) => operation === 'chat');
   const constraints = rules.constraints.filter(({ when, admits }) => when === null && admits.chat.size > 0);
@@ -105,17 +105,17 @@ function reviewTogether(rules: CatalogRules, report: Report): void {
     left = left.intersection(rule.admits.chat);
     if (left.size > 0) continue;
     const titles = [first, ...others.slice(0, at + 1)].map(({ title }) => title);
-    const message = `no model that can serve here satisfies ${titles.slice(0, -1).join(', ')} and ${titles.at(-1)} together`;
+    const message = `no model that can serve in this environment satisfies ${titles.slice(0, -1).join(', ')} and ${titles.at(-1)} together`;
     const related = { place: first.require.placeOf(first.require.ast), message: first.title };
-    const hint = `all apply to every request, so every ${wordsFor(space, rules)[0]} is refused`;
+    const hint = `all of them apply to every request, so every ${wordsFor(space, rules)[0]} is refused`;
     report.add('rules-conflict', rule.require.placeOf(rule.require.ast), message, { hint, related });
     return;
   }
 }
 
-/** Whether two rules have no model of the catalog in common, nor a wildcard of which both admit all. */
+/** Whether two rules have no allowed model of the catalog in common, and no wildcard of which both allow all models. */
 const isDisjoint = (a: ModelRule, b: ModelRule, operation: Operation): boolean =>
-  // One rule that admits nothing is reported alone.
+  // A rule that allows nothing is reported separately.
   a.admits[operation].size > 0 &&
   b.admits[operation].size > 0 &&
   a.admits[operation].isDisjointFrom(b.admits[operation]) &&
@@ -134,14 +134,14 @@ function alwaysAppliesTo(selector: string, when: Program | null, { operation }: 
   return tryRun(when, view).value === true;
 }
 
-/** What requests of an operation are called where there are others. */
+/** What messages call requests of an operation if several operations are served. */
 const REQUESTS = { chat: ['chat', 'chats'], embed: ['request for embeddings', 'requests for embeddings'] } as const;
 
-/** Requests of an operation in words, one and several. */
+/** Returns the words for requests of an operation, singular and plural. */
 const wordsFor = ({ operation }: RequestSpace, { spaces }: Pick<CatalogRules, 'spaces'>) =>
   spaces.length < 2 ? (['request', 'requests'] as const) : REQUESTS[operation];
 
-/** What happens to requests that two conditions are true for; null unless there certainly are such requests. */
+/** Describes what happens to requests for which two conditions are true; null unless such requests certainly exist. */
 function* sharedHint(
   pair: Pair<ConditionalRule>,
   space: RequestSpace,
@@ -156,25 +156,28 @@ function* sharedHint(
   if (!condition) return `both apply to every request, so every ${one} is refused${orOpen}`;
   const text = condition.draft.text.trim();
   const isOne = other === undefined || other.draft.text.trim() === text;
-  // Perhaps no caller has both, such as an intern of the legal department. But every caller can send every request.
+  // Perhaps no caller satisfies both conditions, such as an intern in the legal department. But every caller can send every request.
   const fields = conditions.map(callerFields);
   if (!isOne && fields.every((read) => read !== '') && fields[0] !== fields[1]) return null;
   const request = yield* sharedRequest(conditions, space);
-  // Another name may be that of a wildcard's model.
+  // A name that is not in the catalog may mean a wildcard's model.
   const named = request?.get('request.model');
   if (open.length > 0 && named !== undefined && named !== space.model && !space.names.has(String(named))) return null;
   if (isOne)
     return request || certainlyApplies(condition, space) ? `${several} with \`${text}\` are refused${orOpen}` : null;
-  return request && `${several} to which both apply are refused, such as one with ${requestText(request)}${orOpen}`;
+  return request && `${several} to which both apply are refused, for example a request with ${requestText(request)}${orOpen}`;
 }
 
-/** Whether a condition for which no request was found applies to some chat all the same: it reads no operation and contradicts itself nowhere. */
+/**
+ * Whether a condition certainly applies to some chat although no example was found: it does not read the operation and contains no
+ * contradiction.
+ */
 const certainlyApplies = (when: Program, { operation }: RequestSpace): boolean =>
   operation === 'chat' &&
   ![...accessesOf(when.ast)].some(({ path }) => path.join('.') === 'request.operation') &&
   !neverApplies(when);
 
-/** What a condition reads of the caller, as one text. */
+/** Returns the facts about the caller that a condition reads, as one text. */
 function callerFields({ ast }: Program): string {
   const paths = [...accessesOf(ast)].filter(({ path: [variable] }) => variable !== 'request' && variable !== 'time');
   return [...new Set(paths.map(({ path }) => path.join('.')))].sort().join(' ');
@@ -196,12 +199,12 @@ function reportConflict(
 ): void {
   const admitted = ({ admits }: ModelRule) => few(new Set([...admits[operation]].map((at) => ids[at]!)));
   const elsewhere = !first.fits[operation].isDisjointFrom(second.fits[operation]);
-  const message = `no model${elsewhere ? ' that can serve here' : ''} satisfies both ${first.title} and ${second.title}: the first admits ${admitted(first)}, the second ${admitted(second)}`;
+  const message = `no model${elsewhere ? ' that can serve in this environment' : ''} satisfies both ${first.title} and ${second.title}: the first allows ${admitted(first)}, the second allows ${admitted(second)}`;
   const related = { place: first.require.placeOf(first.require.ast), message: first.title };
   report.add('rules-conflict', second.require.placeOf(second.require.ast), message, { hint, related });
 }
 
-/** What a message adds where rules may admit models of wildcards. */
+/** Returns what a message adds if the rules may allow models of wildcards. */
 const openText = (wildcards: readonly string[]): string =>
   wildcards.length > 0
     ? `; a model of ${few(new Set(wildcards))} that a caller names is checked when it is requested`
@@ -218,23 +221,23 @@ export interface ConstraintTarget {
   /** Bits of `OPERATIONS`. */
   readonly operations: number;
   readonly isServed: boolean;
-  /** Whether its provider serves only while no other can. */
+  /** Whether its provider serves only if no other provider can. */
   readonly isHeldBack: boolean;
-  /** Whether it stands for the models of a wildcard. */
+  /** Whether it represents the models of a wildcard. */
   readonly isOpen: boolean;
 }
 
-/** A constraint with the targets that it admits, which are at least one. */
+/** A constraint with the targets that it allows, at least one. */
 interface AdmittingConstraint {
   readonly require: Program;
-  /** Null for none, undefined for a wrong one. */
+  /** The condition; null for none, undefined for a wrong one. */
   readonly when: Program | null | undefined;
   readonly admitted: ReadonlySet<ConstraintTarget>;
 }
 
 /**
- * Warns of a constraint that leaves chats no model that can be served, although it admits others: models for embeddings, models
- * that cannot be served here, or perhaps models of wildcards, which no selector chooses.
+ * Warns about a constraint that leaves no model which can serve chats, although it allows other models: models for embeddings, models that
+ * cannot be served in this environment, or models of wildcards, which selectors never choose.
  */
 export function* reviewChats(
   { require, when, admitted }: AdmittingConstraint,
@@ -250,29 +253,31 @@ export function* reviewChats(
   const path = require.draft.path;
   const open = openText([...admitted].flatMap(({ id, isOpen, isServed }) => (isOpen && isServed ? id : [])));
   if (fitting.length > 0) {
-    // A rule for some requests may be meant for another environment, and so may providers that serve alone.
+    // A rule for some requests may be meant for another environment, and so may providers with `serve: when_alone`.
     if (when !== null || fitting.some(({ isHeldBack }) => isHeldBack)) return;
     const names = few(new Set(fitting.map(({ id }) => id)));
     report.add(
       'satisfied-by-none',
       at,
-      `no model that can serve here fulfils \`${path}\`: no provider can serve ${names}`,
+      `no model that can serve in this environment satisfies \`${path}\`: no provider can serve ${names}`,
       {
-        hint: `every chat is refused; set the variable of a provider that serves such a model${open}`,
+        hint: `every chat is refused; set the environment variable of a provider that serves such a model${open}`,
       },
     );
     return;
   }
   if (when !== null && !(yield* isForChatsAlone(when, spaces))) return;
   const others = new Set([...admitted].flatMap(({ id, isOpen }) => (isOpen ? [] : id)));
-  const whose = others.size > 0 ? `: ${few(others)} embeds texts and answers no chat` : '';
+  const whose = others.size > 0 ? `: ${few(others)} can only embed texts, not answer chats` : '';
   const which = when === null ? 'every chat is refused' : 'chats that this constraint applies to are refused';
   const only =
     when === null && others.size > 0 ? '; for a rule on embeddings, add `when: request.operation == "embed"`' : '';
-  report.add('satisfied-by-none', at, `no model for chats fulfils \`${path}\`${whose}`, { hint: which + only + open });
+  report.add('satisfied-by-none', at, `no chat model satisfies \`${path}\`${whose}`, { hint: which + only + open });
 }
 
-/** Whether a condition is true for some chat, and for no request for embeddings. A condition on callers alone is true for both. */
+/**
+ * Whether a condition is true for some chat, and for no request for embeddings. A condition that reads only the caller is true for both.
+ */
 function* isForChatsAlone(when: Program, spaces: readonly RequestSpace[]): Generator<undefined, boolean> {
   let isForChats = false;
   for (const space of spaces) {

@@ -5,7 +5,7 @@ import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
 /** An expression that is not checked yet. */
 export interface ExpressionDraft {
-  /** Such as `constraints.legal.when`. */
+  /** Path of the expression, such as `constraints.legal.when`. */
   readonly path: string;
   readonly text: string;
   readonly tree: ScalarTree;
@@ -14,7 +14,7 @@ export interface ExpressionDraft {
 export type ConstraintDraft = ReturnType<typeof draftConstraints>[number];
 export type PreferenceDraft = ReturnType<typeof draftPreferences>[number];
 
-/** Checks the constraints of the policy, without their expressions. */
+/** Checks the constraints of the policy, except their expressions. */
 export function draftConstraints(context: CheckContext) {
   return checkList('constraints', ConstraintText, context).map((named) => {
     const { data, tree } = named;
@@ -25,11 +25,11 @@ export function draftConstraints(context: CheckContext) {
   });
 }
 
-/** Checks the preferences of the policy, without their expressions. */
+/** Checks the preferences of the policy, except their expressions. */
 export function draftPreferences(context: CheckContext) {
   return checkList('preferences', PreferenceText, context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
-    /** Null if it is wrong. */
+    /** Null if the figure is wrong. */
     const worth = named.data?.worth ?? null;
     return { ...ruleOf(named), prefer, worth, worthPlace: placeAt(named.tree, 'worth') };
   });
@@ -37,12 +37,12 @@ export function draftPreferences(context: CheckContext) {
 
 function ruleOf(named: NamedItem<unknown>) {
   const { name, tree, data } = named;
-  /** False if one of its keys is wrong. Then only its expressions are checked. */
+  /** False if any key of the rule is wrong. Then only its expressions are checked. */
   const isWhole = data !== null;
   return { name, place: placeAt(tree, 'name'), when: expressionAt(named, 'when'), isWhole };
 }
 
-/** The expression under a path of keys; null if there is none. */
+/** Returns the expression at a path of keys; null if there is none. */
 export function expressionAt(
   { path, tree }: { readonly path: string; readonly tree: Tree },
   ...keys: readonly string[]
@@ -52,7 +52,7 @@ export function expressionAt(
   return { path: [path, ...keys].join('.'), text: at.value, tree: at };
 }
 
-/** The `each` of a budget or rate limit. `key` is short for `key.id`, and so are `team` and `user`. */
+/** Returns the `each` of a budget or rate limit. The words `key`, `team` and `user` are short for `key.id`, `team.id` and `user.id`. */
 export function eachOf(named: NamedItem<unknown>): ExpressionDraft | null {
   const each = expressionAt(named, 'each');
   const owner = each?.text.trim();

@@ -28,7 +28,7 @@ import { inSteps } from './steps.ts';
 import { EMPTY_REQUEST, tryRun } from './trials.ts';
 import { servable } from './wildcards.ts';
 
-/** A rule with its condition, and the expression under a key of its own. */
+/** A rule with its condition, and the expression in its own key. */
 type CheckedRule<Draft, Key extends string> = Readonly<
   { draft: Draft; when: Program | null } & Record<Key, Program | null>
 >;
@@ -64,7 +64,7 @@ export function* checkRules(
       const checked = { draft, when: check.condition(draft.when, 'when'), prefer: check.of(draft.prefer, 'model') };
       if (draft.worth === 0) {
         const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
-        report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or set `worth` to another value' });
+        report.add('prefers-none', draft.worthPlace, message, { hint: 'remove the preference, or set `worth` to another value' });
       }
       return checked;
     }),
@@ -80,30 +80,33 @@ export function* checkRules(
 export interface CompiledRules {
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
-  /** Selector → bits by index of the model. */
+  /** Selector → the models that its filter allows, as bits by index of the model. */
   readonly filters: ReadonlyMap<string, Uint32Array>;
-  /** Whether a condition depends on what a prompt asks for. */
+  /** Whether a condition depends on the text of the prompt. */
   readonly readIntent: boolean;
 }
 
-/** A model or endpoint of the catalog that a rule is evaluated on. An expression that fails may admit some models of a wildcard. */
+/**
+ * A model or endpoint of the catalog on which a rule is evaluated. An expression that fails for a wildcard may still allow some of its
+ * models.
+ */
 interface RuleTarget extends ConstraintTarget {
-  /** Of the endpoint, or of the model's first one. */
+  /** Provider of the endpoint, or of the model's first endpoint. */
   readonly provider: string;
   readonly view: Readonly<Record<string, unknown>>;
-  /** Its bit; -1 if it cannot be served here, or is no candidate. */
+  /** Bit of the endpoint; -1 if it cannot be served in this environment, or is no candidate. */
   readonly slot: number;
 }
 
-/** What can be served here. Without models, rules are checked as if all could. */
+/** The models and providers that can be served. If there are no models, rules are checked as if everything could be served. */
 type ServedCatalog = Pick<PolicySnapshot, 'models' | 'providers'>;
 
-/** Models turned into views in one step. */
+/** Models converted to views in one step. */
 const VIEWS_PER_STEP = 50;
-/** Evaluations of an expression in one step: the costliest takes about 4 ms for them. */
+/** Evaluations of an expression in one step. The most expensive expression takes about 4 ms for them. */
 const EVALUATIONS_PER_STEP = 16;
 
-/** Evaluates every rule over all that can be served, and keeps the bits of models and endpoints that can be served here. */
+/** Evaluates every rule over the catalog, and keeps the bits of models and endpoints that can be served in this environment. */
 export function* compileRules(
   parsed: ParsedPolicy,
   rules: CheckedRules,
@@ -127,8 +130,8 @@ export function* compileRules(
 }
 
 /**
- * The words of the rules on one model with one endpoint, which the catalog does not have. A quality, language, region or tag
- * that is not stated of it is unknown: an expression that reads one fails, and so counts as false.
+ * Evaluates the rules on one model with one endpoint that are not in the catalog. A quality, language, region or tag that is not stated is
+ * unknown: an expression that reads it fails, and so counts as false.
  */
 export function judgeModel(
   { constraints, preferences }: CheckedRules,
@@ -155,7 +158,7 @@ class RuleCompiler {
   readonly #constraints: ConditionalRule[] = [];
   readonly #filters: SelectorRule[] = [];
   #spaces: readonly RequestSpace[] = [];
-  /** Places among the endpoints of those that declare no regions. */
+  /** Positions of endpoints that declare no regions. */
   readonly #undeclared = new Set<number>();
 
   constructor(parsed: ParsedPolicy, { models, providers }: ServedCatalog, report: Report) {
@@ -197,17 +200,17 @@ class RuleCompiler {
     const { name, place, maxLatencyMs, maxCostCredits } = draft;
     const slots = this.#served.reduce((sum, model) => sum + model.endpoints.length, 0);
     const matches = require && (yield* this.#evaluate(require, this.#endpoints, slots));
-    // `require: false` refuses on purpose.
+    // `require: false` refuses requests on purpose.
     if (require && matches?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
       const at = require.placeOf(require.ast);
-      const message = `no model of the catalog fulfils \`${require.draft.path}\``;
+      const message = `no model of the catalog satisfies \`${require.draft.path}\``;
       const hint = draft.when
         ? 'requests that this constraint applies to are refused'
-        : 'a constraint without `when` applies to every request, so all would be refused';
+        : 'a constraint without `when` applies to every request, so every request would be refused';
       this.#report.add(draft.when ? 'satisfied-by-none' : 'refuses-everything', at, message, { hint });
     }
     if (require) yield* this.#reviewUndeclared(require);
-    // A wrong condition does not tell when the rule applies.
+    // With a wrong condition, it is unknown when the rule applies.
     if (require && matches && (when || !draft.when)) {
       const { admitted, matched } = matches;
       const open = [...admitted].filter(({ isOpen, isServed }) => isOpen && isServed).map(({ id }) => id);
@@ -225,7 +228,7 @@ class RuleCompiler {
     return { name, place, when: conditionOf(when), allows, ...(unserved.length > 0 && { unserved }), ...ceilings };
   }
 
-  /** Warns of a rule that excludes a region: it admits endpoints that declare none, wherever they compute. */
+  /** Warns about a rule that excludes a region. It also allows endpoints that declare no region, wherever they are. */
   *#reviewUndeclared(require: Program): Generator<undefined, void> {
     const excluded = excludedRegion(require.ast);
     if (!excluded) return;
@@ -236,9 +239,9 @@ class RuleCompiler {
       if (tryRun(require, view).value) admitted.push(id);
     }
     if (admitted.length === 0) return;
-    const message = `\`${require.draft.path}\` admits ${plural(admitted.length, 'endpoint')} without \`regions\`, of ${listNames(new Set(admitted))}`;
+    const message = `\`${require.draft.path}\` allows ${plural(admitted.length, 'endpoint')} without \`regions\`, of ${listNames(new Set(admitted))}`;
     this.#report.add('admits-undeclared', require.placeOf(excluded), message, {
-      hint: 'name the regions that are allowed, such as `"eu" in endpoint.regions`, or add `&& size(endpoint.regions) > 0`',
+      hint: 'name the allowed regions, such as `"eu" in endpoint.regions`, or add `&& size(endpoint.regions) > 0`',
     });
   }
 
@@ -262,8 +265,8 @@ class RuleCompiler {
       const hint = this.#report.mayCompare(tags.length) ? hintForTags(require.ast, tags) : undefined;
       this.#report.add('selector-empty', at, message, { hint });
     } else if (ofServed === 0 && this.#served.length > 0) {
-      const message = `selector \`${selector}\` has no candidates here: no provider can serve a model that passes its filter`;
-      const hint = 'set the variable of a provider that serves such a model';
+      const message = `selector \`${selector}\` has no candidates in this environment: no provider can serve a model that passes its filter`;
+      const hint = 'set the environment variable of a provider that serves such a model';
       this.#report.add('selector-idle', at, message, { hint });
     }
     if (vectorSpace === null) this.#checkSpaces(selector, matched, at);
@@ -273,14 +276,14 @@ class RuleCompiler {
     return bits;
   }
 
-  /** Warns of rules that together admit no model. */
+  /** Warns about rules that together allow no model. */
   *reviewConflicts(): Generator<undefined, void> {
     const ids = this.#endpoints.map(({ id }) => id);
     const rules = { constraints: this.#constraints, filters: this.#filters, ids, spaces: this.#spaces };
     yield* reviewConflicts(rules, this.#report);
   }
 
-  /** The endpoints of the catalog that fit, by operation: those that can serve here, and all. */
+  /** Returns the endpoints of the catalog that satisfy a rule, by operation: those that can serve in this environment, and all. */
   #admitting(isFitting: (target: RuleTarget) => boolean): Pick<ModelRule, 'admits' | 'fits'> {
     const fitting = [...this.#endpoints.keys()].filter((at) => isFitting(this.#endpoints[at]!));
     const of = (operation: Operation, isServed: boolean) =>
@@ -291,7 +294,7 @@ class RuleCompiler {
     };
   }
 
-  /** The requests of each operation that a model of the catalog can serve here. */
+  /** Returns the possible requests of each operation that a model of the catalog can serve in this environment. */
   #spacesServed(): readonly RequestSpace[] {
     const names = new Map(this.#parsed.models.map(({ model }) => [model.id, model.operations]));
     for (const { name, data } of this.#parsed.selectors)
@@ -302,21 +305,23 @@ class RuleCompiler {
     });
   }
 
-  /** A selector of embedding models alone would serve nothing without their vector space. */
+  /** Reports a selector that chooses only from embedding models and names no vector space. It would serve nothing. */
   #checkSpaces(selector: string, matched: ReadonlySet<string>, at: SourceSpan): void {
     const models = this.#parsed.models.filter(({ model }) => matched.has(model.id));
     if (models.length === 0 || models.some(({ model }) => model.operations !== OPERATIONS.embed.bit)) return;
     const spaces = [...new Set(models.flatMap(({ vectors }) => vectors?.embedding.vectorSpace ?? []))];
     const [first] = spaces;
-    const message = `selector \`${selector}\` chooses only from embedding models and names no \`vector_space\``;
+    const message = `selector \`${selector}\` chooses only from embedding models but names no \`vector_space\``;
     const hint =
       spaces.length === 1
         ? `write \`vector_space: ${first}\``
-        : `they are of ${listNames(spaces)}, whose vectors cannot be compared: write a selector for each`;
+        : `they belong to the vector spaces ${listNames(spaces)}, whose vectors cannot be compared: define a selector for each`;
     this.#report.add('vector-space-missing', at, message, { hint });
   }
 
-  /** The bits of all that match, and how much of the catalog and of what can be served here that is. */
+  /**
+   * Evaluates an expression. Returns the bits of the targets that match, and how many of the catalog and of the available targets match.
+   */
   *#evaluate(program: Program, targets: readonly RuleTarget[], size: number) {
     const bits = emptyBits(size);
     const failed = new Set<string>();
@@ -347,18 +352,18 @@ class RuleCompiler {
   }
 }
 
-/** The providers of endpoints of the catalog that cannot serve here. */
+/** Returns the providers of endpoints of the catalog that cannot serve in this environment. */
 const unservedOf = (targets: Iterable<RuleTarget>): readonly string[] => [
   ...new Set([...targets].flatMap(({ isOpen, isServed, provider }) => (isOpen || isServed ? [] : provider))),
 ];
 
 const NO_WILDCARDS: ModelRule['wildcards'] = new Map();
 
-/** Whether an endpoint of the catalog serves an operation; with `isServed`, here. */
+/** Whether an endpoint of the catalog serves an operation. @param isServed whether it must also be available in this environment */
 const canServe = (target: RuleTarget, operation: Operation, isServed: boolean): boolean =>
   !target.isOpen && (target.isServed || !isServed) && (target.operations & OPERATIONS[operation].bit) !== 0;
 
-/** The negated test for a region, such as `!("us" in endpoint.regions)`. */
+/** Returns the negated test for a region, such as `!("us" in endpoint.regions)`. */
 const excludedRegion = (ast: ASTNode): ASTNode | undefined =>
   [...nodesOf(ast)].find(
     (node) => node.op === '!_' && node.args.op === 'in' && pathOf(node.args.args[1])?.join('.') === 'endpoint.regions',

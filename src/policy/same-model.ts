@@ -1,13 +1,13 @@
-/** The dates and versions that services put behind a name: `-2025-08-07`, `-20251001`, `-09-2025`, `-0613`, `-001`, `-latest`. */
+/** The dates and versions that services append to a name: `-2025-08-07`, `-20251001`, `-09-2025`, `-0613`, `-001`, `-latest`. */
 const DATED = /(?:[-@:](?:\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|00\d|latest))+$/;
 
-/** A name in the writing that a provider's own list has: without capitals and the `models/` of Gemini. */
+/** Returns a name as the provider's own list writes it: in lower case, and without Gemini's prefix `models/`. */
 const plain = (upstream: string): string => upstream.toLowerCase().replace(/^models\//, '');
 
-/** The name that all writings of a provider's model share: plain, and without a date. */
+/** Returns the name that all spellings of a provider's model share: in lower case, without a date. */
 const undated = (upstream: string): string => plain(upstream).replace(DATED, '');
 
-/** The names of one provider's models, by which other writings of them are found. */
+/** The names of one provider's models. It finds a model by other spellings of its name. */
 export class SameModels {
   readonly #exact = new Set<string>();
   readonly #plain = new Map<string, string>();
@@ -25,8 +25,8 @@ export class SameModels {
   }
 
   /**
-   * The names that mean the same model: the name itself, else the one that differs by capitals, else the one without a date, else
-   * those of other dates. Several are versions of which none is the one that was asked for.
+   * Returns the names that mean the same model: the name itself; or else the name that differs only in capitals; or else the name without a
+   * date; or else names with other dates. Several results are versions, and none of them is exactly the requested one.
    */
   namesOf(name: string): readonly string[] {
     if (this.#exact.has(name)) return [name];
@@ -39,19 +39,22 @@ export class SameModels {
 /** The most characters of a name. */
 const NAME_MAX = 128;
 
-/** Whether a name may be an ID: no part of it can lead elsewhere where an adapter puts it into a path. */
+/** Whether a name may be a model ID. No part of it may lead to another path when an adapter puts it into a URL. */
 export const isWellFormed = (name: string): boolean =>
   name.length <= NAME_MAX &&
   /^[A-Za-z0-9._:/@-]+$/.test(name) &&
   !name.includes('..') &&
   name.split('/').every((part) => part !== '' && part !== '.');
 
-/** Words of routers by which a name is another model, or another bill, behind whatever address: `:online`, `ft:`, `@preset/x`. */
+/** Parts of a name with which routers mean another model or another price, at any address: `:online`, `ft:`, `@preset/x`. */
 const ANOTHER_BILL =
   /:(?:online|free|nitro|floor|exacto|extended|thinking|cloud)$|-cloud$|^@|@preset\/|(?:^|\/)ft:|^openrouter\/|^auto$/i;
-/** A service with a key has no versions behind these; a program of your own, such as Ollama, has: `qwen3:8b`. */
+/**
+ * Separators of variants. Hosted services use them for variants with another price; local programs such as Ollama use them for versions:
+ * `qwen3:8b`.
+ */
 const VARIANT = /[:@]/;
 
-/** Whether a part of a provider's name of a model changes its bill or the model behind it. */
+/** Whether a part of a model's name changes its price or which model answers. */
 export const changesBill = (upstream: string, isHosted: boolean): boolean =>
   ANOTHER_BILL.test(upstream) || (isHosted && VARIANT.test(upstream));

@@ -2,8 +2,8 @@ import type { SourceSpan } from './diagnostics.ts';
 import type { ScalarTree } from './tree.ts';
 
 /**
- * Finds the place of a part of a scalar's value in the file, for every style: plain, quoted with
- * escapes, folded over lines, or a block. A part that spans lines ends with its first line.
+ * Finds the location in the file of a part of a scalar's value, for every YAML style: plain, quoted with escapes, folded over lines, or a
+ * block. A part that spans several lines ends with its first line.
  * @param from, to UTF-16 offsets in the value
  */
 export function placeWithin(tree: ScalarTree, text: string, from: number, to: number): SourceSpan {
@@ -21,7 +21,10 @@ export function placeWithin(tree: ScalarTree, text: string, from: number, to: nu
   };
 }
 
-/** The offset in the file after a unit of the value. An escape is longer than its unit, a folded blank may be none. */
+/**
+ * Returns the offset in the file after one unit of the value. An escape is longer than its unit, and a folded space may have no text in the
+ * file.
+ */
 function endOf(text: string, offsets: readonly number[], at: number, value: string): number {
   const begins = offsets[at]!;
   return value[at] === text[begins] && text[begins] !== '\\' ? begins + 1 : (offsets[at + 1] ?? begins + 1);
@@ -33,9 +36,8 @@ const offsetOf = (text: string, line: number, column: number): number =>
 const BLANKS: ReadonlySet<string | undefined> = new Set(' \t\n\r');
 
 /**
- * The offset in the file of each unit of a scalar's value, and of its end. Characters other than
- * blanks are in the same order in the file. Blanks may be folded, so the walk resynchronises at each
- * other character.
+ * Returns the offset in the file of each unit of a scalar's value, and of its end. All characters except whitespace are in the same order
+ * in the file. Whitespace may be folded, so the function synchronises again at each other character.
  */
 function alignScalar(text: string, start: number, value: string): number[] {
   const style = text[start] ?? '';
@@ -55,14 +57,14 @@ function alignScalar(text: string, start: number, value: string): number[] {
     if (isDouble) at = behindEscapedBreaks(text, at);
     const length = isDouble && text[at] === '\\' ? escapeLength(text[at + 1]) : style === "'" && unit === "'" ? 2 : 1;
     offsets.push(at);
-    // One escape may stand for two units.
+    // One escape may represent two UTF-16 units.
     if (length > 6 && /[\ud800-\udbff]/.test(unit)) offsets.push(at);
     at += length;
   }
   return [...offsets, at];
 }
 
-/** Passes over backslashes that join a line to the next. They leave no trace in the value. */
+/** Skips backslashes that join a line to the next line, because they do not appear in the value. */
 function behindEscapedBreaks(text: string, at: number): number {
   const breaks = /(?:\\\r?\n[ \t]*)*/y;
   breaks.lastIndex = at;

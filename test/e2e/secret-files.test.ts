@@ -119,7 +119,7 @@ describe('A provider’s key', () => {
     expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('a '.repeat(200));
     const after = await status();
     expect(after.revision).toBe(revision);
-    expect(after.last_reload.message).toBe('The policy is in force with the new TEST_UPSTREAM_KEY.');
+    expect(after.last_reload.message).toBe('The policy is active with the new TEST_UPSTREAM_KEY.');
     mounted.remove();
   });
 
@@ -276,7 +276,7 @@ test('The key to install and a gas key are read at the start alone', async () =>
   replace(file, NEW);
   expect((await reload(first)).status).toBe(200);
   const after = (await (await box.get('/admin/policy', as(first))).json()) as StatusAnswer;
-  expect(after.last_reload.message).toBe('The policy is in force with the new TEST_UPSTREAM_KEY.');
+  expect(after.last_reload.message).toBe('The policy is active with the new TEST_UPSTREAM_KEY.');
   for (const name of ['SIGNALBOX_API_KEY', 'TEST_GAS_KEY']) {
     const of = ({ secrets }: StatusAnswer) => secrets.find(({ variable }) => variable === name);
     expect(of(after)).toEqual(of(before)!);

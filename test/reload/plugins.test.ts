@@ -84,7 +84,7 @@ test('code that changes is part of the revision, is reported, and takes effect a
     return answer.outdated_plugins.length > 0 ? answer : null;
   });
   expect(status).toMatchObject({ revision, outdated_plugins: ['./plugins/thrifty.ts'] });
-  expect(status.last_reload.message).toContain('takes effect at a restart');
+  expect(status.last_reload.message).toContain('restart the server to use the new code');
   expect((await route(live)).recommended_model).toBe('poor');
 
   const { folder } = live;

@@ -31,7 +31,7 @@ const PolicyEvent = field.named('PolicyEvent', 'A policy that came into force, o
   time: field.moment('When the reload ended.'),
   result: field.word(['applied', 'refused'], 'With `refused`, the policy before it stays in force.', 'applied'),
   revision: field.policyRevision,
-  message: field.text('One sentence.', 'The policy is in force.'),
+  message: field.text('One sentence.', 'The policy is active.'),
   errors: field.count('Mistakes of a refused one.', 0),
 });
 

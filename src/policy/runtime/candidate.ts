@@ -25,33 +25,33 @@ import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, SupersededError } from './slices.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
 
-/** A valid policy that can be put in force. */
+/** A valid policy that can be activated. */
 export interface PolicyCandidate {
   readonly bundle: PolicyBundle;
   readonly runtime: Runtime;
-  /** The bare data of the policy as JSON, to compare the next one with. */
+  /** The bare data of the policy as JSON, for comparison with the next policy. */
   readonly outline: string;
-  /** The changes from the policy in force. */
+  /** The changes compared with the active policy. */
   readonly changes: readonly PolicyChange[];
   readonly warnings: readonly Diagnostic[];
-  /** The environment that is needed to build it again. */
+  /** The environment that is needed to build the policy again. */
   readonly surroundings: PolicyEnvironment;
-  /** The environment variables that it reads, ascending. */
+  /** The environment variables that the policy reads, ascending. */
   readonly variables: readonly string[];
-  /** Whether its own cases have passed. */
+  /** Whether the policy has passed its own test cases. */
   readonly isRehearsed: boolean;
 }
 
-/** A policy that cannot be put in force, with all its problems. */
+/** A policy that cannot be activated, with all its problems. */
 export interface RejectedPolicy {
   readonly problems: readonly Diagnostic[];
-  /** An error without a place in a file; null if `problems` has all errors. */
+  /** An error without a location in a file; null if `problems` has all errors. */
   readonly message: string | null;
 }
 
 /** Everything that building a candidate needs. */
 export interface PolicyTools {
-  /** The policy's folder. Relative plugins are resolved from here. */
+  /** The policy folder. Relative paths of plugins are resolved from here. */
   readonly folder: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
@@ -63,33 +63,33 @@ export interface PolicyTools {
   readonly network?: UpstreamNetwork;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The day, such as `2026-10-07`. Turns on warnings of stale figures. */
+  /** The date, such as `2026-10-07`. It turns on warnings about old figures. */
   readonly today?: string;
-  /** The state of the ledger that the policy must fit. Default: not checked. */
+  /** Returns the state of the ledger, with which the policy must be compatible. Default: not checked. */
   readonly ledger?: () => LedgerState;
-  /** The teams of the store that the policy would serve with. Null and the default: not known. */
+  /** Returns the teams in the store. Null, or if absent: not known. */
   readonly teams?: () => TeamNames | null;
-  /** The IDs of the teams with unrevoked keys. Default: not known. */
+  /** Returns the IDs of the teams with active keys. Default: not known. */
   readonly teamsWithKeys?: () => ReadonlySet<string>;
-  /** The labels of the keys in the data folder. Default: not known. */
+  /** Returns the labels of the existing keys. Default: not known. */
   readonly labels?: () => KnownLabels;
-  /** The settings that the running server keeps from its start. Default: none runs. */
+  /** The settings that the running server keeps from its start. Default: no server runs. */
   readonly started?: StartSettings;
-  /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
+  /** Runs the policy's own test cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
-  /** Whether work on a policy has become pointless: it is then given up with SupersededError. Default: never. */
+  /** Whether work on the policy has become pointless. It then stops with SupersededError. Default: never. */
   readonly isStale?: () => boolean;
   /** See `parseFiles`. */
   parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
 
 interface CandidateOptions {
-  /** The policy in force, to compare with. */
+  /** The active policy, for comparison. */
   readonly inForce?: PolicyCandidate;
   readonly isStale?: () => boolean;
 }
 
-/** Steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only SupersededError, once stale. */
+/** Runs steps 3 to 6 of an edit: check, compile, build, rehearse. Throws only SupersededError, if the work becomes pointless. */
 export async function buildCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -99,7 +99,7 @@ export async function buildCandidate(
   return isRejected(prepared) ? prepared : rehearseCandidate(prepared, tools, options.isStale);
 }
 
-/** Step 6 of an edit: runs the policy's own cases. Throws only SupersededError, once stale. */
+/** Runs step 6 of an edit: the policy's own test cases. Throws only SupersededError, if the work becomes pointless. */
 export function rehearseCandidate(
   candidate: PolicyCandidate,
   tools: Pick<PolicyTools, 'rehearse' | 'isStale'>,
@@ -112,7 +112,9 @@ export function rehearseCandidate(
   });
 }
 
-/** Steps 3 to 5 of an edit: a candidate whose cases have not run. Throws only SupersededError, once stale. */
+/**
+ * Runs steps 3 to 5 of an edit. The test cases of the candidate have not run. Throws only SupersededError, if the work becomes pointless.
+ */
 export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
@@ -120,7 +122,7 @@ export function compileCandidate(
 ): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
-    // Before any message is made: a file may contain the secret itself instead of the variable's name.
+    // This comes before any message is made, because a file may contain the secret itself instead of the variable's name.
     registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     registerSecrets([parsed.policy.own.sign_in?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
@@ -132,7 +134,7 @@ export function compileCandidate(
     const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
     const context = { ...contextOf(own, { ...tools, env }), facts };
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
-    // Those that only presets name, too.
+    // Secrets in variables that only presets name are registered, too.
     registerSecrets(
       [...(snapshot?.providers.values() ?? [])].map((one) => one.apiKeyEnv && tools.env.get(one.apiKeyEnv)),
     );
@@ -155,7 +157,7 @@ export function compileCandidate(
 
 const never = () => false;
 
-/** Turns a thrown error, which has no place in a file, into a rejected policy. */
+/** Turns a thrown error, which has no location in a file, into a rejected policy. */
 async function rejectOnThrow(
   build: () => Promise<PolicyCandidate | RejectedPolicy>,
 ): Promise<PolicyCandidate | RejectedPolicy> {
@@ -167,7 +169,7 @@ async function rejectOnThrow(
   }
 }
 
-/** The policy room masks texts that look like secrets. This masks the actual secrets of this process. */
+/** Masks the actual secrets of this process. The policy module masks only texts that look like secrets. */
 function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
   const { message, expected, hint } = diagnostic;
   const masked = { ...diagnostic, message: scrub(message) };
@@ -176,7 +178,7 @@ function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
   return masked;
 }
 
-/** Masks secrets in the values of a change, which operators see and logs keep. */
+/** Masks secrets in the values of a change, because operators see changes and logs keep them. */
 export function withoutValues(change: PolicyChange): PolicyChange {
   const keys = change.keys?.map(({ key, ...values }) => ({ key: scrub(key), ...objectOf(scrubAll(values)) }));
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
@@ -184,7 +186,7 @@ export function withoutValues(change: PolicyChange): PolicyChange {
 
 export const isRejected = (result: PolicyCandidate | RejectedPolicy): result is RejectedPolicy => 'problems' in result;
 
-/** Records the variables that are read. Presets of adapters name some that no policy does. */
+/** Records which variables are read, because presets of adapters read variables that the policy does not name. */
 function recordReads(env: Environment): { env: Environment; read: ReadonlySet<string> } {
   const read = new Set<string>();
   const get = (name: string) => {
@@ -220,12 +222,12 @@ function contextOf(
     teams: teams?.() ?? null,
     teamsWithKeys: teamsWithKeys?.(),
     started,
-    // The code of operators' plugins is part of the revision.
+    // The revision includes a hash of the operator's own plugins.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
   };
 }
 
-/** A provider that is set up, with the IDs of what it serves: models, and patterns of wildcards. */
+/** A provider that is set up, with the IDs that it serves: models, and patterns of wildcards. */
 export type ServingProvider = ReturnType<typeof servingProviders>[number];
 
 export function servingProviders(snapshot: PolicySnapshot) {
@@ -235,11 +237,11 @@ export function servingProviders(snapshot: PolicySnapshot) {
   });
 }
 
-/** `openai (6 models, 1 wildcard), lm-studio (no model)` */
+/** Writes providers with what they serve: `openai (6 models, 1 wildcard), lm-studio (no model)`. */
 export const servingText = (providers: readonly ServingProvider[]): string =>
   providers.map(({ name, served }) => `${name} (${served.length === 0 ? 'no model' : modelCount(served)})`).join(', ');
 
-/** Providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
+/** Returns the providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
 export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
   return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);
 }

@@ -5,9 +5,9 @@ import { SECTIONS } from '../sections.ts';
 /** Section → its bare data, as the files of a policy state it. */
 export type Outline = Readonly<Record<string, unknown>>;
 
-/** A changed key. `from` or `to` is undefined if the key was added or removed. */
+/** A changed key. `from` is undefined if the key was added; `to` is undefined if it was removed. */
 export interface KeyChange {
-  /** Path within the member, such as `price.input`. */
+  /** Path of the key within the member, such as `price.input`. */
   readonly key: string;
   readonly from?: unknown;
   readonly to?: unknown;
@@ -15,22 +15,22 @@ export interface KeyChange {
 
 export interface PolicyChange {
   readonly change: 'added' | 'removed' | 'changed';
-  /** `models`, `constraints`, … */
+  /** Name of the section: `models`, `constraints`, … */
   readonly section: string;
-  /** Null for a section without members, such as `credits`. */
+  /** Name of the member; null for a section without members, such as `credits`. */
   readonly name: string | null;
-  /** Only if `change` is `changed`; by key, ascending. */
+  /** The changed keys, ascending, only if `change` is `changed`. */
   readonly keys?: readonly KeyChange[];
 }
 
-/** Sections whose members have names: maps, or lists of items with a `name`. */
+/** Sections whose members have names: maps, and lists of items with a `name`. */
 const NAMED: ReadonlySet<string> = new Set(
   Object.entries<TSchema>(SECTIONS).flatMap(([name, { type, patternProperties }]) =>
     type === 'array' || patternProperties ? [name] : [],
   ),
 );
 
-/** The changes from one policy to another, by section and name. Deterministic. Another order within files is no change. */
+/** Returns the changes from one policy to another, by section and name. Deterministic. The order within files does not matter. */
 export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
   const sections = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...sections].sort().flatMap((section) => {
@@ -58,7 +58,9 @@ export interface PolicyRename {
   readonly to: string;
 }
 
-/** Finds removed members that were added under another name: their content is unique among both. Yields after each member. */
+/**
+ * Finds renamed members: a removed member and an added member with the same content, which no other member has. Yields after each member.
+ */
 export function* findRenames(before: Outline, after: Outline): Generator<undefined, PolicyRename[]> {
   const renames: PolicyRename[] = [];
   for (const section of [...NAMED].sort()) {
@@ -84,14 +86,14 @@ function* namesByContent(members: Iterable<[string, unknown]>): Generator<undefi
   return names;
 }
 
-/** The content of a member as a text; null for one with only a name, whose content says nothing. */
+/** Returns the content of a member as a text; null for a member that has only a name, because its content identifies nothing. */
 function contentOf(member: unknown): string | null {
   if (!isObject(member)) return null;
   const { name: _, ...content } = member;
   return Object.keys(content).length === 0 ? null : formText(content);
 }
 
-/** A text of a JSON value that does not depend on the order of keys; a map and a list never have the same. */
+/** Writes a JSON value as a text that does not depend on the order of keys. A map and a list never have the same text. */
 export const formText = (value: unknown): string => JSON.stringify(formOf(value));
 
 function formOf(value: unknown): unknown {
@@ -102,7 +104,7 @@ function formOf(value: unknown): unknown {
     .map((key) => [key, formOf(value[key])]);
 }
 
-/** Collects the differences of two values. A list of plain values is one value. */
+/** Collects the differences between two values. A list of plain values counts as one value. */
 function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): void {
   if (isObject(from) && isObject(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
@@ -120,12 +122,12 @@ function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): v
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Ignores inherited properties: an operator may use a name such as `constructor`. */
+/** Ignores inherited properties, because an operator may use a name such as `constructor`. */
 const entryOf = (map: Data, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined);
 
 const isListOfMaps = (value: unknown): value is readonly Data[] => Array.isArray(value) && value.every(isObject);
 
-/** The members of a section by name; a list's members without a name by their text. */
+/** Returns the members of a section by name. List members without a name are named by their text. */
 function membersOf(section: unknown): Map<string, unknown> {
   if (isObject(section)) return new Map(Object.entries(section));
   if (!Array.isArray(section)) return new Map();
@@ -137,7 +139,7 @@ function membersOf(section: unknown): Map<string, unknown> {
   );
 }
 
-/** One line: `2 models changed, 1 selector added`. */
+/** Summarizes changes in one line: `2 models changed, 1 selector added`. */
 export function summary(changes: readonly PolicyChange[]): string {
   const alike = Map.groupBy(changes, ({ section, name, change }) => `${section} ${change} ${name === null}`);
   const parts = [...alike.values()].map((all) => {

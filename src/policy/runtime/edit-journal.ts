@@ -4,16 +4,16 @@ import { isObject, parseJson } from '../../core/object.ts';
 import type { PolicyFile } from '../load.ts';
 
 /**
- * An edit of several policy files that becomes the policy's as one: its journal, in the policy's folder, has every new text. From the
- * moment that the journal has its name, each reader of the folder sees the edit as done, and before that none does. Whatever ends the
- * writer in between, the folder reads as the old policy or the new one. `write-edit.ts` writes it.
+ * An edit of several policy files that takes effect atomically. Its journal, in the policy folder, contains every new text. As soon as the
+ * journal has its final name, every reader sees the whole edit; before that, no reader sees any of it. Even after a crash of the writer,
+ * the folder reads as the old policy or the new one. `write-edit.ts` writes the journal.
  */
 export const EDIT_FILE = '.signalbox-edit.json';
 
 /** A file of an edit. */
 interface JournaledFile {
   readonly name: string;
-  /** SHA-256 of the text before; null for no file. */
+  /** SHA-256 of the text before the edit; null for no file. */
   readonly before: string | null;
   /** The new text; null for no file. */
   readonly after: string | null;
@@ -23,7 +23,7 @@ export type EditJournal = readonly JournaledFile[];
 
 export const textHash = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 
-/** Reads the journal in a folder; empty for none, and for a file that is no journal. */
+/** Reads the journal in a folder. Returns an empty list if there is none, or if the file is not a journal. */
 export async function readEdit(folder: string): Promise<EditJournal> {
   const text = await readFile(join(folder, EDIT_FILE), 'utf8').catch(() => '');
   const journal: unknown = text === '' ? null : parseJson(text);
@@ -38,10 +38,10 @@ function isJournaled(value: unknown): value is JournaledFile {
   return typeof name === 'string' && FILE_NAME.test(name) && isTextOrNull(before) && isTextOrNull(after);
 }
 
-/** A name in the folder itself. */
+/** A file name without a folder. */
 const FILE_NAME = /^[^./\\\0][^/\\\0]*\.ya?ml$/;
 
-/** The files with an edit done. A file that somebody has changed since is theirs. */
+/** Returns the files with the edit applied. If someone has changed a file since the edit, that change is kept. */
 export function withEdit(
   files: readonly PolicyFile[],
   edit: EditJournal,
@@ -58,7 +58,7 @@ export function withEdit(
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Whether a file is as it was before the edit. */
+/** Whether a file is the same as before the edit. */
 export function isAsBefore({ before }: JournaledFile, file: PolicyFile | undefined): boolean {
   if (file === undefined) return before === null;
   return file.text !== undefined && textHash(file.text) === before;

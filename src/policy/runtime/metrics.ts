@@ -4,12 +4,12 @@ import { rounded } from '../../providers/health/metrics.ts';
 import type { Reloader } from './reload.ts';
 import type { Runtime } from './runtime.ts';
 
-/** The policy in force and its reloads, read when a page of metrics is made. */
+/** The active policy and its reloads. They are read when the page of metrics is made. */
 export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
 
 /**
- * Metrics on the build, the policy in force and its reloads.
- * @param version of the build
+ * Metrics about the build, the active policy and its reloads.
+ * @param version version of the build
  */
 export const policyFamilies = (policy: PolicyFigures, version: string): readonly Family[] => [
   gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
@@ -44,7 +44,7 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
   ),
 ];
 
-/** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
+/** Metrics about the expected lengths of answers, by the tasks of the active policy. */
 export function taskFamilies(lease: () => Runtime): readonly Family[] {
   const of = (figure: (runtime: Runtime, task: string, at: number) => number) => () => {
     const runtime = lease();

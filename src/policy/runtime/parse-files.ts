@@ -3,13 +3,13 @@ import type { YamlReader } from '../parse.ts';
 import { parseWith } from '../parsed.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 
-/** The result of parsing a policy's files: the most expensive part of loading. Plain data: a worker sends it. */
+/** The result of parsing a policy's files, which is the most expensive part of loading. It is plain data, because a worker sends it. */
 export interface ParsedFiles {
-  /** Its `outline` is empty. */
+  /** The parsed policy. Its own `outline` is empty. */
   readonly policy: ParsedPolicy;
-  /** The bare data of the policy as JSON: sending one text from a worker is cheap, sending thousands of objects is not. */
+  /** The bare data of the policy as JSON. A worker can send one text cheaply, but not thousands of objects. */
   readonly outline: string;
-  /** The changes from the policy that it was compared with. */
+  /** The changes compared with the earlier policy. */
   readonly changes: readonly PolicyChange[];
 }
 
@@ -21,7 +21,7 @@ export async function parseFiles(files: readonly PolicyFile[], before: string | 
   return { policy: { ...policy, outline: {} }, outline, changes };
 }
 
-/** Parses plain files at once, and loads the YAML library for others. */
+/** Parses plain files directly, and loads the YAML library for others. */
 async function parsePolicy(files: readonly PolicyFile[]): Promise<ParsedPolicy> {
   try {
     return parseWith(withoutLibrary, files);

@@ -8,7 +8,7 @@ export interface ParseRequest {
   readonly before: string | null;
 }
 
-/** Parses policies outside the event loop: one message in, one out, in order. See `parser.ts`. */
+/** Parses policies outside the event loop. Each message gets one answer, in order. See `parser.ts`. */
 declare const self: {
   onmessage: ((event: { readonly data: ParseRequest }) => void) | null;
   postMessage(answer: unknown): void;

@@ -2,14 +2,14 @@ import type { PolicyFile } from '../load.ts';
 import type { ParsedFiles } from './parse-files.ts';
 import type { ParseRequest } from './parse-worker.ts';
 
-/** Limit of the time to parse a policy, ms. */
+/** The longest time to parse a policy, ms. */
 const PARSE_MS = 10_000;
-/** An unused worker ends after this time and frees its memory, ms. */
+/** After this time without work, the worker ends and frees its memory, ms. */
 const IDLE_MS = 10_000;
 
 type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
 
-/** A parser with one worker, started on demand. It parses one policy at a time, for `parseMs` at most. State: policy folder. */
+/** Makes a parser with one worker, which starts on demand. It parses one policy at a time, for at most `parseMs`. State: policy folder. */
 export function createParser(parseMs = PARSE_MS) {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;

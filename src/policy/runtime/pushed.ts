@@ -2,17 +2,17 @@ import type { PushedPolicy } from '../../store/pushed-policies.ts';
 import type { PolicyFile } from '../load.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
 
-/** The files of a pushed revision. Its number is part of the hash: the same files can be pushed again. */
+/** Returns the files of a pushed revision. The hash includes the revision's number, because the same files can be pushed again. */
 export function pushedBundle({ id, source, plugins }: PushedPolicy): PolicyBundle {
-  // Written by a push alone.
+  // Only a push writes this text, so it need not be validated.
   const files: readonly PolicyFile[] = JSON.parse(source);
   return { files, hash: hashOf(JSON.stringify([id, files])), pushed: { id, plugins } };
 }
 
 /**
- * Compares the code that a pushed revision was judged with to that of this server.
- * @param own the plugins that were loaded here, with a hash of their code
- * @returns a sentence on the first that differs; null where all are the same
+ * Compares the plugin code with which a pushed revision was checked to the code on this server.
+ * @param own the plugins that were loaded on this server, with a hash of their code
+ * @returns a sentence about the first difference; null if there is none
  */
 export function lackingCode(
   { pushed }: PolicyBundle,
@@ -21,6 +21,6 @@ export function lackingCode(
   const hashes = new Map(own);
   const lacking = pushed?.plugins.find(([specifier, hash]) => hashes.get(specifier) !== hash);
   return lacking
-    ? `The code of plugin \`${lacking[0]}\` is missing here, or is not that of the pushed revision.`
+    ? `The code of plugin \`${lacking[0]}\` is missing on this server, or differs from the code with which the revision was pushed.`
     : null;
 }

@@ -1,26 +1,25 @@
 import type { Runtime } from './runtime.ts';
 
 /**
- * Runtimes that are no longer in force and whose quotes can still be paid. A reload must not change a quote.
- * State: quoted policies.
+ * Runtimes that are no longer active but whose quotes can still be paid, because a reload must not change a quote. State: quoted policies.
  */
 export class QuotedRuntimes {
   readonly #now: () => number;
   #runtimes: readonly { readonly runtime: Runtime; readonly until: number }[] = [];
 
-  /** `now`: milliseconds since 1970. */
+  /** @param now ms since 1970 */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Keeps a replaced runtime until its last quote expires, if it made quotes. */
+  /** Keeps a replaced runtime until its last quote expires, if it made any quotes. */
   keep(runtime: Runtime): void {
     const { payments } = runtime.snapshot;
     const present = this.#present();
     this.#runtimes = payments ? [...present, { runtime, until: this.#now() + payments.quoteTtlMs }] : present;
   }
 
-  /** Drops all: after a change of secrets they would call providers with old ones. */
+  /** Drops all runtimes. Call this after a change of secrets, because the runtimes would call providers with old secrets. */
   clear(): void {
     this.#runtimes = [];
   }

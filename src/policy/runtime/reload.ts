@@ -25,24 +25,24 @@ interface ReloaderOptions {
   /** The secrets in files. Default: none. `reread` returns the variables whose values have changed. */
   readonly secrets?: Pick<SecretFiles, 'list'> & { reread(): readonly string[] };
   /**
-   * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
-   * swap, and whose promise, which never rejects, the answer waits for. A failure refuses the revision.
+   * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the swap. The answer to a
+   * reload waits for the promise of that function, which never rejects. If the preparation fails, the revision is refused.
    */
   prepare(candidate: PolicyCandidate): Promise<() => unknown>;
-  /** Called after each attempt. `bundle` is null if the files could not be read; `by` has asked for it. */
+  /** Called after each attempt. @param bundle null if the files could not be read @param by who requested the attempt */
   onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null, by: Actor): void;
-  /** Called when a policy that serves has passed its own cases, unless it is the first one and passed them earlier. */
+  /** Called when an active policy has passed its own test cases, except for the first policy if it passed them earlier. */
   onRehearsed?(candidate: PolicyCandidate): void;
 }
 
-/** An unfinished or wrong edit gets this time to be finished before it is refused, ms. */
+/** How long an incomplete or wrong edit may take to be completed before it is refused, ms. */
 const FINISH_MS = 250;
-/** After this time, newer edits no longer restart an attempt, ms. */
+/** How long newer edits may restart an attempt, ms. */
 const PATIENCE_MS = 1_000;
 
 interface ReloadRequest {
   readonly cause: ReloadCause;
-  /** The revision that must be in force; null for any. */
+  /** The revision that must be active; null for any. */
   readonly expected: string | null;
   readonly by: Actor;
   resolve(attempt: ReloadAttempt): void;
@@ -50,8 +50,8 @@ interface ReloadRequest {
 }
 
 /**
- * Holds the policy in force and replaces it: steps 2 to 8 of an edit. Runs one attempt at a time; a newer
- * request restarts it. A failure before the swap changes nothing. State: policy.
+ * Holds the active policy and replaces it: steps 2 to 8 of an edit. It runs one attempt at a time, and a newer request restarts the
+ * attempt. A failure before the swap changes nothing. State: policy.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -60,12 +60,12 @@ export class Reloader {
   #last: ReloadAttempt;
   #lastSuccess: number;
   #previous: PolicyStatus['previous'] = null;
-  /** Hash of the last refused files; null after an accepted attempt. */
+  /** Hash of the files that were refused last; null after a successful attempt. */
   #refused: string | null = null;
-  /** Whether the policy in force has failed its own cases, which ran after it began to serve. */
+  /** Whether the active policy failed its own test cases, which ran after it began to serve. */
   #failsCases = false;
   #outdated: readonly string[] = [];
-  /** Variables whose new values are not in force yet. */
+  /** Variables whose new values are not used yet. */
   readonly #renewed = new Set<string>();
   #waiting: ReloadRequest[] = [];
   #running = false;
@@ -81,25 +81,25 @@ export class Reloader {
     this.#since = this.#lastSuccess = options.tools.now();
     const { revision } = first.runtime.snapshot;
     const how = { time: this.#since, tookMs: 0, cause: 'start', result: 'applied', revision } as const;
-    this.#last = { ...how, message: 'The policy is in force.', diagnostics: first.warnings, changes: [] };
+    this.#last = { ...how, message: 'The policy is active.', diagnostics: first.warnings, changes: [] };
     this.#counts.applied++;
   }
 
-  /** The policy in force with its files. */
+  /** The active policy with its files. */
   get inForce(): PolicyCandidate {
     return this.#inForce;
   }
 
-  /** What a policy must fit beside its own text: the state of this server. */
+  /** The state of this server with which a policy must be compatible, in addition to its own text. */
   get surroundings(): Pick<PolicyTools, 'ledger' | 'teams' | 'started'> {
     const { ledger, teams, started } = this.#options.tools;
     return { ledger, teams, started };
   }
 
-  /** The runtime in force. */
+  /** Returns the active runtime. */
   readonly lease = (): Runtime => this.#inForce.runtime;
 
-  /** The runtime of a revision that is in force or whose quotes can still be paid; otherwise null. */
+  /** Returns the runtime of a revision that is active or whose quotes can still be paid; otherwise null. */
   readonly leaseOf = (revision: string): Runtime | null => {
     const { runtime } = this.#inForce;
     return runtime.snapshot.revision === revision ? runtime : this.#quoting.find(revision);
@@ -123,8 +123,8 @@ export class Reloader {
   }
 
   /**
-   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call, so
-   * it sees everything written before.
+   * Reads the files and resolves with the attempt, which may be a refusal. The attempt begins after the call, so it sees everything that
+   * was written before the call.
    * @throws StaleRevision, and nothing else
    */
   reload(cause: ReloadCause, expected: string | null = null, by: Actor = SERVER): Promise<ReloadAttempt> {
@@ -180,7 +180,7 @@ export class Reloader {
       if (isStale()) throw new SupersededError();
       if (hash === this.#inForce.bundle.hash)
         return renewal ?? (await this.#rehearse(state, isStale)) ?? this.#keep(state);
-      // A signal or request wants an answer now. An edit may be unfinished.
+      // A signal or request expects an answer immediately. Only an edit may be incomplete.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
       const result =
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
@@ -188,7 +188,7 @@ export class Reloader {
           : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
       if (result && !isRejected(result)) {
         const attempt = await this.#apply(state, result);
-        // Teams that the policy declares get their IDs while it is applied.
+        // Teams that the policy declares get their IDs while the policy is applied.
         if (this.#hasOtherTeams()) await this.#renew(state);
         return attempt;
       }
@@ -200,7 +200,7 @@ export class Reloader {
     }
   }
 
-  /** Builds the policy in force again if a name of a team that its budgets state stands for another team now. */
+  /** Builds the active policy again if a team name in its budgets now refers to another team. */
   async followTeams(): Promise<void> {
     if (this.#hasOtherTeams()) await this.reload('edit');
   }
@@ -211,7 +211,7 @@ export class Reloader {
     return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
   }
 
-  /** Builds the policy in force again with secrets or teams that have changed, whatever its files hold meanwhile. */
+  /** Builds the active policy again with changed secrets or teams. It does not read the policy files again. */
   async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
     const { secrets, tools } = this.#options;
     for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
@@ -234,7 +234,7 @@ export class Reloader {
     }
   }
 
-  /** Whether a file is suddenly missing or empty: it is probably being rewritten. */
+  /** Whether a file is suddenly missing or empty, because it is probably being rewritten. */
   #looksHalfDone({ files }: PolicyBundle): boolean {
     const now = new Map(files.map((file) => [file.path, file]));
     return this.#inForce.bundle.files.some((before) => {
@@ -252,10 +252,10 @@ export class Reloader {
     if (isStale()) throw new SupersededError();
   }
 
-  /** Runs the cases of the policy in force if they have not passed yet. Returns the refusal if they fail. */
+  /** Runs the test cases of the active policy if they have not passed yet. Returns the refusal if they fail. */
   async #rehearse(state: AttemptState, isStale: () => boolean): Promise<ReloadAttempt | null> {
     const { bundle, isRehearsed } = this.#inForce;
-    // The watch reports an edit before the server listens, which must not wait for the cases.
+    // The watcher reports an edit before the server listens, and that start must not wait for the test cases.
     if (isRehearsed || (state.cause === 'edit' && !this.#failsCases)) return null;
     const result = await rehearseCandidate(this.#inForce, this.#options.tools, isStale);
     this.#failsCases = isRejected(result);
@@ -265,12 +265,12 @@ export class Reloader {
     return null;
   }
 
-  /** The files equal the policy in force, for example after a mistake was reverted. */
+  /** Handles files that equal the active policy, for example after a mistake was reverted. */
   #keep(state: AttemptState): ReloadAttempt {
     const outdated = this.#options.tools.loader.outdated();
     const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
     this.#outdated = outdated;
-    // Frequent causes: a start, a touched file, or the last write of an edit that is already in force.
+    // These causes are frequent: a start, a touched file, or the last write of an edit that is already active.
     return (state.cause === 'edit' || state.cause === 'start') && !isNews
       ? this.#last
       : this.#end(state, 'unchanged', { message: unchanged(outdated) });
@@ -287,11 +287,11 @@ export class Reloader {
     const before = this.#inForce;
     const { changes } = candidate;
     const isSame = before.runtime.snapshot.revision === candidate.runtime.snapshot.revision;
-    // Quotes are paid with secrets of today: older runtimes are built again from the store.
+    // After a change of secrets, older runtimes must use the new secrets too, so they are built again from the store.
     if (this.#renewed.size > 0) this.#quoting.clear();
     const message = renewedText([...this.#renewed]);
     this.#renewed.clear();
-    // The swap. Running requests keep the runtime that they leased.
+    // This is the swap. Running requests keep the runtime that they leased.
     const settled = swap();
     this.#inForce = candidate;
     this.#failsCases = false;
@@ -304,16 +304,16 @@ export class Reloader {
     const { revision } = before.runtime.snapshot;
     this.#since = this.#options.tools.now();
     this.#previous = { revision, changes };
-    const outcome = { message: message ?? 'The policy is in force.', diagnostics: candidate.warnings, changes };
+    const outcome = { message: message ?? 'The policy is active.', diagnostics: candidate.warnings, changes };
     return this.#end(state, 'applied', outcome);
   }
 
   #refuse(state: AttemptState, hash: string | null, why: RejectedPolicy | Error): ReloadAttempt {
     const diagnostics = why instanceof Error ? [] : why.problems;
     const errors = plural(errorsIn(diagnostics), 'error');
-    const message = why.message ?? `The policy has ${errors}; the old policy stays in force.`;
+    const message = why.message ?? `The policy has ${errors}; the previous policy stays active.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
-    // A touched file changes nothing, and a push that is refused is tried again.
+    // A touched file changes nothing, and a refused push is tried again.
     if (
       (state.cause === 'edit' || state.cause === 'push') &&
       isKnown &&
@@ -351,22 +351,22 @@ export class Reloader {
 interface AttemptState {
   readonly cause: ReloadCause;
   readonly by: Actor;
-  /** Monotonic clock, ms. */
+  /** Start of the attempt on a monotonic clock, ms. */
   readonly begun: number;
   /** The files as last read; null if they could not be read. */
   bundle: PolicyBundle | null;
-  /** Whether it is reported only if the policy becomes another one. */
+  /** Whether the attempt is reported only if it changes the active policy. */
   readonly isQuiet?: boolean;
 }
 
 const renewedText = (variables: readonly string[]): string | null =>
-  variables.length === 0 ? null : `The policy is in force with the new ${LIST.format(variables)}.`;
+  variables.length === 0 ? null : `The policy is active with the new ${LIST.format(variables)}.`;
 
 const LIST = new Intl.ListFormat('en-GB');
 
-const FAILS_CASES = 'The policy in force fails its own cases. It still serves; a restart would refuse it.';
+const FAILS_CASES = 'The active policy fails its own test cases. It still serves, but a server that restarts refuses it.';
 
 const unchanged = (outdated: readonly string[]): string =>
   outdated.length === 0
-    ? 'The files match the policy in force.'
-    : `The code of ${outdated.join(', ')} has changed; it takes effect at a restart.`;
+    ? 'The files match the active policy.'
+    : `The code of ${outdated.join(', ')} has changed; restart the server to use the new code.`;

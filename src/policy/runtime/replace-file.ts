@@ -5,8 +5,8 @@ import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 
 /**
- * Replaces the text of a file atomically: a reader gets the old text or the new one. Keeps mode and owner; follows a
- * symbolic link; creates a missing file.
+ * Replaces the text of a file atomically: every reader gets the old text or the new text. It keeps the file's mode and owner, follows
+ * symbolic links, and creates a missing file.
  * @throws UsageError; the file is then unchanged.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
@@ -16,13 +16,13 @@ export async function replaceFile(path: string, text: string): Promise<void> {
       (cause) => codeOf(cause) !== 'ENOENT',
     );
     const real = isThere ? await fs.realpath(path) : path;
-    // A file that may not be written could still be replaced: its folder decides about that.
+    // The file system allows replacing a read-only file, because only the rights of its folder count. Signalbox refuses to.
     if (isThere) await fs.access(real, fs.constants.W_OK);
     const rights = isThere ? await fs.stat(real) : null;
-    // Replacing it would leave the old text to its other names; writing into it would show half of the new one.
+    // Replacing a file with a hard link would leave the old text under its other names, and writing into it would not be atomic.
     if (rights && rights.nlink > 1) throw new Error('it has a hard link, which would keep the old text');
     await removeLeftovers(dirname(real), basename(real));
-    // Its name is not that of a policy file, so that no watcher reads it.
+    // This is not the name of a policy file, so that no watcher reads it.
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
@@ -36,7 +36,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Longer than any write takes. */
+/** No write takes longer than this. */
 const LEFTOVER_MS = 60_000;
 
 /** Removes the temporary files of processes that were killed. */
@@ -80,10 +80,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ELOOP', 'its symbolic links lead in a circle'],
 ]);
 
-/** The file system's error as a part of a sentence. */
+/** Returns a file system error as a part of a sentence. */
 export const reasonOf = (cause: unknown): string => REASONS.get(codeOf(cause)) ?? messageOf(cause);
 
-/** Throws the file system's error as a sentence. */
+/** Throws a file system error as a sentence. */
 function refuse(what: string, cause: unknown): never {
   throw new UsageError(`${what}: ${reasonOf(cause)}.`);
 }

@@ -12,16 +12,16 @@ import type { PolicyTools } from './candidate.ts';
 import { type DecisionRuntime, prepareDecisionRuntime } from './runtime.ts';
 import { inSlices } from './slices.ts';
 
-/** Limit of cached past policies. */
+/** The most past policies in the cache. */
 const BUILT_MAX = 4;
 
 interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
   readonly loader: Pick<PluginLoader, 'recall'>;
-  /** The policy in force, which need not be built; null for none. */
+  /** Returns the active policy, which need not be built; null for none. */
   readonly inForce: () => DecisionRuntime | null;
 }
 
-/** Rebuilds policies of past decisions from their records. State: past policies. */
+/** Rebuilds the policies of past decisions from their stored revisions. State: past policies. */
 export class PastPolicies {
   readonly #options: PastPoliciesOptions;
   /** Revision → its policy, least recently used first. Concurrent callers share one promise. */
@@ -33,7 +33,7 @@ export class PastPolicies {
     this.#options = options;
   }
 
-  /** Never rejects. Resolves with a text that explains why the policy cannot be rebuilt. */
+  /** Returns the policy of a revision, or a text that explains why it cannot be rebuilt. Never rejects. */
   async find(revision: Revision): Promise<DecisionRuntime | string> {
     const inForce = this.#options.inForce();
     if (inForce?.snapshot.revision === revision.revision) return inForce;
@@ -51,14 +51,14 @@ export class PastPolicies {
   }
 }
 
-/** Steps 3 to 5 of an edit, in the policy's own environment. */
+/** Runs steps 3 to 5 of an edit, in the environment that the policy had. */
 async function build(revision: Revision, options: PastPoliciesOptions): Promise<DecisionRuntime | string> {
   const { surroundings } = revision;
-  if (surroundings === null) return 'Its policy was kept by an earlier version, which did not keep all that it takes.';
+  if (surroundings === null) return 'An earlier version stored this policy without the data that a replay needs.';
   try {
-    // First, because missing code then fails fast, even for large policies.
+    // This comes first, so that missing code fails fast even for large policies.
     const own = await recallPlugins(surroundings.plugins, options);
-    // Only this program writes it.
+    // Only Signalbox writes this text, so it need not be validated.
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
     const context = {
@@ -78,8 +78,8 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
   }
 }
 
-/** Masked secrets, or another version of this program, can make a rebuilt policy differ. */
-const cannotRebuild = (why: string): string => scrub(`Its policy cannot be built again as it was: ${why}.`);
+/** A rebuilt policy can differ because secrets were masked or because Signalbox is another version. */
+const cannotRebuild = (why: string): string => scrub(`The policy of this decision cannot be rebuilt: ${why}.`);
 
 /** Decisions depend on whether a variable is set, never on its value. The placeholder is also a valid address. */
 const pastEnvironment = (unset: readonly string[]): Environment => ({

@@ -21,7 +21,9 @@ import { createDecider, type Decider, type DecisionContext } from '../../routing
 /** The strategy that scores a request, with its quality floor and its label. */
 type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
 
-/** What scores the requests of a selector: its own strategy, or `weighted` for one with weights, which keeps the quality floor. */
+/**
+ * How requests to a selector are scored: with its own strategy, or with `weighted` and the same quality floor if the request has weights.
+ */
 interface SelectorScoring {
   readonly own: StrategyInForce;
   readonly weighted: StrategyInForce;
@@ -31,46 +33,49 @@ interface SelectorScoring {
 export interface DecisionRuntime {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
-  /** By selector. */
+  /** How to score requests, by selector. */
   readonly scorings: ReadonlyMap<string, SelectorScoring>;
-  /** Of a request for a model by name. */
+  /** The scoring of a request that names a model. */
   readonly pinned: StrategyInForce;
 }
 
 /** A decision runtime with its providers: everything that requests need. Immutable. State: runtime. */
 export interface Runtime extends DecisionRuntime {
-  /** Calendar time in the policy's zone. `timeMs`: since 1970. */
+  /** Returns the calendar time in the policy's zone. @param timeMs ms since 1970 */
   localTime(timeMs: number): RuleScope['time'];
-  /** By model, then by endpoint, in the snapshot's order; those of wildcards follow. */
+  /** Targets by model, then by endpoint, in the snapshot's order. The targets of wildcards follow. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
-  /** By name, those without a model included. */
+  /** All providers by name, also providers without a model. */
   readonly providers: ReadonlyMap<string, UpstreamTarget>;
-  /** By model, then by endpoint. Runtimes share it: an endpoint is identified by its names. */
+  /** Health by model, then by endpoint. All runtimes share it, because endpoints are identified by their names. */
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
-  /** Lengths of answers. Runtimes share it too. */
+  /** Lengths of earlier answers. All runtimes share them. */
   readonly outputs: OutputLengths;
-  /** Shared too. */
+  /** Names that services do not know. All runtimes share them. */
   readonly unknownNames: UnknownNames;
-  /** For the deadlines of requests and calls. Shared too. */
+  /** Timers for the deadlines of requests and calls. All runtimes share them. */
   readonly alarms: Alarms;
-  /** Rules and strategies whose fault was logged: it would be the same with every request. */
+  /** Rules and strategies whose fault was already logged, because each request would log the same fault. */
   readonly reported: WeakSet<object>;
-  /** The current readings of the upstreams. */
+  /** Returns the current readings of the endpoints. */
   readings(): Readings;
 }
 
-/** The strategy that scores a request. */
+/** Returns the strategy that scores a request. */
 export function strategyOf(facts: Facts, { scorings, pinned }: DecisionRuntime): StrategyInForce {
   if (facts.pinned) return pinned;
   const { own, weighted } = scorings.get(facts.model)!;
   return facts.weights === null ? own : weighted;
 }
 
-/** For a runtime that sends no requests, as when a policy is only checked. */
+/** For a runtime that sends no requests, for example when a policy is only checked. */
 const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
 
-/** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` and `network` outlive the runtime. */
+/**
+ * Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. @param health outlives the runtime,
+ * like `network`
+ */
 export function buildRuntime(
   snapshot: PolicySnapshot,
   registry: PluginMaps,
@@ -108,7 +113,7 @@ export function buildRuntime(
   };
 }
 
-/** Stored with threads: the same at every instance, and nobody can find the key by it. */
+/** A hash of address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived from it. */
 const originFor = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
   hash('sha256', JSON.stringify([adapter, baseUrl, apiKey]), 'base64url').slice(0, 22);
 
@@ -128,7 +133,7 @@ export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: Plugi
   return { snapshot, decider: createDecider(snapshot), scorings, pinned };
 }
 
-/** The dial of a provider; null for one that runs in this process. */
+/** Returns how to connect to a provider; null for an adapter that runs in this process. */
 function dialOf(
   provider: Provider,
   variable: (name: string) => string | undefined,

@@ -3,16 +3,16 @@ import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { decoded } from './source.ts';
 
-/** Limit of one secret's file. */
+/** The most bytes of a secret's file. */
 const SECRET_BYTES_MAX = 65_536;
 
-/** A secret whose value is in a file, without the value. */
+/** The state of a secret whose value is in a file, without the value. */
 export interface SecretStatus {
-  /** The variable that the file stands for, such as `OPENAI_API_KEY`. */
+  /** The variable whose value the file holds, such as `OPENAI_API_KEY`. */
   readonly variable: string;
-  /** When its value was last read, ms since 1970; null if it never was. */
+  /** When the value was last read, ms since 1970; null if it never was. */
   readonly readAt: number | null;
-  /** Why the file cannot be used now, while the last value stays; null if it can. */
+  /** Why the file cannot be used now; the last value stays. Null if it can be used. */
   readonly problem: string | null;
 }
 
@@ -22,7 +22,7 @@ interface SecretFile extends SecretStatus {
 }
 
 interface SecretFilesOptions {
-  /** The environment of the process: it alone names files. */
+  /** Reads a variable of the process. Only these variables can name files. */
   readonly env: (name: string) => string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -31,19 +31,19 @@ interface SecretFilesOptions {
 }
 
 /**
- * The environment, where `NAME_FILE` may name a file with the value of `NAME`. A file is read when its variable is
- * first asked for, and again by `reread`. State: secret files.
+ * The environment, in which `NAME_FILE` may name a file with the value of `NAME`. Signalbox reads the file when the variable is first
+ * needed, and again in `reread`. State: secret files.
  */
 export class SecretFiles {
   readonly #options: SecretFilesOptions;
-  /** By variable. */
+  /** Files by variable. */
   readonly #files = new Map<string, SecretFile>();
 
   constructor(options: SecretFilesOptions) {
     this.#options = options;
   }
 
-  /** Reads a variable. Throws UsageError where both forms of it are set; an empty one counts as not set. */
+  /** Reads a variable. Throws UsageError if both forms of it are set. An empty variable counts as not set. */
   readonly get = (name: string): string | undefined => {
     const { env } = this.#options;
     const value = env(name);
@@ -55,7 +55,7 @@ export class SecretFiles {
     ).value;
   };
 
-  /** Reads a variable that is read once; null where it is not set. Throws UsageError where its file cannot be used. */
+  /** Reads a variable whose value is needed only once; null if it is not set. Throws UsageError if its file cannot be used. */
   fixed(name: string): string | null {
     const value = this.get(name) || null;
     const problem = this.#files.get(name)?.problem;
@@ -63,7 +63,7 @@ export class SecretFiles {
     return value;
   }
 
-  /** Reads the files again, but for the `fixed` variables. Returns the variables whose values have changed. */
+  /** Reads the files again, except the files of `fixed` variables. Returns the variables whose values have changed. */
   reread(fixed: ReadonlySet<string>): readonly string[] {
     const files = [...this.#files.values()].filter(({ variable }) => !fixed.has(variable));
     return files.filter((file) => this.#read(file).value !== file.value).map(({ variable }) => variable);
@@ -74,7 +74,7 @@ export class SecretFiles {
   readonly list = (): readonly SecretStatus[] =>
     [...this.#files.values()].map(({ variable, readAt, problem }) => ({ variable, readAt, problem }));
 
-  /** Keeps the last value where the file cannot be used. */
+  /** Reads a file again, and keeps the last value if the file cannot be used. */
   #read(before: SecretFile): SecretFile {
     const { now, onUnusable } = this.#options;
     const { variable, path } = before;
@@ -88,7 +88,7 @@ export class SecretFiles {
   }
 }
 
-/** The text of a file without the end of its last line, or the reason why it is none of use. */
+/** Returns the text of a file without its final line break, or the reason why it cannot be used. */
 function readSecret(path: string): { readonly value: string } | { readonly problem: string } {
   try {
     // Reading a pipe might never end.

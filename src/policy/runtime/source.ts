@@ -4,36 +4,36 @@ import { codeOf, messageOf } from '../../core/thrown.ts';
 import type { PolicyFile } from '../load.ts';
 import { EDIT_FILE, readEdit, withEdit } from './edit-journal.ts';
 
-/** Limit of files of one policy. */
+/** The most files of one policy. */
 export const FILES_MAX = 256;
 export const FILE_BYTES_MAX = 1_048_576;
-/** Limit of characters of all files together. */
+/** The most characters of all files together. */
 const LENGTH_MAX = 16_777_216;
 
-/** Limit of reads of a folder that keeps changing. The last one counts. */
+/** The most times to read a folder that keeps changing. The last read counts. */
 const READS_MAX = 8;
 const READ_AGAIN_MS = 15;
 
-/** All files of a policy, read as one. */
+/** All files of a policy, read together. */
 export interface PolicyBundle {
-  /** By path, ascending. Paths are relative to the working folder, or absolute outside it. */
+  /** Files by path, ascending. Paths are relative to the working folder; files outside it have absolute paths. */
   readonly files: readonly PolicyFile[];
   readonly hash: string;
-  /** Of a pushed revision: its number, and the code that it was judged with. Absent: the files of a folder. */
+  /** For a pushed revision: its number, and the plugin code with which it was checked. Absent for files of a folder. */
   readonly pushed?: {
     readonly id: number;
     readonly plugins: readonly (readonly [specifier: string, hash: string])[];
   };
 }
 
-/** A policy folder that cannot be read. The message names the path and what to do. */
+/** A policy folder that cannot be read. The message names the path and says what to do. */
 export class PolicySourceError extends Error {
   override readonly name = 'PolicySourceError';
 }
 
 /**
- * Reads the `.yaml` and `.yml` files of a folder as one bundle, with an edit that is being written as if it were done. If the folder changes meanwhile, it is
- * read again, so that two generations are not mixed. Ignores names that begin with a dot.
+ * Reads the `.yaml` and `.yml` files of a folder together. An edit that is being written counts as written. If the folder changes while it
+ * is read, it is read again, so that old and new files are not mixed. Names that begin with a dot are ignored.
  */
 export async function readBundle(folder: string): Promise<PolicyBundle> {
   for (let reads = 1; ; reads++) {
@@ -46,21 +46,21 @@ export async function readBundle(folder: string): Promise<PolicyBundle> {
   }
 }
 
-/** Null if a file was removed between listing and reading. */
+/** Returns null if a file was removed between listing and reading. */
 async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
     const found = await stat(folder).catch(() => null);
     if (found?.isFile()) {
       throw new PolicySourceError(
-        `${folder} is a file, not a folder: a policy is all files of a folder, so name the folder.`,
+        `${folder} is a file, not a folder. A policy is all files of a folder, so name the folder.`,
       );
     }
     throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
   }
   const edit = await readEdit(folder);
   if (names.length + edit.length === 0) throw new PolicySourceError(`The policy folder ${folder} has no .yaml files.`);
-  // An edit may still have the files that it removes beside those that it adds.
+  // While an edit is written, the files that it removes and the files that it adds can both exist.
   if (names.length > FILES_MAX + edit.length) {
     throw new PolicySourceError(`The policy folder ${folder} has ${names.length} files; the limit is ${FILES_MAX}.`);
   }
@@ -76,7 +76,7 @@ async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
   return files.includes(null) ? null : found;
 }
 
-/** The names of policy files, sorted; null if the folder cannot be read. */
+/** Returns the names of policy files, sorted; null if the folder cannot be read. */
 async function namesIn(folder: string): Promise<string[] | null> {
   try {
     return (await readdir(folder)).filter(isPolicyFile).sort();
@@ -87,13 +87,13 @@ async function namesIn(folder: string): Promise<string[] | null> {
 
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
-/** The path for diagnostics: relative to the working folder, or absolute outside it. */
+/** Returns the path for diagnostics: relative to the working folder, or absolute for a file outside it. */
 function displayPath(file: string): string {
   const path = relative('', file);
   return path.startsWith('..') ? resolve(file) : path;
 }
 
-/** Reads a policy file, or says why it cannot be read; null where there is none. */
+/** Reads a policy file, or returns why it cannot be read; null if there is no file. */
 export async function readFileAt(file: string): Promise<PolicyFile | null> {
   const path = displayPath(file);
   try {
@@ -107,7 +107,7 @@ export async function readFileAt(file: string): Promise<PolicyFile | null> {
   } catch (cause) {
     const code = codeOf(cause);
     if (code === 'ENOENT' && (await lstat(file).catch(() => null)) === null) {
-      // A listed name that is not UTF-8 has replacement characters and is never found: retrying would not end.
+      // A listed name that is not UTF-8 contains replacement characters and is never found, so retrying would not end.
       return path.includes('\uFFFD') ? { path, problem: 'unreadable', detail: 'its name is not UTF-8' } : null;
     }
     if (code === 'ELOOP') return { path, problem: 'symlink-loop', detail: 'its symbolic links lead in a circle' };
@@ -124,7 +124,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 const strict = new TextDecoder('utf-8', { fatal: true });
 const lenient = new TextDecoder('utf-8');
 
-/** Decodes UTF-8 and leaves out a byte order mark. */
+/** Decodes UTF-8 and removes a byte order mark. */
 export function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
   try {
     return { text: strict.decode(bytes) };
@@ -135,22 +135,19 @@ export function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-u
   }
 }
 
-/**
- * Identifies the state of a folder without reading its files: names, sizes, inodes and times. `more`:
- * files outside the folder.
- */
+/** Identifies the state of a folder without reading its files, by names, sizes, inodes and times. @param more files outside the folder */
 export async function signatureOf(folder: string, more: readonly string[] = []): Promise<string> {
   const names = (await namesIn(folder)) ?? ['\0unreadable'];
   const paths = [folder, join(folder, EDIT_FILE), ...names.map((name) => join(folder, name)), ...more];
   return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
 }
 
-/** Follows links: the file that would be read counts. */
+/** Follows links, because the file that would be read counts. */
 async function stampOf(path: string): Promise<string> {
   try {
     const found = await stat(path, { bigint: true });
     const { dev, ino, size, mtimeNs, ctimeNs } = found;
-    // A folder's times change with every unrelated file in it. The names cover its content.
+    // The times of a folder change with every unrelated file in it, and its content is covered by the names.
     return found.isDirectory() ? `${dev} ${ino}` : `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch (cause) {
     return codeOf(cause);

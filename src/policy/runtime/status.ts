@@ -2,61 +2,61 @@ import type { Diagnostic } from '../diagnostics.ts';
 import type { PolicyChange } from './diff.ts';
 import type { SecretStatus } from './secret-files.ts';
 
-/** The trigger of a reload. */
+/** What triggered a reload. */
 export type ReloadCause = 'start' | 'edit' | 'push' | 'signal' | 'request';
 
 const MOST_EXPLICIT_FIRST: readonly ReloadCause[] = ['start', 'request', 'signal', 'push', 'edit'];
 
-/** The most explicit cause among several requests. */
+/** Returns the most explicit cause among several requests. */
 export function mostExplicit(requests: readonly { readonly cause: ReloadCause }[]): ReloadCause {
   return MOST_EXPLICIT_FIRST.find((cause) => requests.some((one) => one.cause === cause)) ?? 'edit';
 }
 
 /** One attempt to reload the policy, with its result. */
 export interface ReloadAttempt {
-  /** When it ended, ms since 1970. */
+  /** When the attempt ended, ms since 1970. */
   readonly time: number;
   readonly tookMs: number;
   readonly cause: ReloadCause;
   readonly result: 'applied' | 'unchanged' | 'refused';
-  /** The revision in force afterwards. */
+  /** The revision that is active after the attempt. */
   readonly revision: string;
   /** One sentence; for a refusal, the reason. */
   readonly message: string;
   readonly diagnostics: readonly Diagnostic[];
-  /** From the previous revision; empty unless applied. */
+  /** The changes from the previous revision; empty unless the policy was applied. */
   readonly changes: readonly PolicyChange[];
 }
 
-/** The policy in force, and the last attempt. */
+/** The active policy, and the last attempt. */
 export interface PolicyStatus {
   readonly revision: string;
-  /** When it came into force, ms since 1970. */
+  /** When the policy became active, ms since 1970. */
   readonly since: number;
-  /** Paths, ascending. */
+  /** Paths of the policy's files, ascending. */
   readonly files: readonly string[];
   readonly warnings: readonly Diagnostic[];
-  /** Whether it has failed its own cases, which ran after it began to serve. */
+  /** Whether the policy failed its own test cases, which ran after it began to serve. */
   readonly failsCases: boolean;
   /** Plugins whose code on disk differs from the running code. */
   readonly outdatedPlugins: readonly string[];
   readonly last: ReloadAttempt;
-  /** The previous revision, and the changes since; null for the first. */
+  /** The previous revision, and the changes since; null for the first revision. */
   readonly previous: { readonly revision: string; readonly changes: readonly PolicyChange[] } | null;
-  /** Attempts since the start, by result. */
+  /** Number of attempts since the start, by result. */
   readonly counts: Readonly<Record<ReloadAttempt['result'], number>>;
-  /** When an attempt last found the files in force, ms since 1970. */
+  /** When an attempt last found that the files match the active policy, ms since 1970. */
   readonly lastSuccess: number;
   /** The secrets that are read from files. */
   readonly secrets: readonly SecretStatus[];
 }
 
-/** A conditional reload expected another revision to be in force. */
+/** A conditional reload expected another active revision. */
 export class StaleRevision extends Error {
   override readonly name = 'StaleRevision';
   readonly revision: string;
   constructor(revision: string) {
-    super(`The revision in force is ${revision}.`);
+    super(`The active revision is ${revision}.`);
     this.revision = revision;
   }
 }

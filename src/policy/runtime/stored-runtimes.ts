@@ -2,20 +2,20 @@ import type { Revision } from '../../core/revision.ts';
 import { compileCandidate, isRejected, type PolicyTools } from './candidate.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Limit of cached runtimes: more revisions are hardly ever in force at once. */
+/** The most runtimes in the cache. More revisions are rarely active at the same time. */
 const BUILT_MAX = 4;
 
 interface StoredRuntimesOptions {
-  /** Its parser takes one policy at a time, and is used by nothing else. */
+  /** Their parser handles one policy at a time, so nothing else may use it. */
   readonly tools: PolicyTools;
-  /** Reads the text of a revision; null for an unknown one. Rejects with StoreError. */
+  /** Reads the text of a revision; null for an unknown revision. Rejects with StoreError. */
   readonly find: (revision: string) => Promise<Revision | null>;
 }
 
-/** Builds the runtimes of revisions that other instances have, or had, in force, from their texts in the store. State: quoted policies. */
+/** Builds the runtimes of revisions that are or were active on other servers, from their texts in the store. State: quoted policies. */
 export class StoredRuntimes {
   readonly #options: StoredRuntimesOptions;
-  /** By revision, the oldest first. Concurrent callers share one promise. */
+  /** Runtimes by revision, the oldest first. Concurrent callers share one promise. */
   readonly #built = new Map<string, Promise<Runtime | null>>();
   #building: Promise<unknown> = Promise.resolve();
 
@@ -23,7 +23,10 @@ export class StoredRuntimes {
     this.#options = options;
   }
 
-  /** Resolves with null for a revision that is unknown, or cannot be built here as it was. Rejects with StoreError. */
+  /**
+   * Returns the runtime of a revision; null if the revision is unknown, or cannot be built unchanged on this server. Rejects with
+   * StoreError.
+   */
   async find(revision: string): Promise<Runtime | null> {
     const known = this.#built.get(revision);
     if (known) return known;
@@ -32,12 +35,12 @@ export class StoredRuntimes {
     this.#built.set(revision, building);
     if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
     const forget = () => this.#built.get(revision) === building && this.#built.delete(revision);
-    // It may be stored, or its cause fixed, by the next call.
+    // A failure is not cached: by the next call the revision may be stored, or the cause fixed.
     building.then((runtime) => runtime ?? forget(), forget);
     return building;
   }
 
-  /** Drops all: they are built again with the secrets in force then. */
+  /** Drops all runtimes, so that they are built again with the current secrets. */
   forget(): void {
     this.#built.clear();
   }
@@ -46,10 +49,10 @@ export class StoredRuntimes {
     const { tools, find } = this.#options;
     const stored = await find(revision);
     if (!stored) return null;
-    // Only this program writes it.
+    // Only Signalbox writes this text, so it need not be validated.
     const bundle = { files: JSON.parse(stored.source), hash: revision };
     const built = await compileCandidate(bundle, tools);
-    // A secret in the text was masked, or a plugin has changed.
+    // The revision differs if a secret in the text was masked, or if a plugin has changed.
     return isRejected(built) || built.runtime.snapshot.revision !== revision ? null : built.runtime;
   }
 }

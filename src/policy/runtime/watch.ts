@@ -4,29 +4,29 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Timer, Timers } from '../../core/timers.ts';
 import { isPolicyFile, signatureOf } from './source.ts';
 
-/** Limit of the pause between two writes of one edit, ms. */
+/** The longest pause between two writes of one edit, ms. */
 const QUIET_MS = 100;
-/** Continuous writes count as an edit after this time, ms. */
+/** Continuous writes count as one edit after this time, ms. */
 const PATIENCE_MS = 500;
-/** Interval of polls, which find changes that the file system sends no events for, ms. */
+/** Interval of polls, ms. Polls find changes for which the file system sends no events. */
 const POLL_MS = 2_000;
-/** The same where the folder's parent is not watched: an edit is in force within a second. */
+/** Interval of polls if the folder's parent is not watched, ms. An edit is then active within a second. */
 const POLL_BLIND_MS = 500;
 
 interface WatchOptions {
   readonly folder: string;
-  /** A folder with files that this process writes all the time; null for none. As a parent of `folder` it is only polled. */
+  /** A folder to which this process writes all the time; null for none. If it is the parent of `folder`, it is only polled. */
   readonly busyFolder: string | null;
-  /** Other files, such as plugins' code. They are only polled. */
+  /** Returns other files, such as plugin code. They are only polled. */
   readonly more: () => readonly string[];
-  /** Called at the first event of an edit, to warm up. */
+  /** Called at the first event of an edit, to prepare for it. */
   readonly onFirstEvent: () => void;
   /** Called once per edit, after its last write. */
   readonly onEdit: () => void;
   readonly timers: Timers;
 }
 
-/** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. State: policy folder. */
+/** Watches directories, never files, because a watch on a file that is replaced by renaming gets no more events. State: policy folder. */
 export function watchPolicies({ folder, busyFolder, more, onFirstEvent, onEdit, timers }: WatchOptions) {
   const net = watchDirectories(resolve(folder), busyFolder, noticed);
   let first = 0;
@@ -49,8 +49,8 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent, onEdit, 
   }
 
   /**
-   * Reports an edit if the folder has changed since the last look, and after an event in any case. The first look reports
-   * one, too: a start can take long, and what it read at its beginning may have changed.
+   * Reports an edit if the folder has changed since the last poll, and always after an event. The first poll also reports an edit, because
+   * a start can take long, and the files may have changed since the start read them.
    */
   async function look(afterEvent: boolean): Promise<void> {
     await net.mend();
@@ -74,13 +74,13 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent, onEdit, 
 
 interface DirectoryWatch {
   readonly watcher: FSWatcher;
-  /** Identifies the directory, because its path may later name another one. */
+  /** Identifies the directory, because its path may later name another directory. */
   readonly inode: string;
 }
 
 /**
- * Watches on all directories of a possible edit: the folder itself, its parent (the folder may be
- * replaced), and the targets of its links.
+ * Watches all directories of a possible edit: the folder itself, its parent (because the folder may be replaced), and the targets of its
+ * links.
  */
 function watchDirectories(folder: string, busyFolder: string | null, onEvent: () => void) {
   const watched = new Map<string, DirectoryWatch>();
@@ -116,7 +116,7 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
         const matters = name !== null && (isAbove ? names.includes(name) : isPolicyFile(name) || name === '..data');
         if (name === null || matters) onEvent();
       });
-      // The directory was removed. The next look finds its replacement.
+      // The directory was removed. The next poll finds its replacement.
       watcher.on('error', onEvent);
       return watcher;
     } catch {
@@ -126,9 +126,9 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
 
   watchAll(new Set(near()));
   return {
-    /** Whether a parent is busy, and so not watched: each write there would be an event, which wakes a thread. */
+    /** Whether a parent is too busy to be watched. Each write there would be an event, which wakes a thread. */
     isBlindAbove: own().some((path) => isBusy(dirname(path))),
-    /** Opens missing watches, closes obsolete ones, and reopens those of replaced directories. */
+    /** Opens missing watches, closes obsolete watches, and reopens the watches of replaced directories. */
     async mend(): Promise<void> {
       const wanted = new Set(near());
       const names = await readdir(folder).catch(() => []);
@@ -146,7 +146,7 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
   };
 }
 
-/** The path without links; the path itself where there is nothing. */
+/** Returns the path with links resolved; the path itself if nothing exists there. */
 export function realOf(path: string): string {
   try {
     return realpathSync(path);

@@ -5,11 +5,11 @@ import { meaningOf } from '../../routing/model-name.ts';
 import { snapshotWith } from '../../routing/wildcard-snapshot.ts';
 import type { DecisionRuntime, Runtime } from './runtime.ts';
 
-/** Runtimes of wildcards' models, which last as long as the policy's runtime and the compiled model do. */
+/** Runtimes of wildcards' models. They are cached as long as the policy's runtime and the compiled model exist. */
 const runtimes = new WeakMap<Runtime, WeakMap<WildcardModel, Runtime>>();
 
 /**
- * The runtime of a request: the policy's own, or for a name that means a wildcard's model the runtime of that model alone.
+ * Returns the runtime for a request: the policy's own, or, if the name means a wildcard's model, a runtime for that model alone.
  * @param name as the caller sent it
  * @throws SignalboxError `model_not_found` for a wildcard's ID that is not served
  */
@@ -26,7 +26,7 @@ export function runtimeFor(runtime: Runtime, name: string): Runtime {
   return made;
 }
 
-/** The same for a decision that is repeated. */
+/** Returns the runtime for a decision that is replayed. */
 export function decisionRuntimeFor(runtime: DecisionRuntime, name: string): DecisionRuntime {
   const found = wildcardModel(runtime, name);
   if (!found) return runtime;
@@ -34,7 +34,7 @@ export function decisionRuntimeFor(runtime: DecisionRuntime, name: string): Deci
   return { ...runtime, snapshot, decider: createDecider(snapshot) };
 }
 
-/** The error of a request for a name that its service does not know. */
+/** Makes the error for a name that the service does not know. */
 export const unknownToService = (id: string): SignalboxError =>
   new SignalboxError('model_not_found', `The provider of \`${id}\` has no model of that name.`, { param: 'model' });
 
@@ -48,7 +48,7 @@ function wildcardModel({ snapshot }: DecisionRuntime, name: string): WildcardMod
   return found;
 }
 
-/** Health and address are those of the wildcard. */
+/** The model uses the health and the address of its wildcard. */
 function wildcardRuntime(runtime: Runtime, found: WildcardModel): Runtime {
   const { models, wildcards } = runtime.snapshot;
   const at = models.length + wildcards!.patterns.findIndex(({ id }) => id === found.model.pattern);

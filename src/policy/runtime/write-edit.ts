@@ -15,13 +15,13 @@ export interface FileEdit {
   readonly after: string | null;
 }
 
-/** A folder whose files are not to be written here. The message says why, as a part of a sentence. */
+/** A folder whose files Signalbox must not or cannot write. The message says why, as a part of a sentence. */
 export class UnwritablePolicy extends Error {
   override readonly name = 'UnwritablePolicy';
 }
 
 /**
- * Checks that files of a folder can be written, before anything is.
+ * Checks that the files of a folder can be written, before anything is written.
  * @throws UnwritablePolicy
  */
 export async function checkWritable(folder: string, edits: readonly Pick<FileEdit, 'name'>[]): Promise<void> {
@@ -39,7 +39,7 @@ export async function checkWritable(folder: string, edits: readonly Pick<FileEdi
     if (!found) continue;
     if (found.isSymbolicLink()) {
       throw new UnwritablePolicy(
-        `\`${name}\` is a link, as in a folder that Kubernetes mounts: its source is elsewhere`,
+        `\`${name}\` is a link, as in a folder that Kubernetes mounts, so the file must be changed at its source`,
       );
     }
     if (!found.isFile()) throw new UnwritablePolicy(`\`${name}\` is not a file`);
@@ -52,20 +52,20 @@ export async function checkWritable(folder: string, edits: readonly Pick<FileEdi
   }
 }
 
-/** A step of the writing that is on the disk. A crash falls between two of them. */
+/** A step of the write that is safely on disk. A crash can happen between two steps. */
 type EditStep = 'staged' | 'decided' | 'written';
 
 /**
- * Writes an edit as one. Once its journal is in place the edit is the policy, whatever happens then.
- * @param onStep called behind each step
- * @throws UnwritablePolicy where nothing was written, and then no reader ever sees a part of it
+ * Writes an edit atomically. Once its journal is complete, the edit is the policy, even if the writer crashes.
+ * @param onStep called after each step
+ * @throws UnwritablePolicy if nothing was written; then no reader ever sees a part of the edit
  */
 export async function writeEdit(
   folder: string,
   edits: readonly FileEdit[],
   onStep: (step: EditStep) => void = () => {},
 ): Promise<void> {
-  // A folder without files would be no policy.
+  // Files are removed last, because a folder without files is not a policy.
   const inOrder = [...edits].sort((one, other) => Number(one.after === null) - Number(other.after === null));
   const files: EditJournal = inOrder.map(({ name, before, after }) => {
     return { name, before: before === null ? null : textHash(before), after };
@@ -73,7 +73,7 @@ export async function writeEdit(
   const staged = join(folder, `${EDIT_FILE}.${process.pid}.tmp`);
   try {
     await writeDurably(staged, JSON.stringify({ files }));
-    // For all who may read the folder: to others the edit would seem half done.
+    // Everyone who may read the folder must be able to read the journal, or the edit would look half-written to them.
     await fs.chmod(staged, (await fs.stat(folder)).mode & 0o666);
     onStep('staged');
     await moveDurably(staged, join(folder, EDIT_FILE));
@@ -86,8 +86,8 @@ export async function writeEdit(
 }
 
 /**
- * Finishes an edit whose writer was ended. Without one it does nothing.
- * @throws UsageError where a file cannot be written; the edit is the policy all the same
+ * Finishes an edit whose writer crashed. Without such an edit it does nothing.
+ * @throws UsageError if a file cannot be written; the edit is the policy nevertheless
  */
 export async function finishEdit(folder: string): Promise<void> {
   await finish(folder, () => {});
@@ -112,7 +112,7 @@ async function finish(folder: string, onStep: (step: EditStep) => void): Promise
   onStep('written');
 }
 
-/** Removes journals that were never decided. */
+/** Removes journals that were never completed. */
 async function removeStaged(folder: string): Promise<void> {
   const names = await fs.readdir(folder).catch(() => []);
   const left = names.filter((name) => name.startsWith(`${basename(EDIT_FILE)}.`) && name.endsWith('.tmp'));

@@ -325,7 +325,7 @@ export const own = defineStrategy({
     expect(parses).toBe(1);
     write('own.ts', plugin(''));
     const reason =
-      'Its policy cannot be built again as it was: the code of plugin `./own.ts` is missing or has changed.';
+      'The policy of this decision cannot be rebuilt: the code of plugin `./own.ts` is missing or has changed.';
     expect(await reasonFor(record)).toBe(reason);
     rmSync(join(folder, 'own.ts'));
     expect(await reasonFor(record)).toBe(reason);

@@ -122,7 +122,7 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
     what="Reloads"
     of={policy}
     heading={({ last_reload: { result } }) =>
-      result === 'refused' ? 'The last reload was refused.' : 'The policy is in force.'
+      result === 'refused' ? 'The last reload was refused.' : 'The policy is active.'
     }
     aside={() => <a href={hrefOf('/policies')}>Policies</a>}
   >
