@@ -12,7 +12,7 @@ const FramedDiagnostic = Type.Composite(
     Type.Object({
       end_column: field.count('The column after it.', 14),
       frame: field.text('The line with carets under the place, and the line before it; empty for none.', '> 1 | …'),
-      help: field.text('What the code means.', 'The key does not exist here.'),
+      help: field.text('What the code means.', 'A key does not exist in this section or map.'),
     }),
   ],
   { title: 'FramedPolicyDiagnostic', description: 'One problem of a policy, with its place and its line.' },

@@ -24,10 +24,7 @@ export const Readiness = field.named('Readiness', 'Whether requests should be se
       ['in_force', 'edit_refused', 'cases_failed'],
       '`edit_refused`: the files have mistakes, and the previous policy stays in force. `cases_failed`: the policy that serves fails its own cases, which ran after the start.',
     ),
-    message: field.text(
-      'The result of the last reload. `GET /admin/policy` has the details.',
-      'The policy is active.',
-    ),
+    message: field.text('The result of the last reload. `GET /admin/policy` has the details.', 'The policy is active.'),
   }),
 });
 

@@ -24,7 +24,10 @@ export function reportNoAddress(text: string, what: string, place: SourceSpan, r
   }
   const complete = withScheme(text.trim());
   if (complete === null) report.add('bad-form', place, `${what} is not a URL`, ADDRESS);
-  else report.add('bad-form', place, `${what} has no http:// or https:// at its beginning`, { hint: `write \`${complete}\`` });
+  else
+    report.add('bad-form', place, `${what} has no http:// or https:// at its beginning`, {
+      hint: `write \`${complete}\``,
+    });
 }
 
 /** Completes a URL that lacks a scheme, such as `localhost:8000/v1`; null for any other text. */
@@ -49,9 +52,14 @@ export function reviewPrivateName(
 ): void {
   const { hostname } = new URL(url);
   if (literalAddress(hostname) || hostname === 'localhost' || !PRIVATE_NAME.test(hostname)) return;
-  report.add('private-host', place, `${what} probably leads to a private network, where Signalbox sends no requests by default`, {
-    hint: `if \`${hostname}\` is yours, add \`allow_private_network: true\` to the ${owner}`,
-  });
+  report.add(
+    'private-host',
+    place,
+    `${what} probably leads to a private network, where Signalbox sends no requests by default`,
+    {
+      hint: `if \`${hostname}\` is yours, add \`allow_private_network: true\` to the ${owner}`,
+    },
+  );
 }
 
 /** Reports a literal IP address that is forbidden. Host names are checked when Signalbox connects to them. */

@@ -173,14 +173,24 @@ function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Rep
       );
     }
     if (url && !isWebAddress(url)) {
-      report.add('bad-environment', place, `the environment variable \`${urlEnv}\` of webhook \`${name}\` holds no URL`, {
-        expected: 'https:// or http:// with a host, without user and password',
-      });
+      report.add(
+        'bad-environment',
+        place,
+        `the environment variable \`${urlEnv}\` of webhook \`${name}\` holds no URL`,
+        {
+          expected: 'https:// or http:// with a host, without user and password',
+        },
+      );
     }
     if (secret && secret.length < SECRET_MIN) {
-      report.add('bad-environment', place, `the environment variable \`${secretEnv}\` of webhook \`${name}\` holds a secret that is too short`, {
-        expected: `at least ${SECRET_MIN} characters, such as \`openssl rand -hex 32\` prints`,
-      });
+      report.add(
+        'bad-environment',
+        place,
+        `the environment variable \`${secretEnv}\` of webhook \`${name}\` holds a secret that is too short`,
+        {
+          expected: `at least ${SECRET_MIN} characters, such as \`openssl rand -hex 32\` prints`,
+        },
+      );
     }
   }
 }

@@ -115,9 +115,19 @@ function checkNames(
 
 function checkKeys({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {
   const subjectAt = (key: string) => ({ path: `${path}.${key}`, tree: valueAt(tree, key) ?? emptyMap(place) });
-  checkExcluded(GivenText, subjectAt('given'), report, () => 'either `body` or the other keys: `body` is the whole request');
+  checkExcluded(
+    GivenText,
+    subjectAt('given'),
+    report,
+    () => 'either `body` or the other keys: `body` is the whole request',
+  );
   const stated = subjectAt('expect');
-  checkExcluded(ExpectText, stated, report, () => 'either `refused` or the other key: a refused request has no chosen model');
+  checkExcluded(
+    ExpectText,
+    stated,
+    report,
+    () => 'either `refused` or the other key: a refused request has no chosen model',
+  );
   const { rejected, ...others } = expect;
   if (Object.keys(others).length + Object.keys(rejected).length > 0) return;
   report.add('missing-key', stated.tree.place, `\`${stated.path}\` has no key`, { expected: 'at least one key' });

@@ -85,7 +85,8 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
   const meant = path ? didYouMean(path) : nearestHint(name, variables);
-  const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; to read a label of the key, write \`key.labels.${name}\`` : '';
+  const ofLabel =
+    kind === 'when' && isLeftOperand(name, ast) ? `; to read a label of the key, write \`key.labels.${name}\`` : '';
   const isText = kind !== 'budget' && kind !== 'limit' && !isOwner(name, ast);
   const hint = meant ?? (isText ? `a text needs quotes: "${name}"${ofLabel}` : undefined);
   const expected = `one of ${listNames(variables)}`;
@@ -131,7 +132,7 @@ function ofGroups(field: string, type: TypeName | null, kind: CelKind): string |
 function ofEndpoints(field: string, type: TypeName | null, kind: CelKind): string | undefined {
   if (type !== 'Model' || !Object.hasOwn(FIELDS.Endpoint, field)) return undefined;
   return kind === 'constraint'
-    ? `${didYouMean(`endpoint.${field}`)} A model has one ${field} for each of its endpoints`
+    ? `${didYouMean(`endpoint.${field}`)} A model has \`${field}\` for each of its endpoints`
     : `only the \`require\` of a constraint sees \`endpoint.${field}\`, for each endpoint of a model`;
 }
 

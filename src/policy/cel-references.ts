@@ -39,7 +39,10 @@ export function checkReferences(
     const meant = path === 'request.model' ? names.aliases.get(text) : undefined;
     const [what, known] = knownAt(path, names) ?? [];
     if (meant !== undefined) {
-      refuse(`\`${text}\` is an alias, and rules see only the name that it stands for`, `\`${meant}\`, the name that the alias stands for`);
+      refuse(
+        `\`${text}\` is an alias, and rules see only the name that it stands for`,
+        `\`${meant}\`, the name that the alias stands for`,
+      );
     } else if (what !== undefined && known && !known.includes(text)) {
       const covered = path === 'request.model' || path === 'model.id' ? names.wildcard(text) : null;
       if (covered === null) report.addUnknown(what, text, known, placeOf(literal));

@@ -42,10 +42,13 @@ export const FIELDS = {
     images: ['double', 'Number of images.'],
     output_tokens: ['double', 'Expected visible output of one choice, tokens.'],
     needs: ['list<string>', 'Features that the model must have, such as `tools`.'],
-    languages: ['list<string>', 'Programming languages that the question is about or that the request requires, by canonical names.'],
+    languages: [
+      'list<string>',
+      'Programming languages that the question is about or that the request requires, by canonical names.',
+    ],
     natural_language: ['string', 'Language of the question, such as `en` (ISO 639-1); `und` if unclear.'],
     budget_limit: ['double', "The caller's `budget_limit`, Credits; 0 without a limit."],
-    user: ['string', "The field `user` of the request; empty if the caller sends none."],
+    user: ['string', 'The field `user` of the request; empty if the caller sends none.'],
     metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
   },
   BudgetRequest: {
@@ -90,7 +93,10 @@ export const FIELDS = {
     capabilities: ['list<string>', 'Features that the model has, such as `tools`.'],
     languages: ['list<string>', 'Programming languages that the model supports, by canonical names.'],
     tags: ['list<string>', 'Your own marks.'],
-    quality: ['map<string, double>', 'Share of good answers by task, 0 to 1. `default` is the key for tasks without a figure of their own.'],
+    quality: [
+      'map<string, double>',
+      'Share of good answers by task, 0 to 1. `default` is the key for tasks without a figure of their own.',
+    ],
     latency: ['Latency', 'Speed of the model according to the catalog.'],
     reasoning_tokens: ['double', 'Expected hidden reasoning tokens.'],
     provider: ['string', 'Provider of the first endpoint.'],
@@ -398,5 +404,6 @@ export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): 
 export function withholdOpen(view: View): void {
   for (const field of ['id', 'price', 'context_window', 'max_output', 'capabilities'])
     withhold(view, 'model', field, 'differs between the models of a wildcard');
-  for (const field of ['upstream', 'price']) withhold(view, 'endpoint', field, 'differs between the models of a wildcard');
+  for (const field of ['upstream', 'price'])
+    withhold(view, 'endpoint', field, 'differs between the models of a wildcard');
 }

@@ -11,7 +11,8 @@ const ERRORS = {
     'A policy file has a carriage return (CR) without a line feed, or a line break U+0085, U+2028 or U+2029. Editors and YAML 1.1 begin a new line there, but Signalbox does not.',
   'symlink-loop': 'A symbolic link points back to itself.',
   'yaml-syntax': 'The text is not valid YAML.',
-  'yaml-feature': 'A policy file uses YAML anchors, aliases, merge keys or tags, which the policy language does not support.',
+  'yaml-feature':
+    'A policy file uses YAML anchors, aliases, merge keys or tags, which the policy language does not support.',
   'wrong-type': 'A value has the wrong type for its key.',
   'out-of-range': 'A value is too small, too large, too short or too long.',
   'not-one-of': 'A value is not one of the words that its key accepts.',
@@ -38,7 +39,8 @@ const ERRORS = {
   'cel-unknown-field': 'An expression reads a field that does not exist.',
   'cel-type': 'The types in an expression do not match.',
   'cel-not-bool': 'The result of a condition is neither true nor false.',
-  'cel-not-text': 'The result of a text expression is not a text: `each` of a budget or rate limit, or a label of tokens.',
+  'cel-not-text':
+    'The result of a text expression is not a text: `each` of a budget or rate limit, or a label of tokens.',
   'cel-wrong-place':
     'An expression reads a value that is not available in its key, such as the request in `require` or the model in `when`.',
   'cel-refused':

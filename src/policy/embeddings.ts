@@ -96,7 +96,9 @@ export function checkSelectorSpaces(
     if (!known.has(space)) report.addUnknown('vector space', space, known, place);
     else if (served && !served.some(({ embedding }) => embedding?.vectorSpace === space)) {
       const message = `selector \`${name}\` has no candidates in this environment: no provider can serve a model of its vector space`;
-      report.add('selector-idle', place, message, { hint: 'set the environment variable of a provider that serves such a model' });
+      report.add('selector-idle', place, message, {
+        hint: 'set the environment variable of a provider that serves such a model',
+      });
     }
   }
 }

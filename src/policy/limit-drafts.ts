@@ -88,10 +88,15 @@ export function draftBudgets(context: CheckContext, zone: string) {
 
 /** Reports a budget per session whose window never ends. Callers can invent sessions, and each window would be stored forever. */
 function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): void {
-  report.add('conflicting-keys', placeAt(tree, 'window'), `\`${path}\` has a window for each session, but the windows never end`, {
-    expected: '`day`, `week` or `month`',
-    hint: 'callers can name any number of sessions, and Signalbox would store a window for each of them forever',
-  });
+  report.add(
+    'conflicting-keys',
+    placeAt(tree, 'window'),
+    `\`${path}\` has a window for each session, but the windows never end`,
+    {
+      expected: '`day`, `week` or `month`',
+      hint: 'callers can name any number of sessions, and Signalbox would store a window for each of them forever',
+    },
+  );
 }
 
 /** Names that answers and reports use for a balance, a model's maximum output, and budgets of keys. */

@@ -53,7 +53,8 @@ export function findService(
     const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
     return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
   }
-  const hint = 'a preset is a known service, with its address and adapter; if you state an `adapter` instead, also state a `base_url`';
+  const hint =
+    'a preset is a known service, with its address and adapter; if you state an `adapter` instead, also state a `base_url`';
   checkNeeded(ProviderText, named, report, hint);
   return null;
 }

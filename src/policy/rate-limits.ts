@@ -12,7 +12,10 @@ import { placeAt } from './tree.ts';
 const RateLimitText = closed(
   'A limit on how fast requests arrive. State at least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
   {
-    name: itemName('Name of the limit, in messages. A renamed limit is a new limit and starts with full capacity.', 'per-key'),
+    name: itemName(
+      'Name of the limit, in messages. A renamed limit is a new limit and starts with full capacity.',
+      'per-key',
+    ),
     each: optional.expression(
       'Gives each group of requests a limit of its own. Write `key`, `team`, `user` (short for `key.id`, `team.id`, `user.id`) or `address` (the caller’s IP address), or a CEL expression over `key`, `team` and `user` whose result is a text. Default: all requests share one limit.',
       'team',

@@ -165,7 +165,9 @@ function* sharedHint(
   if (open.length > 0 && named !== undefined && named !== space.model && !space.names.has(String(named))) return null;
   if (isOne)
     return request || certainlyApplies(condition, space) ? `${several} with \`${text}\` are refused${orOpen}` : null;
-  return request && `${several} to which both apply are refused, for example a request with ${requestText(request)}${orOpen}`;
+  return (
+    request && `${several} to which both apply are refused, for example a request with ${requestText(request)}${orOpen}`
+  );
 }
 
 /**

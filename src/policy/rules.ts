@@ -64,7 +64,9 @@ export function* checkRules(
       const checked = { draft, when: check.condition(draft.when, 'when'), prefer: check.of(draft.prefer, 'model') };
       if (draft.worth === 0) {
         const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
-        report.add('prefers-none', draft.worthPlace, message, { hint: 'remove the preference, or set `worth` to another value' });
+        report.add('prefers-none', draft.worthPlace, message, {
+          hint: 'remove the preference, or set `worth` to another value',
+        });
       }
       return checked;
     }),

@@ -5,34 +5,42 @@ import type { Report } from './report.ts';
 import { closed, integer, oneOfExplained } from './schema-parts.ts';
 import { entryOf, type Tree, valueAt } from './tree.ts';
 
-export const AbortText = closed('What it bills of an aborted answer. Default: by the adapter, mostly `unknown`.', {
-  bills: oneOfExplained({
-    means: {
-      stops: 'What was written until it noticed.',
-      whole: 'The whole answer, as if nothing had happened.',
-      unknown: 'Any of that.',
-    },
-    examples: ['stops'],
-    description: 'What it bills. A hold grows with its answer only under `stops`.',
-  }),
-  reports: oneOfExplained({
-    means: {
-      each: 'With each event of a stream, or nearly.',
-      end: 'At the end of an answer.',
-    },
-    default: 'end',
-    examples: ['each'],
-    description: 'When it reports usage. A hold grows only under `stops` with `each`.',
-  }),
-  margin_tokens: integer(
-    { minimum: 0, maximum: 1_000_000, default: 64 },
-    'With `stops`: output tokens that it may have written and not sent.',
-  ),
-  margin_ms: integer({ minimum: 0, maximum: 60_000, default: 250 }, 'With `stops`: milliseconds until it stops.'),
-});
+export const AbortText = closed(
+  'What the provider bills for an answer that the gateway aborts. Default: what the adapter declares, in most cases `unknown`.',
+  {
+    bills: oneOfExplained({
+      means: {
+        stops: 'Only the tokens that it wrote before it noticed the abort.',
+        whole: 'The whole answer, as if it had not been aborted.',
+        unknown: 'Any of that.',
+      },
+      examples: ['stops'],
+      description:
+        'How the provider bills an aborted answer. Only with `stops` is money reserved in steps as an answer grows; otherwise its worst case is reserved at once.',
+    }),
+    reports: oneOfExplained({
+      means: {
+        each: 'With each event of a stream, or nearly each.',
+        end: 'At the end of an answer.',
+      },
+      default: 'end',
+      examples: ['each'],
+      description:
+        'When the provider reports usage. Only with `bills: stops` and `reports: each` is money reserved in steps as an answer grows.',
+    }),
+    margin_tokens: integer(
+      { minimum: 0, maximum: 1_000_000, default: 64 },
+      'With `bills: stops`: the most output tokens that the provider may have written and not yet sent.',
+    ),
+    margin_ms: integer(
+      { minimum: 0, maximum: 60_000, default: 250 },
+      'With `bills: stops`: milliseconds until the provider notices the abort and stops.',
+    ),
+  },
+);
 export type AbortText = Static<typeof AbortText>;
 
-/** Reads `after_abort`; undefined where it is not stated. */
+/** Reads `after_abort`; undefined if it is not stated. */
 export function readAbortBilling(text: AbortText | undefined): AbortBilling | undefined {
   if (!text) return undefined;
   const { bills, ...ofStops } = text;
@@ -42,9 +50,9 @@ export function readAbortBilling(text: AbortText | undefined): AbortBilling | un
 const OF_STOPS = ['reports', 'margin_tokens', 'margin_ms'];
 
 /**
- * Warns of keys that only a service that stops can have.
+ * Warns about keys that have an effect only for a service that stops after an abort.
  * @param owner the provider or endpoint
- * @param path of the owner, for messages
+ * @param path path of the owner, for messages
  */
 export function reviewAbortBilling(owner: Tree, path: string, text: AbortText | undefined, report: Report): void {
   const tree = valueAt(owner, 'after_abort');
@@ -53,6 +61,6 @@ export function reviewAbortBilling(owner: Tree, path: string, text: AbortText | 
     const entry = entryOf(tree, key);
     if (!entry) continue;
     const message = `\`${path}.after_abort.${key}\` has no effect with \`bills: ${text.bills}\``;
-    report.add('after-abort-idle', entry.place, message, { hint: 'remove it, or state `bills: stops`' });
+    report.add('after-abort-idle', entry.place, message, { hint: 'remove the key, or state `bills: stops`' });
   }
 }

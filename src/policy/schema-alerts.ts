@@ -12,44 +12,44 @@ import {
   VARIABLE_NAME,
 } from './schema-parts.ts';
 
-export const WebhookText = closed('A place that alerts are sent to by POST.', {
+export const WebhookText = closed('A destination to which Signalbox sends alerts by POST.', {
   url_env: string(
     { ...VARIABLE_NAME, example: 'OPS_WEBHOOK_URL' },
-    'Variable with its address, which is a secret: whoever has it can write there.',
+    'Name of the environment variable that holds the URL. The URL is a secret, because anyone who knows it can send messages there.',
   ),
   format: oneOfExplained({
     means: {
-      signalbox: 'JSON with every figure, signed by HMAC-SHA256.',
-      slack: 'The JSON of an incoming webhook of Slack, which other services read, too.',
+      signalbox: 'JSON with every figure, signed with HMAC-SHA256.',
+      slack: 'The JSON format of Slack’s incoming webhooks, which other services also accept.',
     } satisfies Record<WebhookFormat, string>,
     default: 'signalbox',
     examples: ['slack'],
     description:
-      '`signalbox`: JSON with every figure, signed. `slack`: the text alone, as incoming webhooks of Slack read it.',
+      'Format of the messages. `signalbox`: signed JSON with every figure. `slack`: only the text, in the format of Slack’s incoming webhooks.',
   }),
   secret_env: optional.string(
     { ...VARIABLE_NAME, example: 'OPS_WEBHOOK_SECRET' },
-    'Only with `signalbox`, and needed there: variable with the secret that signs messages, at least 16 characters.',
+    'Name of the environment variable that holds the secret which signs messages, at least 16 characters. Required with `format: signalbox`, and not allowed with `slack`.',
   ),
   allow_private_network: boolean(
     { default: false, example: true },
-    'Allows its host to be this machine or in a private network. Otherwise only public addresses are called.',
+    'Allows a host on this machine or in a private network. By default Signalbox sends only to public addresses.',
   ),
 });
 
 export type TriggerName = AlertTrigger['on'];
 
 export const TRIGGERS: Readonly<Record<TriggerName, string>> = {
-  budget_share: 'A budget has spent a share of its limit, once in each window.',
-  budget_forecast: 'At its present pace a budget will spend more than its limit, once in each window.',
-  cached_share: 'Providers had less of the input in their caches than usual.',
+  budget_share: 'A budget has spent a share of its limit. One alert for each share in each window.',
+  budget_forecast: 'At its current pace a budget will spend more than its limit. One alert in each window.',
+  cached_share: 'The share of the input that providers read from their caches is too low.',
   key_expiry: 'A key is about to expire.',
   policy_refused: 'An edit of the policy was refused.',
-  policy_split: 'Servers at one database run different policies.',
+  policy_split: 'Servers that share one database run different policies.',
   provider_down: 'A provider does not answer.',
 };
 
-/** The keys of a rule that only some triggers have. */
+/** Keys of a rule that only some triggers have. */
 export const TRIGGER_KEYS: Readonly<Record<TriggerName, readonly string[]>> = {
   budget_share: ['at', 'budgets'],
   budget_forecast: ['budgets'],
@@ -60,12 +60,12 @@ export const TRIGGER_KEYS: Readonly<Record<TriggerName, readonly string[]>> = {
   provider_down: ['after_seconds'],
 };
 
-export const AlertRuleText = closed('What people are told of, and where.', {
-  name: itemName('Its name, in messages. Under another name it is another rule, and alerts anew.', 'budgets'),
+export const AlertRuleText = closed('What causes an alert, and where Signalbox sends it.', {
+  name: itemName('Name of the rule, in messages. A renamed rule is a new rule, and sends its alerts again.', 'budgets'),
   on: oneOfExplained({
     means: TRIGGERS,
     examples: ['budget_share'],
-    description: 'What it watches. [alerts.md](../operate/alerts.md) tells of each.',
+    description: 'The event that causes an alert. [alerts.md](../operate/alerts.md) explains each event.',
   }),
   to: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
@@ -73,43 +73,44 @@ export const AlertRuleText = closed('What people are told of, and where.', {
     examples: [['ops']],
     description: 'Names of webhooks.',
   }),
-  at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'Share of the limit: 0.8 is 80 %.'), {
+  at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'A share of the limit: 0.8 is 80 %.'), {
     minItems: 1,
     maxItems: 16,
     default: [0.8, 1],
     examples: [[0.5, 0.8, 1]],
-    description: 'With `budget_share`: shares of the limit, above 0 and up to 1.',
+    description: 'With `budget_share`: the shares of the limit at which an alert is sent, above 0 and at most 1.',
   }),
   budgets: Type.Array(Type.String({ minLength: 1 }), {
     maxItems: 500,
     default: [],
     examples: [['team-month']],
     description:
-      'With `budget_share` and `budget_forecast`: names of budgets, `team-month` and the like among them. Default: all.',
+      'With `budget_share` and `budget_forecast`: names of the budgets to watch, also names such as `team-month` for the budgets of teams. Default: all budgets.',
   }),
   below: optional.number(
     { exclusiveMinimum: 0, maximum: 1, example: 0.4 },
-    'Only with `cached_share`, and needed there: share of input tokens, above 0 and up to 1.',
+    'With `cached_share`, where it is required: the share of input tokens below which an alert is sent, above 0 and at most 1.',
   ),
   window_minutes: integer(
     { minimum: 5, maximum: 1_440, default: 60 },
-    'With `cached_share`: how many minutes of input count.',
+    'With `cached_share`: over how many minutes of input the share is computed.',
   ),
-  days: Type.Array(integer({ minimum: 1, maximum: 365 }, 'Days before the expiry.'), {
+  days: Type.Array(integer({ minimum: 1, maximum: 365 }, 'A number of days before the key expires.'), {
     minItems: 1,
     maxItems: 8,
     default: [14, 3, 1],
     examples: [[30, 7, 1]],
-    description: 'With `key_expiry`: days before the expiry. Keys whose whole life is shorter are not named.',
+    description:
+      'With `key_expiry`: how many days before a key expires to send an alert. A key that was valid for fewer days from the start causes no alert.',
   }),
   after_seconds: integer(
     { minimum: 0, maximum: 86_400, default: 60 },
-    'With `provider_down`: seconds without an answer.',
+    'With `provider_down`: seconds without an answer after which the alert is sent.',
   ),
 });
 export type AlertRuleText = Static<typeof AlertRuleText>;
 
-/** The section without what is in its members, which are checked one by one. */
+/** The section without its webhooks and rules, which are checked one by one. */
 export const AlertMembers = Type.Object(
   {
     webhooks: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -118,7 +119,11 @@ export const AlertMembers = Type.Object(
   { additionalProperties: false },
 );
 
-export const AlertsText = closed('Messages to people, by webhooks. None by default.', {
+export const AlertsText = closed('Alerts that Signalbox sends to people through webhooks. Default: none.', {
   webhooks: Type.Record(Type.String(), WebhookText, { default: {}, description: 'Name → webhook.' }),
-  rules: Type.Array(AlertRuleText, { maxItems: 100, default: [], description: 'What people are told of.' }),
+  rules: Type.Array(AlertRuleText, {
+    maxItems: 100,
+    default: [],
+    description: 'Rules that decide which alerts are sent, and where.',
+  }),
 });

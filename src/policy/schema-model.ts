@@ -24,17 +24,17 @@ import {
 
 const BASIS_OF_PRICE = {
   'vendor-list': "The vendor's own list.",
-  aggregator: 'A list that others keep of many vendors.',
-  own: 'What you pay, by contract or because it is yours.',
-  unverified: 'Nobody says. `policy check` tells of it.',
+  aggregator: 'A public list of many vendors’ prices.',
+  own: 'The price that you pay, by contract or because the model is yours.',
+  unverified: 'The source is unknown. `policy check` warns about it.',
 };
 const BASIS_OF_FIGURE = {
-  measured: 'By outcomes or clocks.',
-  guessed: 'By somebody who says so.',
-  unknown: 'Nobody says. `policy check` tells of it.',
+  measured: 'Measured with outcomes or clocks.',
+  guessed: 'A guess, and stated as one.',
+  unknown: 'The source is unknown. `policy check` warns about it.',
 };
 
-/** The schema checks numbers. `readPrice` reads exact decimals from the text. */
+/** The schema checks the figures as numbers. `readPrice` reads exact decimals from the text. */
 const usd = (description: string, example: number) => number({ minimum: 0, maximum: 100_000, example }, description);
 
 const LINE = {
@@ -42,20 +42,23 @@ const LINE = {
   cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
   cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
   cache_write_1h: Type.Optional(
-    usd('USD per 1M input tokens written to the cache for an hour. Default: no price, so no fund pays for them.', 0.5),
+    usd(
+      'USD per 1M input tokens written to the cache for an hour. Default: no price, so a request that needs it cannot draw on a budget or balance.',
+      0.5,
+    ),
   ),
   output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
-const TierText = closed('A price that depends on the length of the input.', {
+const TierText = closed('A price for requests with long inputs.', {
   over_input_tokens: integer(
     { minimum: 1, maximum: 100_000_000, example: 200_000 },
-    'Requests with more input tokens than this are billed wholly by this tier.',
+    'A request with more input tokens than this is billed completely at the rates of this tier.',
   ),
   ...LINE,
 });
 
-export const PriceText = closed('Price, in USD per 1M tokens.', {
+export const PriceText = closed('Price of the model, in USD per 1M tokens.', {
   ...LINE,
   per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.'),
   tool_uses: Type.Optional(
@@ -63,8 +66,12 @@ export const PriceText = closed('Price, in USD per 1M tokens.', {
       description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
     }),
   ),
-  tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Prices of long inputs, ascending.' }),
-  as_of: Type.Optional(day('Day on which the price was seen.')),
+  tiers: Type.Array(TierText, {
+    default: [],
+    maxItems: 16,
+    description: 'Prices of requests with long inputs, in ascending order.',
+  }),
+  as_of: Type.Optional(day('Date on which you checked the price.')),
   basis: oneOfExplained({
     means: BASIS_OF_PRICE,
     default: 'unverified',
@@ -78,29 +85,32 @@ const ENDPOINT = {
   provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
   upstream: optional.string(
     { minLength: 1, example: 'gpt-5-mini' },
-    "The provider's name for the model. Default: the ID.",
+    "The provider's own name for the model. Default: the ID.",
   ),
-  regions: texts(['eu'], 'Where the endpoint computes.'),
+  regions: texts(['eu'], 'Regions in which the endpoint runs the model, such as `eu`. Rules can read them.'),
 };
 
-export const EndpointText = closed("A place that serves the model. Its own price replaces the model's, whole.", {
-  ...ENDPOINT,
-  price: Type.Optional(PriceText),
-  after_abort: Type.Optional(AbortText),
-});
+export const EndpointText = closed(
+  "One place that serves the model: a provider and its name for the model. If the endpoint states a price, that price replaces the model's price completely.",
+  {
+    ...ENDPOINT,
+    price: Type.Optional(PriceText),
+    after_abort: Type.Optional(AbortText),
+  },
+);
 
-const LatencyText = closed('Speed of the model until the gateway has measured it.', {
+const LatencyText = closed('Speed of the model, which applies until Signalbox has measured it.', {
   ttft_ms: optional.number(
     { minimum: 0, maximum: 3_600_000, example: 600 },
-    'Median milliseconds to the first content, with the usual `reasoning_tokens`. Default: by `unstated_latency`.',
+    'Median milliseconds to the first content, for a request with the usual `reasoning_tokens`. Default: see `unstated_latency`.',
   ),
   cached_ttft_ms: optional.number(
     { minimum: 0, maximum: 3_600_000, example: 350 },
-    'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
+    'Median milliseconds to the first content if most of the input is in the provider’s cache. Default: `ttft_ms`.',
   ),
   output_tokens_per_second: optional.number(
     { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
-    'Median rate of visible output. Default: by `unstated_latency`.',
+    'Median rate of visible output, in tokens per second. Default: see `unstated_latency`.',
   ),
   basis: oneOfExplained({
     means: BASIS_OF_FIGURE,
@@ -108,7 +118,7 @@ const LatencyText = closed('Speed of the model until the gateway has measured it
     examples: ['measured'],
     description: 'Source of the figures.',
   }),
-  as_of: Type.Optional(day('Day of the newest measurement.')),
+  as_of: Type.Optional(day('Date of the newest measurement.')),
 });
 
 const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
@@ -122,10 +132,10 @@ const QualityText = Type.Object(
       examples: ['guessed'],
       description: 'Source of the figures.',
     }),
-    as_of: Type.Optional(day('Day of the newest evidence.')),
+    as_of: Type.Optional(day('Date of the newest evidence.')),
   },
   {
-    additionalProperties: share('Share of good answers in a task.'),
+    additionalProperties: share('Share of good answers for the task, 0 to 1.'),
     description: 'Share of good answers, by task.',
   },
 );
@@ -140,42 +150,45 @@ const ReasoningText = Type.Object(
 
 const DEADLINE = { minimum: 1, maximum: 86_400_000 };
 
-const DeadlinesText = closedOrEmpty('Time limits of a call.', {
+const DeadlinesText = closedOrEmpty('Time limits of a call to the model.', {
   connect_ms: integer(
     { ...DEADLINE, default: 5_000 },
-    'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`.',
+    'Milliseconds until the connection is open, with DNS and TLS. They are part of `first_token_ms`.',
   ),
   first_token_ms: optional.integer(
     { ...DEADLINE, example: 20_000 },
-    'Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.',
+    'Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if that is more.',
   ),
-  idle_ms: integer({ ...DEADLINE, default: 30_000 }, 'Milliseconds between two tokens.'),
-  total_ms: integer({ ...DEADLINE, default: 300_000 }, 'Milliseconds from admission to the end.'),
+  idle_ms: integer({ ...DEADLINE, default: 30_000 }, 'The longest pause between two tokens, in milliseconds.'),
+  total_ms: integer(
+    { ...DEADLINE, default: 300_000 },
+    'Milliseconds from the admission of the request to the end of the answer.',
+  ),
 });
 
 const count = (description: string, example: number) =>
   integer({ minimum: 1, maximum: 100_000_000, example }, description);
 
-/** Calls are split to fit: 96 texts are the least that a large service takes. */
+/** Calls are split to fit. 96 texts is the lowest limit among the large services. */
 const BATCH_INPUTS = 96;
 
-const EmbeddingText = closed('The vectors of a model with the operation `embed`.', {
-  dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'How many numbers a vector has.'),
+const EmbeddingText = closed('Embedding properties of a model with the operation `embed`.', {
+  dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'Length of a vector: how many numbers it has.'),
   shortest: optional.integer(
     { minimum: 1, maximum: 65_536, example: 256 },
-    'How many numbers a vector must keep when a request shortens it. Default: all.',
+    'How many numbers a vector must keep if a request shortens it. Default: all, so vectors cannot be shortened.',
   ),
   vector_space: optional.string(
     { ...ITEM_NAME, example: 'text-embedding-3-small' },
-    'Models of one vector space give vectors that can be compared, so one may stand in for another. Default: a space of its own.',
+    'Name of the vector space. Vectors of one space can be compared, so models of one space can replace each other. Default: a space that no other model shares.',
   ),
   batch_inputs: integer(
     { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
-    'Most texts of one call. Longer requests are split.',
+    'The most texts in one call. Signalbox splits longer requests.',
   ),
   batch_tokens: optional.integer(
     { minimum: 1, maximum: 100_000_000, example: 300_000 },
-    'Most tokens of one call. Default: no limit.',
+    'The most tokens in one call. Default: no limit.',
   ),
 });
 
@@ -187,15 +200,20 @@ const MODEL = {
     Type.Array(EndpointText, {
       minItems: 1,
       maxItems: 32,
-      description: 'Places that serve the model, tried in this order.',
+      description: 'Endpoints that serve the model, tried in this order.',
     }),
   ),
   price: Type.Optional(PriceText),
-  context_window: count('Tokens of input and output together; for embeddings, of one text.', 400_000),
+  context_window: count(
+    'The most tokens of input and output together; for an embedding model, the most tokens of one text.',
+    400_000,
+  ),
   max_output: count('Most output tokens.', 128_000),
-  default_max_output: Type.Optional(count('Output cap of a request without one. Default: at most 4096.', 4096)),
+  default_max_output: Type.Optional(
+    count('Cap on the output tokens of a request that states none. Default: `max_output`, but at most 4096.', 4096),
+  ),
   operations: Type.Array(
-    oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers ask for.' }),
+    oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers can request.' }),
     {
       minItems: 1,
       uniqueItems: true,
@@ -204,11 +222,14 @@ const MODEL = {
       description: 'Operations that the model serves.',
     },
   ),
-  capabilities: Type.Array(oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature of the model.' }), {
-    default: [],
-    examples: [['tools', 'vision']],
-    description: 'Features of the model.',
-  }),
+  capabilities: Type.Array(
+    oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature that the model has.' }),
+    {
+      default: [],
+      examples: [['tools', 'vision']],
+      description: 'Features that the model has. Requests that need another feature go to other models.',
+    },
+  ),
   lacks: Type.Array(
     oneOf(LACKED_CAPABILITIES, {
       examples: ['seed'],
@@ -218,62 +239,77 @@ const MODEL = {
       default: [],
       examples: [['seed', 'logit_bias']],
       description:
-        'Features of its provider’s API that the model does not take. Requests that need one go to other models.',
+        'Features of its provider’s API that the model does not support. Requests that need one of them go to other models.',
     },
   ),
   embedding: Type.Optional(EmbeddingText),
-  languages: texts(['python', 'typescript'], 'Programming languages that it handles; aliases are known.', 64),
+  languages: texts(
+    ['python', 'typescript'],
+    'Programming languages that the model supports. Aliases such as `js` work.',
+    64,
+  ),
   lacks_languages: texts(
     ['cobol'],
-    'Programming languages that it does not handle. One in neither list is unknown.',
+    'Programming languages that the model does not support. A language in neither list is unknown.',
     64,
   ),
   aliases: aliasList(
-    'Other names of the model, which callers may send, too; with `*` at the end, all that begin so and are no names.',
+    'Other names of the model that callers may send. With `*` at its end, an alias covers all names that begin with it, except names that exist.',
     'claude-local',
   ),
-  tags: texts(['local'], 'Your own marks, for rules.', 64),
+  tags: texts(['local'], 'Your own marks for the model, which rules can read.', 64),
   family: optional.string(
     { minLength: 1, maxLength: 64, example: 'claude' },
-    'Models of one family receive each other’s signed or encrypted reasoning. Default: a family of its own.',
+    'Name of the model family. Models of one family receive each other’s signed or encrypted reasoning. Default: a family that no other model shares.',
   ),
   tokenizer: Type.Optional(
     oneOf(TOKENIZERS, {
       examples: ['o200k_base'],
       description:
-        'Tokenizer that counts the input exactly where an estimate would refuse the request. Set it only if the vendor names it.',
+        'Tokenizer that counts the input exactly. Signalbox uses it if a request would be refused based on an estimate. Set it only if the vendor names it.',
     }),
   ),
   temperature: boolean(
     { default: true, example: false },
-    '`false`: the model refuses a temperature, so it is dropped.',
+    '`false`: the model refuses the field `temperature`, so Signalbox leaves it out.',
   ),
   reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
     default: 0,
     examples: [600, { default: 400, chat: 60, math: 1800 }],
-    expected: 'a whole number, or `default` and tasks with one each',
-    description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
+    expected: 'a whole number, or `default` and tasks with a number each',
+    description: `${REASONING}, which count in the expected cost and latency: one figure, or one for each task.`,
   }),
   page_tokens_max: Type.Optional(
-    count('Most tokens of a page of a PDF. Without it and `pages_max`, no hard limit admits PDFs.', 7800),
+    count(
+      'The most tokens of a PDF page. If neither this nor `pages_max` is stated, a request with PDFs cannot have a hard limit, so it cannot draw on a budget or balance.',
+      7800,
+    ),
   ),
   pages_max: Type.Optional(PagesMaxText),
-  image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
+  image_tokens_max: Type.Optional(
+    count(
+      'The most tokens of an image. Without this figure, a request with images cannot have a hard limit, so it cannot draw on a budget or balance.',
+      1600,
+    ),
+  ),
   audio_tokens_per_second_max: Type.Optional(
-    count('Most tokens of a second of audio. Without it, no hard limit admits audio.', 32),
+    count(
+      'The most tokens of a second of audio. Without this figure, a request with audio cannot have a hard limit, so it cannot draw on a budget or balance.',
+      32,
+    ),
   ),
   latency: Type.Optional(LatencyText),
   quality: QualityText,
   deadlines: DeadlinesText,
-  released: Type.Optional(day('Day of its release.')),
+  released: Type.Optional(day('Date of the release.')),
   deprecated: Type.Optional(
     day(
-      'Day on which its provider deprecated it. `GET /v1/models` then lists it as `deprecated`; requests still reach it.',
+      'Date on which the provider deprecated the model. `GET /v1/models` then lists it as `deprecated`. Requests still reach it.',
     ),
   ),
 };
 const DESCRIPTION =
-  'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.';
+  'A model to which requests can be routed. For a single endpoint, state `provider`, `upstream` and `regions` directly instead of `endpoints`.';
 
 export const MODEL_RULES = {
   ...needsOneOf('provider', 'endpoints'),
@@ -284,7 +320,7 @@ export const MODEL_RULES = {
 export const ModelText = closed(DESCRIPTION, MODEL, MODEL_RULES);
 export type ModelText = Static<typeof ModelText>;
 
-/** A model that only embeds: it writes nothing, and models of one vector space are as good as each other. */
+/** A model that only embeds. It writes no answers, and models of one vector space count as equally good. */
 export const EmbeddingModelText = closed(DESCRIPTION, {
   ...MODEL,
   max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),

@@ -14,24 +14,24 @@ import {
 export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
   Type.Object(keys, { ...options, description, additionalProperties: false });
 
-/** A closed map that is empty where it is left out: all of its keys may be. */
+/** A closed map with only optional keys. If the policy leaves it out, it is empty. */
 export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
   closed(description, keys, { default: {} });
 
-/** Words as a choice: `a, b or c`. */
+/** Joins words to a choice: `a, b or c`. */
 export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
 
-/** Options of the schema of a map that needs at least one of these keys, for editors and for `checkNeeded`. */
+/** Schema options for a map that needs at least one of these keys. Editors and `checkNeeded` use them. */
 export const needsOneOf = (...keys: readonly string[]) => ({
   anyOf: keys.map((key) => ({ required: [key], errorMessage: `Needs the key ${either(keys)}.` })),
 });
 
-/** Options of the schema of a map in which one key excludes others, for editors and for `checkExcluded`. */
+/** Schema options for a map in which one key excludes others. Editors and `checkExcluded` use them. */
 export const excludes = (key: string, ...others: readonly string[]) => ({
   dependencies: { [key]: { properties: Object.fromEntries(others.map((other) => [other, false])) } },
 });
 
-/** Options of a schema. With a default and no example, the default is the example. */
+/** Schema options. If there is a default and no example, the default is the example. */
 type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
 
 function described<Options extends SchemaOptions>({ example, ...options }: ValueOptions<Options>, description: string) {
@@ -50,7 +50,7 @@ export const boolean = (options: ValueOptions<SchemaOptions>, description: strin
 
 interface WordOptions extends SchemaOptions {
   readonly description: string;
-  /** Hints for some wrong words. */
+  /** Hints for particular wrong words. */
   readonly hints?: Readonly<Record<string, string>>;
 }
 
@@ -63,7 +63,7 @@ export const oneOf = <const Word extends string>(words: readonly Word[], options
     ),
   );
 
-/** A union of string literals with a meaning each, for editors. */
+/** A union of string literals, each with an explanation for editors. */
 export function oneOfExplained<Word extends string>({
   means,
   ...options
@@ -72,13 +72,13 @@ export function oneOfExplained<Word extends string>({
   return Type.Unsafe<Word>(Type.Union(literals, options));
 }
 
-/** The words of a union of string literals; null for any other schema. */
+/** Returns the words of a union of string literals; null for any other schema. */
 export function literalsOf({ anyOf: options = [] }: TSchema): readonly string[] | null {
   const words: readonly unknown[] = options.map((one: TSchema) => one.const);
   return words.length > 0 && words.every((word) => typeof word === 'string') ? words : null;
 }
 
-/** A list of texts; empty where it is left out. */
+/** A list of texts; empty if the policy leaves it out. */
 export const texts = (example: readonly string[], description: string, maxLength?: number) =>
   Type.Array(Type.String({ minLength: 1, ...(maxLength !== undefined && { maxLength }) }), {
     default: [],
@@ -86,14 +86,14 @@ export const texts = (example: readonly string[], description: string, maxLength
     description,
   });
 
-/** Limit of characters of a CEL expression. */
+/** The most characters of a CEL expression. */
 export const EXPRESSION_LENGTH_MAX = 4000;
 
-/** A CEL expression. Messages show the first example, editors offer all of them. */
+/** A CEL expression. Messages show the first example; editors offer all of them. */
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 
-/** Keys that may be left out and have no default. */
+/** Optional keys without a default. */
 export const optional = {
   integer: (...stated: Parameters<typeof integer>) => Type.Optional(integer(...stated)),
   number: (...stated: Parameters<typeof number>) => Type.Optional(number(...stated)),
@@ -113,20 +113,20 @@ export const itemName = (description: string, example: string) =>
 /** The form of an alias. */
 const ALIAS_NAME = {
   pattern: `${ITEM_NAME.pattern.slice(0, -1)}\\*?$`,
-  expected: `${ITEM_NAME.expected}; one \`*\` at its end for whatever follows`,
+  expected: `${ITEM_NAME.expected}; it may end in \`*\`, which covers all names that begin with it`,
 };
 
-/** Other names under which callers reach an item; none unless stated. */
+/** Other names under which callers reach an item. Default: none. */
 export const aliasList = (description: string, example: string) =>
   Type.Array(Type.String(ALIAS_NAME), { default: [], examples: [[example]], description });
 
-/** The form of a variable's name. Capitals only, so that a pasted key does not match. */
+/** The form of an environment variable's name. It allows only capitals, so that a pasted key does not match. */
 export const VARIABLE_NAME = {
   pattern: '^[A-Z_][A-Z0-9_]*$',
   expected: 'the name of an environment variable, in capitals',
 } as const;
 
-/** A day such as `2026-10-07`. */
+/** A date such as `2026-10-07`. */
 export function day(description: string) {
   return Type.String({
     pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',

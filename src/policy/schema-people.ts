@@ -5,12 +5,15 @@ import { closed } from './schema-parts.ts';
 
 const { limit_credits, window, time_zone, on_exhausted } = BudgetText.properties;
 
-const LevelBudgetText = closed('A limit on what a level spends in a window of time.', {
-  limit_credits,
-  window,
-  time_zone,
-  on_exhausted,
-});
+const LevelBudgetText = closed(
+  'A limit on the Credits that all keys of the level spend together in a window of time.',
+  {
+    limit_credits,
+    window,
+    time_zone,
+    on_exhausted,
+  },
+);
 
 const TERMS = {
   models: Type.Optional(
@@ -18,11 +21,12 @@ const TERMS = {
       minItems: 1,
       maxItems: 1_000,
       examples: [['gpt-6-luna']],
-      description: 'IDs of the models that it may use. Default: all that the other levels allow.',
+      description:
+        'IDs of the models that the keys of this level may use. Default: all models that the other levels allow.',
     }),
   ),
   limits: Type.Optional(
-    closed('Rate limits of all of it together, beside those of the other levels.', RATE_KEYS, {
+    closed('Rate limits for all keys of the level together. The limits of the other levels also apply.', RATE_KEYS, {
       minProperties: 1,
       examples: [{ requests_per_minute: 600 }],
     }),
@@ -31,15 +35,15 @@ const TERMS = {
     maxItems: 16,
     default: [],
     examples: [[{ limit_credits: 200_000, window: 'month' }]],
-    description: 'Budgets of all of it together, beside those of the other levels.',
+    description: 'Budgets for all keys of the level together. The budgets of the other levels also apply.',
   }),
 };
 
-const MemberDefaultsText = closed('Terms of each member that states none of its own.', TERMS, {
+const MemberDefaultsText = closed('Terms for each member who has no terms of their own.', TERMS, {
   examples: [{ budgets: [{ limit_credits: 5_000, window: 'month' }] }],
 });
 
-export const OrganizationText = closed('Terms of all keys and users of this installation together.', {
+export const OrganizationText = closed('Terms for all keys and users of this installation together.', {
   ...TERMS,
   member_defaults: Type.Optional(MemberDefaultsText),
 });
@@ -47,20 +51,20 @@ export const OrganizationText = closed('Terms of all keys and users of this inst
 const teamName = (example: string, description: string) =>
   Type.String({
     pattern: '^(?!team_[0-9a-z]{17}$)[^\\s\\x00-\\x1f](?:[^\\x00-\\x1f]{0,126}[^\\s\\x00-\\x1f])?$',
-    expected: '1 to 128 characters in one line, without spaces around them, not like the ID of a team',
+    expected: '1 to 128 characters in one line, without spaces around them, and not in the form of a team’s ID',
     examples: [example],
     description,
   });
 
-export const TeamText = closed('A team, with the terms of all of its keys and users together.', {
+export const TeamText = closed('A team, with terms for all of its keys and users together.', {
   name: teamName(
     'search',
-    'Its name. To rename the team, change it and add `formerly`. It has nothing to do with a label `team` of keys.',
+    'Name of the team. To rename the team, change the name and add `formerly`. The key label `team` is independent of it.',
   ),
   formerly: Type.Optional(
     teamName(
       'find',
-      'The former name of a team that you rename. If no team has the new name, the team with this name gets it, and keeps its ID, keys and budget windows. Otherwise it has no effect.',
+      'The previous name of a team that you rename. If no team has the new name yet, the team with the previous name is renamed and keeps its ID, keys and budget windows. Otherwise the key has no effect.',
     ),
   ),
   ...TERMS,

@@ -2,14 +2,16 @@ import { type Static, Type } from '@sinclair/typebox';
 import { MODEL_RULES, ModelText, PriceText } from './schema-model.ts';
 import { closed, string } from './schema-parts.ts';
 
-const AsText = closed('A price that you own: nobody is billed for more.', { as: PriceText });
+const AsText = closed('A price that you set yourself. Callers pay this price, whatever the provider bills.', {
+  as: PriceText,
+});
 
 const UnknownPrice = Type.Union([Type.Literal('refuse'), AsText], {
   default: 'refuse',
   examples: ['refuse', { as: { input: 5, output: 25 } }],
   expected: '`refuse`, or `as` with a price',
   description:
-    'Of a wildcard: what an ID without a known price costs. `refuse` serves none; `as` has a price that you own.',
+    'For wildcards: what happens with a model whose price is unknown. `refuse`: it is not served. `as`: it is charged at the price that you state, and you bear the difference to the provider’s bill.',
 });
 
 const { upstream, regions, price, default_max_output, capabilities, lacks, tags } = ModelText.properties;
@@ -19,7 +21,10 @@ const { items, description, examples } = capabilities;
 const context_window = Type.Optional(ModelText.properties.context_window);
 const max_output = Type.Optional(ModelText.properties.max_output);
 
-/** Models whose IDs begin alike. Its own keys hold for all of them; the table of facts has the others. */
+/**
+ * A wildcard for models whose IDs have the same beginning. Its own keys apply to all of them; the table of public facts supplies the
+ * others.
+ */
 export const WildcardText = closed('Any model of a provider, by its ID.', {
   ...{
     provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
@@ -29,7 +34,7 @@ export const WildcardText = closed('Any model of a provider, by its ID.', {
     unknown_price: UnknownPrice,
   },
   ...{ context_window, max_output, default_max_output, lacks, tags, family, tokenizer },
-  // Without a default: what is left out is a fact.
+  // There is no default, because a public fact applies if the policy leaves the key out.
   capabilities: Type.Optional(Type.Array(items, { description, examples })),
   temperature: Type.Optional(temperature),
   ...{ reasoning_tokens, latency, deadlines },
@@ -37,18 +42,19 @@ export const WildcardText = closed('Any model of a provider, by its ID.', {
 });
 export type WildcardText = Static<typeof WildcardText>;
 
-/** A model of any operations. `modelSchemaOf` says which keys one needs. */
+/** A model with any operations. `modelSchemaOf` decides which keys a particular model needs. */
 const AnyModelText = closed(
   `${ModelText.description}`,
   { ...ModelText.properties, max_output, quality: Type.Optional(ModelText.properties.quality) },
   MODEL_RULES,
 );
 
-/** The catalog: models, and wildcards by the `*` in their IDs. */
+/** The catalog: models, and wildcards, whose IDs contain `*`. */
 export const ModelsText = Type.Object(
   {},
   {
-    description: 'ID → model: the catalog. An ID that ends in `*` is a wildcard.',
+    description:
+      'ID → model: the catalog. An ID that ends in `*` is a wildcard, which serves all models whose IDs begin with it.',
     patternProperties: { '^[^*]*$': AnyModelText, '\\*': WildcardText },
   },
 );

@@ -5,7 +5,7 @@ import type { MapTree, ScalarTree, Tree } from './tree.ts';
 
 const SECRET_KEYS =
   /^(?:api_?key|x-api-key|(?:access_?|auth_?|bearer_?)?token|bearer|secret|client_?secret|private_?key|mnemonic|password|authorization)$/i;
-/** Keys that name a variable. A secret without a recognizable form may be pasted there. */
+/** Keys whose value names an environment variable. Users may paste a secret without a recognizable form there. */
 const VARIABLE_KEYS: ReadonlySet<string> = new Set([
   'api_key_env',
   'private_key_env',
@@ -13,15 +13,15 @@ const VARIABLE_KEYS: ReadonlySet<string> = new Set([
   'client_secret_env',
 ]);
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
-/** Wrong forms of a variable that are not secrets: `$NAME`, `${NAME}` or `openai_api_key`. */
+/** Wrong spellings of a variable that are not secrets: `$NAME`, `${NAME}` or `openai_api_key`. */
 const MEANT_AS_VARIABLE =
   /^(?:\$[A-Za-z_]\w*|os\.environ\/[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
 
-/** A reference to a variable in capitals under the key of another gateway; anything else may be the secret itself. */
+/** A key of other gateways. A reference to a variable in capitals is accepted there; any other text may be the secret itself. */
 const API_KEY = /^api_?key$/i;
 const REFERENCE = /^(?:\$\{[A-Z_][A-Z0-9_]*\}|\$[A-Z_][A-Z0-9_]*|os\.environ\/[A-Z_][A-Z0-9_]*)$/;
 
-/** Reports the place of every literal of a file that looks like a secret. */
+/** Reports the location of every literal in a file that looks like a secret. */
 export function findSecrets(file: MapTree, report: Report): void {
   for (const entry of file.entries) find({ ...file, entries: [entry] }, '', entry.key === 'payments', report);
 }
@@ -35,14 +35,14 @@ function hintFor(key: string, isOfPayments: boolean): string {
     return `put the secret into an environment variable, and write the name of that variable in \`${variable}\``;
   }
   return key.startsWith('rpc_url')
-    ? 'put an address that holds a key into an environment variable, and write the name of that variable in `rpc_urls_env`'
+    ? 'put a URL that contains a key into an environment variable, and write the name of that variable in `rpc_urls_env`'
     : 'put the secret into an environment variable, and write the name of that variable in `private_key_env` or `bearer_env`';
 }
 
-/** A key of a node service as a part of a path: long, with letters and digits. */
+/** An API key of a node service as a part of a URL's path: long, with letters and digits. */
 const KEY_IN_PATH = /^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$/;
 
-/** Whether an address contains credentials: a user, a query, or a key in its path. */
+/** Whether a URL contains credentials: a user, a query, or a key in its path. */
 function isKeyedAddress(text: string): boolean {
   if (!text.includes('://') || !URL.canParse(text)) return false;
   const { username, password, search, pathname } = new URL(text);
@@ -51,7 +51,7 @@ function isKeyedAddress(text: string): boolean {
   );
 }
 
-/** `key`: of the tree. */
+/** @param key the key of the tree */
 function find(tree: Tree, key: string, isOfPayments: boolean, report: Report): void {
   const add = (place: SourceSpan, what: string, at: string) =>
     report.add('secret', place, `${what} looks like a secret`, { hint: hintFor(at, isOfPayments) });
@@ -67,7 +67,7 @@ function find(tree: Tree, key: string, isOfPayments: boolean, report: Report): v
 
 function isSecret(key: string, { value, source }: ScalarTree, isOfPayments: boolean): boolean {
   if (value === null || source === '') return false;
-  // Keys of some providers have no recognizable form: anything but a variable's name counts as one.
+  // Keys of some providers have no recognizable form, so any text that is not a variable's name counts as a key.
   const isVariable = VARIABLE.test(source) || MEANT_AS_VARIABLE.test(source);
   if (API_KEY.test(key) && REFERENCE.test(source)) return false;
   const isSuspect = VARIABLE_KEYS.has(key) ? !isVariable : SECRET_KEYS.test(key);

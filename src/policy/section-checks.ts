@@ -7,34 +7,34 @@ import { type Entry, type ListTree, type Tree, valueAt } from './tree.ts';
 import { dashHint } from './value-hints.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 
-/** Section → its value, joined over all files, and the place of its name. */
+/** Section → its value, joined over all files, and the location of its name. */
 export type Sections = ReadonlyMap<string, Entry>;
 
-/** The sections of one policy, and the report for their problems. */
+/** The sections of one policy, and the report that collects their problems. */
 export interface CheckContext {
   readonly sections: Sections;
   readonly report: Report;
-  /** The beginning of the policy, at which missing sections are reported. */
+  /** The beginning of the policy. Missing sections are reported there. */
   readonly start: SourceSpan;
 }
 
-/** A named item of a section, with its checked data; null if the check failed. */
+/** A named item of a section with its checked data; the data is null if the check failed. */
 export interface NamedItem<Data> extends Subject {
   readonly name: string;
   readonly data: Data | null;
 }
 
-/** The entries of a section that are checked together. */
+/** Selects the entries of a section that are checked together. */
 interface EntryNames {
-  /** The form of their names. Default: that of any item. */
+  /** The form of the entries' names. Default: the form of any item's name. */
   readonly form?: { readonly pattern: string; readonly expected: string };
-  /** Default: all. */
+  /** Whether an entry is selected. Default: all entries. */
   readonly holds?: (name: string) => boolean;
 }
 
 /**
- * Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others.
- * @param schema of every entry, or a function that returns the one of an entry
+ * Checks each entry of a map section separately, so that an entry with errors does not hide problems of the others.
+ * @param schema the schema of every entry, or a function that returns the schema of one entry
  */
 export function checkNamed<Schema extends TSchema>(
   section: string,
@@ -81,7 +81,7 @@ export function checkList<Item extends TSchema>(
   });
 }
 
-/** The items of a section that is a list; empty if it is left out. Reports any other value. */
+/** Returns the items of a list section; an empty list if it is left out. Reports a value that is not a list. */
 export function itemsOf(section: string, item: TSchema, { sections, report }: CheckContext): ListTree['items'] {
   const value = sections.get(section)?.value;
   if (!value || isEmpty(value)) return [];
@@ -90,7 +90,7 @@ export function itemsOf(section: string, item: TSchema, { sections, report }: Ch
   return [];
 }
 
-/** Checks a section as one value. What it leaves out has its defaults in this version of the language. */
+/** Checks a section as one value. Keys that it leaves out have their defaults in this version of the language. */
 export const checkSection = <Schema extends TSchema>(
   section: string,
   schema: Schema,
@@ -98,11 +98,11 @@ export const checkSection = <Schema extends TSchema>(
   version: LanguageVersion = LATEST_VERSION,
 ) => checkValue(inVersion(schema, version), sectionSubject(section, context), context.report);
 
-/** A section to check; an empty map if it is left out. */
+/** Returns a section to check; an empty map if the policy leaves it out. */
 export const sectionSubject = (section: string, { sections, start }: CheckContext): Subject =>
   statedSubject(section, sections) ?? { path: section, tree: emptyMap(start), place: start };
 
-/** A section to check; undefined if it is left out. */
+/** Returns a section to check; undefined if the policy leaves it out. */
 export function statedSubject(section: string, sections: Sections): Subject | undefined {
   const entry = sections.get(section);
   return entry && { path: section, tree: entry.value, place: entry.place };
@@ -117,11 +117,11 @@ export function isEmpty(tree: Tree): boolean {
   return tree.kind === 'scalar' && tree.value === null;
 }
 
-/** Reports a section that must be a list or a map and is not. `item`: the schema of an item of the list; null for a map. */
+/** Reports a section that must be a list or a map and is not. @param item the schema of an item of the list; null for a map */
 export function reportWrongKind(section: string, item: TSchema | null, tree: Tree, report: Report): void {
   const dashed = `begin each item with \`- ${item?.properties?.name ? 'name: …' : ''}\``;
   const hint = item
     ? (tree.kind === 'map' && dashHint(item, tree)) || dashed
-    : 'write `name:` on a line, and its keys indented below it';
+    : 'write each name on a line of its own as `name:`, and its keys indented below it';
   report.add('wrong-type', tree.place, `\`${section}\` must be a ${item ? 'list' : 'map of names'}`, { hint });
 }

@@ -6,18 +6,18 @@ import type { Report } from './report.ts';
 import { type CheckContext, checkList, type NamedItem } from './section-checks.ts';
 import { inSteps } from './steps.ts';
 
-/** A section of the policy language, with what the rest of the product must know of it. */
+/** A section of the policy language, with the facts that the rest of Signalbox needs. */
 export interface Section<Text extends TSchema = TSchema> {
   readonly text: Text;
-  /** `ORDINARY`, `BY_KEY`, or why an edit of the section gives power, sends data elsewhere or removes evidence. */
+  /** `ORDINARY`, `BY_KEY`, or why an edit of the section can give power, send data elsewhere or remove evidence. */
   readonly guard: string;
-  /** Its group in the reference, and the page that explains it. Absent for a section of one to three values. */
+  /** Its group in the reference, and a link to the page that explains it. Absent for a section with only one to three values. */
   readonly page?: readonly [group: 'Serve' | 'Choose' | 'Spend' | 'Run', link: string];
 }
 
 /** The guard of a section that every editor of policies may change. */
 export const ORDINARY = 'ordinary';
-/** The guard of a section whose keys are judged one by one. */
+/** The guard of a section whose keys are judged separately. */
 export const BY_KEY = 'by key';
 
 /** The parts of a policy that a section can refer to before expressions are checked. */
@@ -27,30 +27,36 @@ export interface DraftContext extends CheckContext {
   readonly budgetNames: readonly string[];
 }
 
-/** The surroundings in which a section is compiled. */
+/** The context in which a section is compiled. */
 export interface SectionContext {
   readonly check: ExpressionChecker;
   readonly env: Environment;
   readonly report: Report;
 }
 
-/** A section that is checked and compiled by its definition alone. The snapshot has it under its name in camel case. */
+/** A section that its own definition checks and compiles completely. The snapshot has the result under the section's name in camel case. */
 export interface OwnSection<Text extends TSchema, Draft, Made> extends Section<Text> {
-  /** Checks what needs neither expressions nor the environment. A draft is plain data: a worker sends it by structured clone. */
+  /**
+   * Checks everything that needs neither expressions nor the environment. A draft is plain data, because a worker sends it by structured
+   * clone.
+   */
   draft(context: DraftContext, name: string): Draft;
-  /** Checks the rest. Yields where a host can serve requests. */
+  /** Checks the rest. It yields often, so that a server can answer requests in between. */
   compile(draft: Draft, context: SectionContext): Generator<undefined, Made>;
 }
 
-/** Defines a section. State the type of what is compiled: it cannot be inferred, because `ExpressionChecker` depends on the drafts. */
+/**
+ * Defines a section. State the type of the compiled result explicitly: it cannot be inferred, because `ExpressionChecker` depends on the
+ * drafts.
+ */
 export const defineSection = <Text extends TSchema, Draft, Made>(section: OwnSection<Text, Draft, Made>) => section;
 
 interface ListRules<Item extends TObject, Draft, Made> extends Omit<Section, 'text'> {
   readonly description: string;
   readonly item: Item;
-  /** Drafts all items together, because some things are stated once in a policy. */
+  /** Drafts all items together, because some values may be stated only once in a policy. */
   draft(items: readonly NamedItem<Static<Item>>[], report: Report): readonly Draft[];
-  /** Null for an item that is wrong, which was reported. State the type of its result, as for `defineSection`. */
+  /** Returns null for an item with errors, which were reported. State the type of the result explicitly, as for `defineSection`. */
   compile(draft: Draft, context: SectionContext): Made | null;
 }
 

@@ -32,14 +32,14 @@ const section = <Text extends TSchema>(text: Text, guard: string, page?: Section
 });
 const ordinary = <Text extends TSchema>(text: Text, page?: Section['page']) => section(text, ORDINARY, page);
 
-/** A section that is one value, with a default. The settings of a policy have it under its name in camel case. */
+/** A section that is a single value with a default. Policy settings have it under its name in camel case. */
 const value = <Text extends TSchema>(text: Text) => ({ ...ordinary(text), isValue: true as const });
 
 const mapOf = <Text extends TSchema>(text: Text, description: string) =>
   Type.Record(Type.String(), text, { description });
 const listOf = <Text extends TSchema>(text: Text, description: string) => Type.Array(text, { description });
 
-/** Every section of the language. Messages and the reference name them in this order. */
+/** Every section of the language, in the order in which messages and the reference list them. */
 export const LANGUAGE = {
   version: ordinary(
     Type.Unsafe<LanguageVersion>(
@@ -48,13 +48,13 @@ export const LANGUAGE = {
         {
           expected: '`1` or `2`',
           examples: [LATEST_VERSION],
-          description: 'Version of the policy language. The versions differ in defaults alone.',
+          description: 'Version of the policy language. The versions differ only in defaults.',
         },
       ),
     ),
   ),
   credits: ordinary(
-    closed('The value of a Credit.', {
+    closed('The worth of a Credit.', {
       usd_per_credit: number({ exclusiveMinimum: 0, maximum: 1000, default: 0.001 }, 'USD that one Credit is worth.'),
     }),
   ),
@@ -68,7 +68,7 @@ export const LANGUAGE = {
   tasks: ordinary(
     mapOf(
       TaskText,
-      'Name → task. `general` and the other usual tasks always exist, with sizes of their own; in version 1, with those of `general`.',
+      'Name → task. `general` and the other built-in tasks always exist. In version 2 each has sizes of its own; in version 1 all have the sizes of `general`.',
     ),
     ['Choose', '../route/scoring.md#the-task'],
   ),
@@ -77,21 +77,24 @@ export const LANGUAGE = {
     'language.md#selectors',
   ]),
   default_weights: ordinary(
-    closed('Weights that a `route_strategy` of a request leaves out. Only their ratio matters.', {
-      cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
+    closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
+      cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),
       quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
     }),
   ),
   reference_price: ordinary(
-    closed('Price behind the unit of `answer_worth`.', {
-      input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
-      output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
-    }),
+    closed(
+      'The price that defines a reference cost, which is the unit of `answer_worth`: the cost of a request’s expected tokens at this price.',
+      {
+        input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
+        output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
+      },
+    ),
   ),
   answer_worth: value(
     number(
       { exclusiveMinimum: 0, maximum: 1_000_000, default: 20 },
-      'How many reference costs a good answer is worth.',
+      'How many reference costs a good answer is worth. A higher figure makes quality more important than cost.',
     ),
   ),
   hard_quality_factor: value(
@@ -102,7 +105,7 @@ export const LANGUAGE = {
         formerDefault: 'none',
         examples: [8],
         description:
-          'How many times as much quality weighs in a request that is judged hard, 1 to 1000. `none`: the cost of such a request counts half.',
+          'How many times as much quality counts in a request that Signalbox considers hard, 1 to 1000. `none`: quality counts the same, and the cost of such a request counts half.',
       }),
     ),
   ),
@@ -110,77 +113,81 @@ export const LANGUAGE = {
     oneOfExplained({
       means: {
         measured:
-          'The measured length once 20 answers count, else the declared one. Cost, latency and reference cost use the same.',
-        blended: 'Cost and latency use a mean of both lengths, reference cost the declared one.',
+          'The measured length if at least 20 answers were measured, otherwise the declared length. Cost, latency and reference cost all use this length.',
+        blended:
+          'Cost and latency use an average of the measured and the declared length; the reference cost uses the declared length.',
       },
       default: 'measured',
       formerDefault: 'blended',
       examples: ['blended'],
       description:
-        'Expected length of an answer. `measured`: the measured length of its task once 20 answers count, else the declared one. `blended`: a mean of both for cost and latency, and the declared one for reference cost.',
+        'How Signalbox estimates the length of an answer. `measured`: the average length of earlier answers to the task if there are at least 20, otherwise the declared length. `blended`: an average of both for cost and latency, and the declared length for the reference cost.',
     }),
   ),
   unstated_latency: value(
     oneOfExplained({
       means: {
         neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
-        median: 'The medians of the catalog’s models of the same kind.',
+        median: 'The medians of similar models in the catalog.',
       },
       default: 'median',
       formerDefault: 'neutral',
       examples: ['neutral'],
       description:
-        'Speed of a model that states none. `median`: that of similar models. `neutral`: 1,000 ms and 50 tokens per second.',
+        'Speed of a model that states none. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
     }),
   ),
   language_worth: value(
     number(
       { minimum: 0, maximum: 1, default: 0.06, formerDefault: 0.04 },
-      'Quality added where a model declares a programming language of the request; half where unknown.',
+      'How much quality a model gains if it declares a programming language that the request is about. A model whose support is unknown gains half of it.',
     ),
   ),
   unstated_languages: value(
     oneOfExplained({
       means: {
-        exclude: 'Requiring it leaves no model.',
-        admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
+        exclude: 'A request that requires the language has no eligible model.',
+        admit: 'The support counts as unknown: all models stay eligible except models that lack the language.',
       },
       default: 'admit',
       formerDefault: 'exclude',
       examples: ['exclude'],
       description:
-        'Effect of a required programming language that no model declares. `admit` leaves the models that do not lack it; `exclude` leaves none.',
+        'What happens if a request requires a programming language that no model declares. `admit` keeps all models except those that lack the language; `exclude` leaves no model.',
     }),
   ),
   alias_patterns: value(
     oneOfExplained({
       means: {
         unknown_names: 'A model with public figures that a wildcard serves keeps its name.',
-        all_names: 'They also cover the names of models that a wildcard serves.',
+        all_names: 'The aliases also cover the names of models that a wildcard serves.',
       },
       default: 'unknown_names',
       formerDefault: 'all_names',
       examples: ['all_names'],
       description:
-        'Names that aliases with `*` at the end cover. A model of the policy always keeps its name. `unknown_names`: so does a model with public figures that a wildcard serves.',
+        'Which names are covered by aliases that end in `*`. A model of the policy always keeps its name. `unknown_names`: a model with public figures that a wildcard serves keeps its name, too. `all_names`: the aliases also cover such models.',
     }),
   ),
-  constraints: ordinary(listOf(ConstraintText, 'Hard rules: they reject models and endpoints.'), [
+  constraints: ordinary(listOf(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
     'Choose',
     'language.md#constraints-and-preferences',
   ]),
-  preferences: ordinary(listOf(PreferenceText, 'Soft rules: they raise or lower the quality of models.'), [
+  preferences: ordinary(listOf(PreferenceText, 'Soft rules, which raise or lower the quality of models.'), [
     'Choose',
     'language.md#constraints-and-preferences',
   ]),
-  budgets: ordinary(listOf(BudgetText, 'Limits on spend in windows of time.'), ['Spend', '../spend/budgets.md']),
+  budgets: ordinary(listOf(BudgetText, 'Limits on the Credits spent in windows of time.'), [
+    'Spend',
+    '../spend/budgets.md',
+  ]),
   rate_limits: RATE_LIMITS,
   alerts: ALERTS,
   ledger: ordinary(LedgerText),
   learning: ordinary(
     Type.Unknown({
       examples: ['off'],
-      description: 'Without effect: scores no longer change the quality of models. Remove it.',
+      description: 'This section has no effect, because scores no longer change the quality of models. Remove it.',
     }),
     ['Choose', '../route/learning.md'],
   ),
@@ -190,31 +197,34 @@ export const LANGUAGE = {
   plugins: section(
     Type.Array(PluginText, {
       examples: [['./plugins/thrifty.ts']],
-      description: 'Plugins of your own: relative paths or package names.',
+      description: 'Your own plugins: relative paths or names of packages.',
     }),
     'it runs code in this process',
   ),
-  teams: ordinary(listOf(TeamText, 'Teams. Others are made through the API.'), [
+  teams: ordinary(listOf(TeamText, 'Teams that the policy manages. Other teams are created through the API.'), [
     'Spend',
     '../operate/people.md#declare-teams',
   ]),
-  cases: ordinary(listOf(CaseText, "The policy's own tests, run before it comes into force."), ['Run', 'testing.md']),
+  cases: ordinary(listOf(CaseText, 'Test cases of the policy, which run before it becomes active.'), [
+    'Run',
+    'testing.md',
+  ]),
   metrics: section(
-    closed('What metrics tell of requests.', {
+    closed('What metrics show about requests.', {
       key_label: optional.string(
         { minLength: 1, maxLength: 200, example: 'project' },
-        'Label of keys that the metrics of requests and spend bear as `key_label`. At most 200 of its values are told apart.',
+        'Key label whose value the metrics of requests and spend have as the label `key_label`. At most 200 values are shown separately.',
       ),
     }),
-    'it decides which labels of keys stand at `/metrics`, which needs no key',
+    'it decides which labels of keys are shown at `/metrics`, which needs no key',
   ),
-  public_url: section(PublicUrlText, 'it decides where people are sent for sign-in, and what quotes name'),
+  public_url: section(PublicUrlText, 'it decides where people are sent for sign-in, and which URL quotes name'),
   console: section(ConsoleText, 'it decides who can open the console'),
   sign_in: SIGN_IN,
   baseline: ordinary(
     string(
       { minLength: 1, example: 'gpt-6.1-sol' },
-      'Model that savings are measured against. Default: the eligible model with the best quality.',
+      'ID of the model that savings are compared with. Default: the eligible model with the best quality.',
     ),
   ),
 } satisfies Readonly<Record<string, Section>>;
@@ -241,14 +251,14 @@ const OWN = Object.entries<Section | OwnSection<TSchema, unknown, unknown>>(LANG
 export const draftSections = (context: DraftContext) =>
   Object.fromEntries(OWN.map(([name, own]) => [name, own.draft(context, name)])) as Drafts;
 
-/** Compiles them for the snapshot, by their names there. */
+/** Compiles the sections that have a definition of their own, under their names in the snapshot. */
 export function* compileSections(drafts: Drafts, context: SectionContext) {
   const made: Record<string, unknown> = {};
   for (const [name, own] of OWN) made[name] = yield* own.compile(drafts[name as OwnName], context);
   return camelKeys(made as Made);
 }
 
-/** The sections that are one value; one that is left out or wrong has its default in this version. */
+/** Reads the sections that are a single value. A section that is left out or wrong has its default in this version. */
 export function readValues(version: LanguageVersion, { sections, report }: CheckContext) {
   const values = Object.entries<Section | ReturnType<typeof value>>(LANGUAGE).flatMap(([name, one]) => {
     if (!('isValue' in one)) return [];

@@ -8,10 +8,10 @@ import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './secti
 import { inSteps } from './steps.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
-/** Selectors of every policy, each with the strategy of the same name. */
+/** Selectors that every policy has, each with the strategy of the same name. */
 export const BUILT_IN_SELECTORS = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
-/** The selectors of the policy and the built-in ones. Reports names that are also a model. */
+/** Returns the selectors of the policy and the built-in selectors. Reports names that are also the name of a model. */
 export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, SourceSpan>): NamedItem<SelectorText>[] {
   const stated = checkNamed('selectors', SelectorText, context);
   const place = context.sections.get('selectors')?.place ?? context.start;
@@ -33,14 +33,15 @@ export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, S
 type SelectorItem = NamedItem<SelectorText>;
 type Options = Readonly<Record<string, unknown>>;
 
-/** A selector without its bits of models: those of its vector space that pass the filter of the selector `filterOf`. */
+/**
+ * A selector without its bits of models. It chooses from the models of its vector space that pass the filter of the selector `filterOf`.
+ */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
   readonly filterOf: string;
 }
 
 /**
- * Checks selectors against their strategies, and fills in the options that they inherit. Wrong selectors are reported
- * instead.
+ * Checks selectors against their strategies, and fills in the options that they inherit. Selectors with errors are reported and left out.
  */
 export function* compileSelectors(
   stated: readonly SelectorItem[],
@@ -72,7 +73,7 @@ function compileSelector(named: SelectorItem, scope: SelectorScope): SelectorDra
   const inherited = inheritedBy(strategy, named, scope);
   const unknownHint =
     former &&
-    `the selector runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
+    `the selector runs as \`${strategy.name}\`, because it sets \`${former.option}\`, which \`${plugin.name}\` no longer has`;
   const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
   const options = inherited && optionsOf(strategy, subject, scope.report, inherited);
   if (!options) return null;
@@ -83,19 +84,19 @@ function compileSelector(named: SelectorItem, scope: SelectorScope): SelectorDra
   return { name, strategy: strategy.name, options, filterOf, vectorSpace: data.vector_space ?? null };
 }
 
-/** The strategy that still takes a former option of the selector; null if the selector has no former option. */
+/** Returns the strategy that still accepts a former option of the selector; null if the selector has no former option. */
 function formerOf({ name, formerly }: StrategyPlugin, { path, tree }: SelectorItem, scope: SelectorScope) {
   const options = valueAt(tree, 'options');
   const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
   const by = formerly && scope.strategies.get(formerly.by);
   if (!old || !by) return null;
   scope.report.add('former-option', old.place, `\`${path}\` sets \`${old.key}\`, which \`${name}\` no longer has`, {
-    hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use \`${name}\` as it is now, remove \`${old.key}\``,
+    hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use the current \`${name}\`, remove \`${old.key}\``,
   });
   return { by, option: old.key };
 }
 
-/** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
+/** Warns about a selector that is named like its strategy and has different options, because it may then break the promise of its name. */
 function warnOfDepartures(
   { name, inherits }: StrategyPlugin,
   selector: SelectorItem,
@@ -108,12 +109,12 @@ function warnOfDepartures(
     if (!own || inherited[key] === options[key]) continue;
     const message = `\`${selector.path}\` sets a \`${key}\` that differs from the selector \`${inherits?.selector}\``;
     report.add('departs-from-base', own.place, message, {
-      hint: `the selector can then be dearer or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
+      hint: `the selector can then be more expensive or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
     });
   }
 }
 
-/** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
+/** Returns the options that a selector inherits through its strategy. Reports an error and returns null if it cannot inherit them. */
 function inheritedBy(
   { name: strategy, inherits }: StrategyPlugin,
   selector: SelectorItem,
@@ -125,11 +126,11 @@ function inheritedBy(
   const missing = required.filter((key) => !entryOf(tree, key));
   const base = scope.selectors.get(inherits.selector);
   if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
-    // The problems of the other selector are reported there.
+    // The problems of the other selector are reported at that selector.
     if (base && !base.data) return null;
     const keys = missing.map((key) => `\`${key}\``).join(', ');
     const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';
-    const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, which ${runs} instead of running \`${inherits.strategy}\``;
+    const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, but that selector ${runs} instead of running \`${inherits.strategy}\``;
     scope.report.add('nothing-to-inherit', selector.place, message, {
       expected: `${keys} under \`${selector.path}: { strategy: ${strategy}, options: … }\``,
     });
@@ -137,7 +138,7 @@ function inheritedBy(
   }
   const plugin = scope.strategies.get(inherits.strategy);
   if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
-  // Their problems are reported once, at the base.
+  // Problems of these options are reported once, at the selector that states them.
   const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
   const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
   return Object.fromEntries(keys.map((key) => [key, options[key]]));
@@ -152,7 +153,7 @@ const optionsSubject = ({ path, tree, place }: SelectorItem): Subject => ({
 function refuseClash(name: string, place: SourceSpan, ids: ReadonlyMap<string, SourceSpan>, report: Report): void {
   const model = ids.get(name);
   report.add('duplicate-name', place, `\`${name}\` names both a selector and a model`, {
-    hint: 'callers send both as `model`, so their names must differ',
+    hint: 'callers send both in the field `model`, so their names must differ',
     related: model && { place: model, message: 'the model' },
   });
 }

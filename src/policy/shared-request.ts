@@ -7,15 +7,15 @@ import { RANGES } from './cel-contradictions.ts';
 import { FIELDS, VARIABLES, viewOf } from './cel-types.ts';
 import { EMPTY_REQUEST, tryRun } from './trials.ts';
 
-/** Requests that are tried for one set of conditions. */
+/** The most requests that are tried for one set of conditions. */
 const TRIES_MAX = 400;
 
 type FieldValue = string | number | boolean | readonly string[];
 
-/** Values of fields, by path. */
+/** Values of request fields, by path. */
 export type SharedRequest = ReadonlyMap<string, FieldValue>;
 
-/** The requests to look among. */
+/** The set of requests in which to search. */
 export interface RequestSpace {
   readonly operation: Operation;
   /** A name that requests of the operation can send as `model`. */
@@ -25,8 +25,8 @@ export interface RequestSpace {
 }
 
 /**
- * Finds a request for which all conditions are true, from the values that they compare with. Tries no other values, so it does not
- * find every such request.
+ * Finds a request for which all conditions are true. It tries only the values that the conditions compare with, so it does not find every
+ * such request.
  * @returns the fields that the conditions read; null for none. Yields after every try.
  */
 export function* sharedRequest(
@@ -49,7 +49,9 @@ export function* sharedRequest(
 
 type RequestFields = Partial<Omit<RuleScope['request'], 'metadata'>>;
 
-/** Operation → the fields that all of its requests have in common. Nothing reads or writes a prompt for embeddings. */
+/**
+ * Operation → fields that are the same in all of its requests. Signalbox reads no task from the texts of an embedding request, for example.
+ */
 const FIELDS_OF: Readonly<Record<Operation, RequestFields>> = {
   chat: { operation: 'chat' },
   embed: {
@@ -66,7 +68,7 @@ const FIELDS_OF: Readonly<Record<Operation, RequestFields>> = {
   },
 };
 
-/** The values of a field that a request of the operation can have. */
+/** Returns the values of a field that a request of the operation can have. */
 function choicesWithin(path: string, values: readonly FieldValue[], space: RequestSpace): readonly FieldValue[] {
   if (path === 'request.model') {
     const { bit } = OPERATIONS[space.operation];
@@ -81,7 +83,7 @@ function choicesWithin(path: string, values: readonly FieldValue[], space: Reque
 
 const listed = (value: FieldValue | undefined): readonly string[] => (typeof value === 'object' ? value : []);
 
-/** The same request with the fields that depend on others, as the facts of a request are read. */
+/** Returns the request with consistent values in fields that depend on other fields. */
 function withTies(chosen: SharedRequest): SharedRequest {
   const values = new Map(chosen);
   const tie = (path: string, value: FieldValue) => values.has(path) && values.set(path, value);
@@ -101,7 +103,7 @@ function withTies(chosen: SharedRequest): SharedRequest {
 /** A field with the values to try. */
 type FieldChoices = readonly [path: string, values: readonly FieldValue[]];
 
-/** The combination of this number; null beyond the last one. */
+/** Returns the combination with this number; null after the last combination. */
 function valuesOf(fields: readonly FieldChoices[], number: number): SharedRequest | null {
   let left = number;
   const values = fields.map(([path, all]) => {
@@ -122,7 +124,7 @@ function* fieldsOf(conditions: readonly ASTNode[]): Generator<FieldChoices> {
   }
 }
 
-/** The literals that a field is compared with, or that are passed to its methods. */
+/** Returns the literals that a field is compared with, or that its methods get as arguments. */
 function literalsBeside(name: string, conditions: readonly ASTNode[]) {
   const found = new Set<string | number | boolean>();
   for (const node of conditions.flatMap((ast) => [...nodesOf(ast)])) {
@@ -133,7 +135,7 @@ function literalsBeside(name: string, conditions: readonly ASTNode[]) {
   return [...found];
 }
 
-/** The sides of a comparison, the items of a list on one side among them, or the owner and arguments of a method. */
+/** Returns the sides of a comparison, with the items of a list, or the object and arguments of a method call. */
 function partsOf(node: ASTNode): readonly ASTNode[] {
   if (node.op === 'rcall') return [node.args[1], ...node.args[2]];
   if (!['==', '!=', '<', '<=', '>', '>=', 'in'].includes(node.op) || !Array.isArray(node.args)) return [];
@@ -167,7 +169,7 @@ function defaultOf(field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Whole numbers at and next to those that a field is compared with, as far as it can have them. */
+/** Returns whole numbers at and next to the numbers that a field is compared with, if the field can have them. */
 function numbersAround(path: string, literals: readonly unknown[]): readonly number[] {
   const [low, high] = RANGES[path] ?? [0, Number.POSITIVE_INFINITY];
   const near = literals.flatMap((one) => (typeof one === 'number' ? [Math.floor(one), Math.ceil(one)] : []));
@@ -175,7 +177,7 @@ function numbersAround(path: string, literals: readonly unknown[]): readonly num
   return all.length > 0 ? [...new Set(all)] : [low];
 }
 
-/** The usual request with these values. */
+/** Returns a typical request with these values. */
 function scopeOf(values: SharedRequest, { operation, model }: RequestSpace): RuleScope {
   const scope = { ...EMPTY_REQUEST, key: { id: '', labels: new Map<string, string>() } };
   const metadata = new Map<string, string>();

@@ -11,7 +11,7 @@ import { type CheckContext, checkSection, sectionSubject, statedSubject } from '
 import { type DraftContext, defineSection, type SectionContext } from './section-definition.ts';
 import { placeAt, type ScalarTree, valueAt } from './tree.ts';
 
-/** The address at which people reach the gateway, without a slash at its end; null where none is stated, or it is wrong. */
+/** Returns the URL at which people reach the gateway, without a slash at its end; null if it is not stated or wrong. */
 export function readPublicUrl({ sections, report }: CheckContext): string | null {
   const subject = statedSubject('public_url', sections);
   const text = subject && checkValue(PublicUrlText, subject, report);
@@ -30,7 +30,7 @@ export const SIGN_IN = defineSection({
   compile: compileSignIn,
 });
 
-/** Checks the section without its conditions and the environment; null where it is left out. */
+/** Checks the section without its conditions and the environment; null if the policy leaves it out. */
 function draftSignIn(context: DraftContext) {
   const stated = statedSubject('sign_in', context.sections);
   if (!stated) return null;
@@ -40,9 +40,14 @@ function draftSignIn(context: DraftContext) {
   if (issuer?.kind === 'scalar') checkIssuer(issuer, report);
   if (publicUrl !== null && !isProtected(publicUrl)) {
     const { place } = sectionSubject('public_url', context).tree;
-    report.add('bad-form', place, 'people cannot sign in over `http://`: browsers store no cookie of a login from it', {
-      expected: 'https://, or the address of this machine',
-    });
+    report.add(
+      'bad-form',
+      place,
+      'people cannot sign in over `http://`, because browsers store no login cookie for such a page',
+      {
+        expected: 'https://, or the address of this machine',
+      },
+    );
   }
   const rows = valueAt(stated.tree, 'roles');
   const items = rows?.kind === 'list' ? rows.items : [];
@@ -59,18 +64,23 @@ function draftSignIn(context: DraftContext) {
 
 const isProtected = (url: string): boolean => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname);
 
-/** The issuer is compared letter by letter with that of tokens, so it is not put into a normal form. */
+/** The issuer is compared with the issuer in tokens character by character, so it is not normalized. */
 function checkIssuer({ value, place }: ScalarTree, report: Report): void {
   const issuer = String(value);
   if (normalUrl(issuer) === null) reportNoAddress(issuer, '`sign_in.issuer`', place, report);
   else if (!isProtected(issuer)) {
-    report.add('bad-form', place, '`sign_in.issuer` is asked over `http://`, where others can answer in its place', {
-      expected: 'https://, or the address of this machine',
-    });
+    report.add(
+      'bad-form',
+      place,
+      'Signalbox would read `sign_in.issuer` over `http://`, where anyone on the network can answer instead',
+      {
+        expected: 'https://, or the address of this machine',
+      },
+    );
   }
 }
 
-/** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
+/** Checks the conditions of the rows, and compiles the section. Null if the section is left out or wrong. */
 function* compileSignIn(
   signIn: ReturnType<typeof draftSignIn>,
   { check, env, report }: SectionContext,
@@ -81,16 +91,18 @@ function* compileSignIn(
   check.claimsOfIssuer(programs);
   const roles = signIn.rows.flatMap(({ place, data }, at): RoleRow[] => {
     if (data?.role === 'lead' && data.team === undefined) {
-      report.add('missing-key', place, 'a `lead` leads a team, and this row names none', { expected: '`team: NAME`' });
+      report.add('missing-key', place, 'the role `lead` needs a team, but this row names none', {
+        expected: '`team: NAME`',
+      });
     }
     return data ? [{ role: data.role, team: data.team ?? null, when: conditionOf(programs[at] ?? null) }] : [];
   });
   if (!signIn.data) return null;
   const { issuer, client_id: clientId, client_secret_env: clientSecretEnv = null, scopes } = signIn.data;
   if (clientSecretEnv !== null && !env.get(clientSecretEnv)?.trim()) {
-    const message = `${clientSecretEnv} is not set, so nobody can sign in`;
+    const message = `the environment variable ${clientSecretEnv} is not set, so people cannot sign in`;
     report.add('nobody-signs-in', signIn.secretPlace, message, {
-      hint: `set it, or put its value into a file and name that in \`${clientSecretEnv}_FILE\``,
+      hint: `set it, or put its value into a file and set \`${clientSecretEnv}_FILE\` to the path of that file`,
     });
   }
   return { issuer, clientId, clientSecretEnv, scopes: [...new Set(['openid', ...scopes])], roles };

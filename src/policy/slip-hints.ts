@@ -1,60 +1,60 @@
 /** A key and its value that YAML reads as one text, because no space follows the colon: `window:day`. */
 const WITHOUT_SPACE = /^([A-Za-z_][\w-]*):([^\s:/].*)$/;
 
-/** The hint for a key without a space after its colon; undefined for any other text. `known`: the keys that fit here. */
+/** Returns the hint for a key without a space after its colon; undefined for any other text. @param known the keys that are allowed here */
 export function missingSpaceHint(text: string, known?: readonly string[]): string | undefined {
   const [, key, value] = WITHOUT_SPACE.exec(text.trim()) ?? [];
   if (key === undefined || (known && !known.includes(key))) return undefined;
   return `a colon needs a space after it: write \`${key}: ${value}\``;
 }
 
-/** A reference to an environment variable, as shells and other gateways fill them in: `$NAME`, `${NAME}`, `os.environ/NAME`. */
+/** A reference to an environment variable in the style of shells and other gateways: `$NAME`, `${NAME}`, `os.environ/NAME`. */
 const REFERENCE = /(?:\$\{?|^os\.environ\/)([A-Za-z_]\w*)(?:\}|\b)/;
 
-/** The name of the variable that a text refers to; undefined if it refers to none. */
+/** Returns the name of the variable that a text refers to; undefined if it refers to none. */
 export const variableIn = (text: string): string | undefined => REFERENCE.exec(text)?.[1];
 
-/** Keys with a twin that takes the name of a variable. */
+/** Keys that have a second form ending in `_env`, which takes the name of a variable. */
 const WITH_TWIN: ReadonlySet<string> = new Set(['base_url', 'api_key']);
 
-/** The form in which a key takes the value of a variable. */
+/** Says how to give a key the value of a variable. */
 export function variableHint(key: string, variable: string): string {
   const name = variable.toUpperCase();
   if (WITH_TWIN.has(key)) return `write \`${key}_env: ${name}\`; the variable holds the whole value`;
   return 'write the value itself';
 }
 
-/** The hint for the team of a budget or rate limit under a key of its own, such as `team: legal`; undefined for other keys. */
+/** Returns the hint for a budget or rate limit that names its team in a key such as `team: legal`; undefined for other keys. */
 export function ownerHint(key: string, value: string, known: readonly string[]): string | undefined {
   if (key !== 'team' || !known.includes('match') || !known.includes('each')) return undefined;
   const name = JSON.stringify(value);
   return `write \`match: team.name == ${name}\` for the keys of a team, or \`match: key.labels.team == ${name}\` for keys with a label \`team\``;
 }
 
-/** The hint for a reference to a variable under a key that only takes the name of one, such as `api_key: ${NAME}`. */
+/** Returns the hint for a reference to a variable in a key for which only the `_env` form exists, such as `api_key: ${NAME}`. */
 export function twinHint(key: string, value: string, known: readonly string[]): string | undefined {
   const variable = variableIn(value);
   return variable !== undefined && known.includes(`${key}_env`) ? variableHint(key, variable) : undefined;
 }
 
-/** Without the noise of doubles. */
+/** Removes floating-point noise from a number. */
 export const rounded = (value: number): number => Number(value.toPrecision(12));
 
-/** An amount with the sign or the name of dollars on one side, and perhaps a period: `$5`, `1,000 USD`, `$5/day`. */
+/** An amount with the sign or name of dollars on one side, and perhaps a period: `$5`, `1,000 USD`, `$5/day`. */
 const USD =
   /^(US\$|\$|USD)?\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s*(US\$|\$|USD|dollars?)?(?:\s*(?:\/|per)\s*\w+)?$/i;
 
-/** The amount of a text such as `$5`, `5 USD` or `0.50$`; undefined for other texts. */
+/** Returns the amount in a text such as `$5`, `5 USD` or `0.50$`; undefined for other texts. */
 export function usdIn(text: string): number | undefined {
   const [, before, digits, after] = USD.exec(text) ?? [];
   return digits !== undefined && (before || after) ? Number(digits.replaceAll(',', '')) : undefined;
 }
 
-/** The hint for USD under a key that counts Credits. `worth`: USD of a Credit. */
+/** Returns the hint for USD in a key that counts Credits. @param worth USD per Credit */
 export const creditsHint = (key: string, usd: number, worth: string): string =>
   `write Credits: with \`usd_per_credit: ${worth}\`, ${usd} USD are \`${key}: ${rounded(usd / Number(worth))}\``;
 
-/** The remedy for an amount of USD under an unknown key beside a key that counts Credits; undefined for other keys. */
+/** Returns the remedy for an amount of USD in an unknown key of a map that has a key for Credits; undefined for other keys. */
 export function usdKeyHint(key: string, value: string, known: readonly string[], worth: string) {
   const meant = known.find((one) => one.endsWith('_credits'));
   if (meant === undefined) return undefined;
@@ -62,10 +62,10 @@ export function usdKeyHint(key: string, value: string, known: readonly string[],
   return usd === undefined ? undefined : { hint: creditsHint(meant, usd, worth), meant };
 }
 
-/** Letters of a text that is read as several names. */
+/** The most characters of a text that is read as several names. */
 const ALTERNATIVES_LENGTH_MAX = 1_000;
 
-/** The names in a text such as `a or b`, `a, b` or `a|b`; undefined for any other text. */
+/** Returns the names in a text such as `a or b`, `a, b` or `a|b`; undefined for any other text. */
 export function alternativesIn(text: string): readonly string[] | undefined {
   if (text.length > ALTERNATIVES_LENGTH_MAX) return undefined;
   const names = text.trim().split(/\s+or\s+|\s*,\s*|\s*\|{1,2}\s*/i);

@@ -26,14 +26,17 @@ const CONSEQUENCES: Readonly<Record<ExhaustedAction, string>> = {
 
 /** What the callers of a budget may use. */
 interface UsableModels {
-  /** The models that can be served here. */
+  /** The models that can be served in this environment. */
   readonly served: readonly Model[];
   readonly constraints: readonly (Pick<Constraint, 'allows'> & { readonly when: Program | null })[];
   /** Selector → the bits of the models that it chooses from; null for all. */
   readonly selectors: ReadonlyMap<string, Uint32Array | null>;
 }
 
-/** Warns of budgets that are worth less than one long answer of the cheapest model that they cover, which probably state USD. */
+/**
+ * Warns about budgets that are smaller than the cost of one long answer of the cheapest model that they apply to. Such limits probably
+ * state USD instead of Credits.
+ */
 export function reviewSmallBudgets(
   { models, credit }: Pick<ParsedPolicy, 'models' | 'credit'>,
   budgets: readonly CheckedLimit<BudgetDraft>[],
@@ -51,14 +54,17 @@ export function reviewSmallBudgets(
     const credits = limit / MICRO;
     const usd = rounded(credits * usdPerCredit);
     if (credits === 0 || usd >= cheapest.usd) continue;
-    const message = `budget \`${name}\` is worth less than one long answer of the cheapest model${match ? ' that it covers' : ''}: ${credits} Credits are ${usdText(usd)} USD, and the longest answer of \`${cheapest.id}\` costs ${usdText(cheapest.usd)} USD`;
+    const message = `budget \`${name}\` is worth less than one long answer of the cheapest model${match ? ' that it applies to' : ''}: ${credits} Credits are ${usdText(usd)} USD, but the longest answer of \`${cheapest.id}\` costs ${usdText(cheapest.usd)} USD`;
     report.add('small-budget', limitPlace, message, {
-      hint: `for ${credits} USD write \`limit_credits: ${rounded(credits / usdPerCredit)}\`; with ${credits} Credits, ${CONSEQUENCES[onExhausted]}`,
+      hint: `if you mean ${credits} USD, write \`limit_credits: ${rounded(credits / usdPerCredit)}\`; with ${credits} Credits, ${CONSEQUENCES[onExhausted]}`,
     });
   }
 }
 
-/** The IDs of the models that chats of a budget may use: by the names that callers send, and by the constraints that apply to all of them. */
+/**
+ * Returns the IDs of the models that chats of a budget may use, based on the names that callers send and on the constraints that apply to
+ * all of these chats.
+ */
 function modelsOf(match: Program | null, { served, constraints, selectors }: UsableModels): ReadonlySet<string> {
   const parts = match ? operandsOf(match.ast) : [];
   const covers = nameTest(parts);
@@ -74,7 +80,10 @@ function modelsOf(match: Program | null, { served, constraints, selectors }: Usa
   return new Set(usable.map(({ id }) => id));
 }
 
-/** Whether conditions on the name that callers send are true. Other parts of a condition may be true for some caller. */
+/**
+ * Returns a test for the names that callers send. Parts of the condition that read anything else may be true for some caller, so they are
+ * ignored.
+ */
 function nameTest(parts: readonly ASTNode[]): (name: string) => boolean {
   const ofNames = parts.filter((part) => {
     const accesses = [...accessesOf(part)];
@@ -90,9 +99,9 @@ function nameTest(parts: readonly ASTNode[]): (name: string) => boolean {
 const isAllowed = ({ endpoints, firstSlot }: Model, { allows }: Pick<Constraint, 'allows'>): boolean =>
   allows === null || endpoints.some((_, at) => hasBit(allows, firstSlot + at));
 
-/** USD of the longest answer of a model, at its cheapest endpoint. */
+/** Returns the cost in USD of a model's longest answer, at its cheapest endpoint. */
 const longestUsd = ({ model, endpoints }: ModelDraft): number =>
   (Math.min(...endpoints.map(({ usd }) => usd.output)) * model.maxOutput) / 1_000_000;
 
-/** At least two decimals, and two digits that count. */
+/** Writes USD with at least two decimals and two significant digits. */
 const usdText = (usd: number): string => (usd >= 0.1 ? usd.toFixed(2) : String(Number(usd.toPrecision(2))));

@@ -6,7 +6,7 @@ export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
   }
 }
 
-/** Maps items with a pause after each, in which a host can serve requests. */
+/** Maps items, and pauses after each item so that a server can answer requests. */
 export function* inSteps<Item, Made>(items: Iterable<Item>, make: (item: Item) => Made): Generator<undefined, Made[]> {
   const made: Made[] = [];
   for (const item of items) {

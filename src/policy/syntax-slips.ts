@@ -2,7 +2,7 @@ import { isCollection, isNode, isPair, Lexer, type Node, type YAMLError } from '
 import { plural } from '../core/text.ts';
 import { missingSpaceHint, variableHint, variableIn } from './slip-hints.ts';
 
-/** A common mistake behind errors of the YAML library, with its offsets in the text. */
+/** A common mistake that causes errors of the YAML library, with its offsets in the text. */
 export interface SyntaxSlip {
   readonly from: number;
   readonly to: number;
@@ -10,13 +10,13 @@ export interface SyntaxSlip {
   readonly hint: string;
 }
 
-/** The mistake that derails the parser, so that all its errors follow from it; null if there is no such mistake. */
+/** Finds a mistake that confuses the parser so much that all its errors follow from it; null if there is no such mistake. */
 export function findDerailingSlip(text: string, errors: readonly YAMLError[]): SyntaxSlip | null {
   const [first] = errors;
   return first ? (findFence(text, errors) ?? findOpenQuote(text, first.pos[0])) : null;
 }
 
-/** The mistake behind one error; null for an error that says itself what is wrong. */
+/** Finds the mistake that causes one error; null if the error's own message already says what is wrong. */
 export const findSlip = (text: string, contents: Node | null, error: YAMLError): SyntaxSlip | null =>
   findIndentation(error, text) ?? findSlipOfLine(text, error) ?? findOpenBracket(contents, error);
 
@@ -29,7 +29,7 @@ function findSlipOfLine(text: string, { pos }: YAMLError): SyntaxSlip | null {
 
 const FENCE = /^[ \t]*((?:```|~~~)\S*)/gm;
 
-/** A fence of Markdown, pasted with the policy. */
+/** Finds a Markdown code fence that was pasted with the policy. */
 function findFence(text: string, errors: readonly YAMLError[]): SyntaxSlip | null {
   const fences = [...text.matchAll(FENCE)].map(({ index, 0: all, 1: sign = '' }) => ({
     from: index + all.length - sign.length,
@@ -42,19 +42,19 @@ function findFence(text: string, errors: readonly YAMLError[]): SyntaxSlip | nul
   const lines = fences.map(({ start }) => lineOf(text, start));
   const hint =
     lines.length === 1
-      ? 'remove this line: a policy file holds only YAML'
-      : `remove the lines ${lines.join(' and ')}: a policy file holds only YAML`;
-  return { ...first, message: 'a code fence of Markdown is not YAML', hint };
+      ? 'remove this line: a policy file contains only YAML'
+      : `remove the lines ${lines.join(' and ')}: a policy file contains only YAML`;
+  return { ...first, message: 'a Markdown code fence is not YAML', hint };
 }
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length;
 
-/** A line that begins with a key or an item of a list, so that it was hardly meant as part of a text. */
+/** A line that begins with a key or an item of a list. Such a line is probably not meant as part of a quoted text. */
 const NEW_ENTRY = /^[ \t]*(?:-[ \t]|[A-Za-z_][\w.-]*:(?:[ \t]|\r?$))/m;
 
 /**
- * The quote that is not closed, or that closes only at the opening quote of a later text and takes in the entries between.
- * `faulty`: the offset of the library's error.
+ * Finds the quote that is not closed, or that closes only at the opening quote of a later text and includes the entries between.
+ * @param faulty the offset of the library's error
  */
 function findOpenQuote(text: string, faulty: number): SyntaxSlip | null {
   let at = 0;
@@ -71,39 +71,39 @@ function findOpenQuote(text: string, faulty: number): SyntaxSlip | null {
     const below = token.slice(token.indexOf('\n') + 1);
     const isCause = lineOf(text, faulty) <= lineOf(text, at);
     if (below === token || !isCause || !NEW_ENTRY.test(below)) continue;
-    const hint = `end the text with \`${quote}\` on this line: now it runs on to the next \`${quote}\`, on line ${lineOf(text, at)}`;
+    const hint = `end the text with \`${quote}\` on this line; now it continues to the next \`${quote}\`, on line ${lineOf(text, at)}`;
     return { from, to: from + 1, message: 'a quote opens here and is not closed on its line', hint };
   }
   return null;
 }
 
-/** Tokens of the lexer that stand for nothing in the text. */
+/** Tokens of the lexer that have no text in the file. */
 const LEXER_MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
 
 /** Whether a quoted text ends with a quote that is not escaped. */
 function isClosed(token: string): boolean {
-  // In single quotes, a quote is written twice.
+  // In single quotes, a quote is escaped by doubling it.
   if (token.startsWith("'")) return token.split("'").length % 2 === 1;
   const escapes = /\\*$/.exec(token.slice(0, -1))?.[0].length ?? 0;
   return token.length > 1 && token.endsWith('"') && escapes % 2 === 0;
 }
 
-/** A key without a space after its colon. */
+/** Finds a key without a space after its colon. */
 function findGluedKey(line: string, start: number): SyntaxSlip | null {
   const [, indent = '', entry = ''] = /^(\s*(?:-\s+)?)(\S.*)$/.exec(line) ?? [];
   const hint = missingSpaceHint(entry);
   if (hint === undefined) return null;
   const from = start + indent.length;
-  return { from, to: from + entry.length, message: `\`${entry}\` is read as one text`, hint };
+  return { from, to: from + entry.length, message: `YAML reads \`${entry}\` as one text`, hint };
 }
 
-/** `${NAME}` without quotes, which YAML reads as the beginning of a map. */
+/** Finds `${NAME}` without quotes, which YAML reads as the beginning of a map. */
 function findReference(line: string, start: number): SyntaxSlip | null {
   const [all, key = '', written = ''] = /([\w-]+):\s+(\$\{\w+\})/.exec(line) ?? [];
   const variable = variableIn(written);
   if (all === undefined || variable === undefined) return null;
   const from = start + line.indexOf(all) + all.length - written.length;
-  const message = `\`${written}\` is not replaced by the variable's value: a policy is read as it is written`;
+  const message = `Signalbox does not replace \`${written}\` by the variable's value`;
   return { from, to: from + written.length, message, hint: variableHint(key, variable) };
 }
 
@@ -119,13 +119,13 @@ export function derailsParser({ code }: YAMLError): boolean {
   return LOST.has(code);
 }
 
-/** The wrong indentation behind an error of the YAML library, on line `line` from 1; null for other errors. */
+/** Finds the wrong indentation that causes an error of the YAML library; null for other errors. Lines count from 1. */
 function findIndentation({ code, message, pos }: YAMLError, text: string): SyntaxSlip | null {
   const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
   if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
   const lines = text.split('\n');
   const line = lineOf(text, pos[0]);
-  // A value that continues below its line: the line below is indented deeper than the key.
+  // A value that continues on the next line, where the text is indented deeper than the key.
   const from = isOnTheLine ? line - 1 : line;
   const at = lines.findIndex((one, index) => index >= from && isFilled(one));
   const above = lines.findLastIndex((one, index) => index < at && isFilled(one));
@@ -147,8 +147,8 @@ function findIndentation({ code, message, pos }: YAMLError, text: string): Synta
   return {
     from: start,
     to: start + slipped.trim().length,
-    message: 'the indentation does not fit the lines above',
-    hint: `this line begins with ${plural(spaces, 'space')}, line ${above + 1} with ${wanted.length}${withDash}`,
+    message: 'the indentation does not match the lines above',
+    hint: `this line begins with ${plural(spaces, 'space')}, but line ${above + 1} with ${wanted.length}${withDash}`,
   };
 }
 
@@ -161,7 +161,7 @@ function gluedDash([line, indent = '', entry = '']: RegExpExecArray, start: numb
   return { from, to: start + line.length, message: 'a dash needs a space after it', hint };
 }
 
-/** Whether a line has the first key of the list item above it, at the column of that item's dash. */
+/** Whether a line has the first key of a list item but lacks the dash of the items above it. */
 function lacksDash(lines: readonly string[], at: number): boolean {
   const [, indent, key] = /^( *)([\w-]+):/.exec(lines[at] ?? '') ?? [];
   if (indent === undefined) return false;
@@ -178,22 +178,22 @@ const isFilled = (line: string) => /^\s*[^\s#]/.test(line);
 
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
-/** The bracket that is never closed, which the library reports further down; null for other errors. */
+/** Finds the bracket that is never closed. The library reports it only further down. Null for other errors. */
 function findOpenBracket(contents: Node | null, { message, pos }: YAMLError): SyntaxSlip | null {
   const sign = FLOW_END.exec(message)?.[1];
   if (sign === undefined) return null;
   let open: number | null = null;
-  // The innermost one is visited last.
+  // The innermost bracket is visited last.
   visitNodes(contents, (node) => {
     if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
   });
   if (open === null) return null;
-  const hint = `close it with \`${sign}\`, and indent its lines deeper than the line that it opens on`;
+  const hint = `close it with \`${sign}\`, and indent its lines deeper than the line with the opening bracket`;
   const opening = sign === ']' ? '[' : '{';
   return { from: open, to: open + 1, message: `a \`${opening}\` opens here and is not closed`, hint };
 }
 
-/** Visits a node and all nodes below it. The library's own visit takes quadratic time by depth. */
+/** Visits a node and all nodes in it. The library's own visit takes time that is quadratic in the depth. */
 function visitNodes(node: unknown, look: (node: Node) => void): void {
   if (isPair(node)) {
     visitNodes(node.key, look);

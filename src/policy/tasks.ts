@@ -13,7 +13,7 @@ const sizes = (expectedOutputTokens: number, defaultInputTokens: number, minUsef
   minUsefulOutput,
 });
 
-/** Usual sizes of the built-in tasks, in tokens: guesses, to be replaced by figures from an operator's own records. */
+/** Usual sizes of the built-in tasks, in tokens. They are estimates; operators should replace them with figures from their own records. */
 const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
   general: sizes(400, 500),
   chat: sizes(250, 300),
@@ -29,10 +29,10 @@ const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
   vision: sizes(300, 300),
 };
 
-/** The built-in tasks that have other sizes than in version 1, where a policy states sizes for some. */
+/** Returns the built-in tasks whose sizes differ from version 1, for a policy that states sizes for some tasks. */
 export function changedTasks(stated: readonly string[]): string[] {
   const unstated = TASK_NAMES.filter((name) => !stated.includes(name));
-  // In version 1 they have the sizes of `general`; if that one is stated, it has its own.
+  // In version 1, tasks without sizes have the sizes of `general`. If the policy states `general`, its sizes do not change.
   return stated.includes('general') ? unstated : unstated.filter((name) => name !== 'general');
 }
 
@@ -40,7 +40,7 @@ export function changedTasks(stated: readonly string[]): string[] {
 const NOT_TASKS = ['default', 'basis'];
 
 /**
- * The tasks of the policy and the built-in ones, `general` first. In version 1, a built-in task without sizes has those of
+ * Returns the tasks of the policy and the built-in tasks, `general` first. In version 1, a built-in task without sizes has the sizes of
  * `general`.
  */
 export function compileTasks(scope: CheckContext, version: LanguageVersion): Task[] {
@@ -48,7 +48,7 @@ export function compileTasks(scope: CheckContext, version: LanguageVersion): Tas
     if (NOT_TASKS.includes(name)) {
       scope.report.add('bad-name', place, `\`${name}\` cannot be the name of a task: it is a key of \`quality\``);
     }
-    // An invalid task keeps its name, so that references to it are not reported too.
+    // A task with errors keeps its name, so that references to it are not also reported.
     if (!data) return { name, ...TASK_SIZES.general };
     return { name, ...camelKeys(data) };
   });

@@ -14,7 +14,7 @@ export type TeamChecker = ReturnType<typeof createTeamChecker>;
 
 const isTeamName = (node: ASTNode): boolean => pathOf(node)?.join('.') === 'team.name';
 
-/** Checks the names of teams in the expressions of one policy. @param present the teams of the store; null where they are not known */
+/** Makes the checker for team names in the expressions of one policy. @param present the teams in the store; null if they are not known */
 export function createTeamChecker(
   parsed: Pick<NamedParts, 'people' | 'cases'>,
   present: TeamNames | null,
@@ -27,7 +27,10 @@ export function createTeamChecker(
   const ids = new Map<string, string | null>();
   const uses: TeamUses = { label: null, team: null };
 
-  /** The ID that a name in the condition of a budget stands for; the name itself, which is no ID, where there is none yet. */
+  /**
+   * Returns the team ID that a name in the condition of a budget means. If no team has the name yet, returns the name itself, which is
+   * never an ID.
+   */
   function idOf(name: string, place: SourceSpan): string {
     if (name === '') return '';
     const found = known?.get(name);
@@ -45,10 +48,10 @@ export function createTeamChecker(
   }
 
   return {
-    /** The names that conditions of budgets state, each with the ID that it stands for; null for a team that does not exist yet. */
+    /** The team names that conditions of budgets contain, each with its ID; null for a team that does not exist yet. */
     ids: ids as ReadonlyMap<string, string | null>,
 
-    /** Notes where expressions use the label `team` of keys, and where they use teams. */
+    /** Records where expressions use the key label `team`, and where they use teams. */
     note({ ast, placeOf }: CheckedExpression<unknown>): void {
       for (const { node, path } of accessesOf(ast)) {
         if (path[0] === 'team') uses.team ??= placeOf(node);
@@ -60,14 +63,17 @@ export function createTeamChecker(
       if (named?.label === 'team') uses.label ??= named.place;
     },
 
-    /** Replaces the names of teams in the condition of a budget by their IDs, which a new name does not change. Null for a wrong one. */
+    /**
+     * Replaces team names in the condition of a budget by their IDs, which stay when a team is renamed. Returns null for a wrong condition.
+     */
     resolved(program: Program): Program | null {
       const owners = [...nodesOf(program.ast)].filter(isTeamName);
       if (owners.length === 0) return program;
       const compared = comparedNames(program.ast);
       const loose = owners.find((owner) => !compared.owners.has(owner));
       if (loose) {
-        const message = '`team.name` can only be compared with names here: each is replaced by the ID of its team';
+        const message =
+          'in a budget, `team.name` can only be compared with names, because Signalbox replaces each name by the ID of its team';
         const hint = 'write `team.name == "search"` or `team.name in ["search", "ads"]`';
         report.add('cel-refused', program.placeOf(loose), message, { hint });
         return null;
@@ -81,18 +87,18 @@ export function createTeamChecker(
       return { ...program, draft: { ...program.draft, text }, run: (view) => run(view) === true };
     },
 
-    /** Reports an `each` of budgets that reads a name: under another one, the team would get a new window. */
+    /** Reports an `each` of a budget that reads a team name, because a renamed team would get a new window. */
     isGroupedByName({ ast, placeOf }: CheckedExpression<unknown>): boolean {
       const found = [...nodesOf(ast)].find(isTeamName);
       if (!found) return false;
-      const message = '`each` of a budget cannot read `team.name`: a renamed team would get a new window';
+      const message = '`each` of a budget cannot read `team.name`, because a renamed team would get a new window';
       report.add('cel-refused', placeOf(found), message, {
-        hint: 'write `each: team`, or `team.id` within an expression',
+        hint: 'write `each: team`, or use `team.id` within an expression',
       });
       return true;
     },
 
-    /** Warns of names that no team has now, in expressions that read the present name. */
+    /** Warns about names that no team has now, in expressions that read the current name. */
     reviewNames({ ast, placeOf }: CheckedExpression<unknown>): void {
       if (!known) return;
       for (const { text, path, literal } of comparedTexts(ast)) {
@@ -106,14 +112,14 @@ export function createTeamChecker(
       }
     },
 
-    /** Warns of a policy with both meanings of team. */
+    /** Warns about a policy that uses both teams and the key label `team`. */
     review(): void {
       const place = uses.team ?? parsed.people.teams[0]?.place;
       if (!uses.label || !(place || names().length > 0)) return;
       const message =
-        '`key.labels.team` counts keys by their label `team`, and there are also teams: the two count separately';
+        '`key.labels.team` groups keys by their label `team`, but there are also teams: the two count separately';
       report.add('two-meanings-of-team', uses.label, message, {
-        hint: 'for teams write `each: team` or `team.name == "search"`; to keep both, give the label another name, such as `project`',
+        hint: 'for teams write `each: team` or `team.name == "search"`; to keep both, rename the label, for example to `project`',
         ...(place && { related: { place, message: 'teams are used here' } }),
       });
     },
@@ -122,13 +128,13 @@ export function createTeamChecker(
 
 const LABEL = 'key.labels.';
 
-/** Where a policy first uses the label `team`, and teams. */
+/** Where a policy first uses the key label `team`, and where it first uses teams. */
 interface TeamUses {
   label: SourceSpan | null;
   team: SourceSpan | null;
 }
 
-/** The names that teams have now or are declared with. Listed only for a policy that needs them. */
+/** Returns the names of existing and declared teams. The list is made only for a policy that needs it. */
 function lazyNames(known: TeamNames | null, declared: ReadonlySet<string>): () => readonly string[] {
   let listed: readonly string[] | null = null;
   return () => {
@@ -139,7 +145,7 @@ function lazyNames(known: TeamNames | null, declared: ReadonlySet<string>): () =
   };
 }
 
-/** The comparisons of `team.name` with texts: the nodes that read it, and the texts. */
+/** Returns the comparisons of `team.name` with texts: the nodes that read it, and the texts. */
 function comparedNames(ast: ASTNode) {
   const owners = new Set<ASTNode>();
   const names: { readonly node: ASTNode; readonly name: string }[] = [];
@@ -160,7 +166,7 @@ function comparedNames(ast: ASTNode) {
   return { owners, names };
 }
 
-/** A text with the ranges of some nodes replaced. */
+/** Returns a text in which the ranges of some nodes are replaced. */
 function edited(text: string, changes: readonly { readonly node: ASTNode; readonly text: string }[]): string {
   const fromTheEnd = [...changes].sort((one, other) => other.node.start - one.node.start);
   return fromTheEnd.reduce((all, { node, text: part }) => all.slice(0, node.start) + part + all.slice(node.end), text);

@@ -9,7 +9,7 @@ import { placeAt } from './tree.ts';
 
 type PlacedTeam = Pick<TeamDeclaration, 'name' | 'formerly'> & { readonly place: SourceSpan };
 
-/** Reports former names that other entries state, too: it would be unclear which of them is the team. */
+/** Reports previous names that other entries also state, because it would be unclear which entry is the team. */
 export function checkFormerNames(items: readonly NamedItem<Static<typeof TeamText>>[], report: Report): void {
   const names = new Set(items.flatMap(({ data }) => data?.name ?? []));
   const places = new Map<string, SourceSpan>();
@@ -18,13 +18,13 @@ export function checkFormerNames(items: readonly NamedItem<Static<typeof TeamTex
     const place = placeAt(tree, 'formerly');
     const first = places.get(data.formerly);
     if (names.has(data.formerly)) {
-      const message = `\`${path}.formerly\` names the team \`${data.formerly}\`, which \`teams\` declares`;
-      const hint = 'remove `formerly` once the team is renamed, or remove the entry with the former name';
+      const message = `\`${path}.formerly\` names the team \`${data.formerly}\`, which \`teams\` also declares`;
+      const hint = 'remove `formerly` once the team is renamed, or remove the entry with the previous name';
       report.add('conflicting-keys', place, message, { hint });
     } else if (first) {
       const related = { place: first, message: 'first stated here' };
       const message = `two teams state \`formerly: ${data.formerly}\``;
-      report.add('conflicting-keys', place, message, { hint: 'keep one of them', related });
+      report.add('conflicting-keys', place, message, { hint: 'keep one of the two entries', related });
     } else places.set(data.formerly, place);
   }
 }
@@ -36,7 +36,7 @@ const existing =
     return found && found.name === name && !found.isDeleted ? found : null;
   };
 
-/** The names of teams once a policy is in force, whose declarations can rename some. */
+/** Returns the names of teams as they are once a policy is active, because its declarations can rename teams. */
 export function namesAfterRenames(known: TeamNames, teams: readonly PlacedTeam[]): TeamNames {
   const renamed = teams.flatMap((team) => {
     const found = renamedTeam(team, existing(known));
@@ -55,7 +55,7 @@ export function namesAfterRenames(known: TeamNames, teams: readonly PlacedTeam[]
   ]);
 }
 
-/** Warns of teams with keys that a policy no longer declares while it declares new ones: it may mean to rename them. */
+/** Warns about teams with keys that a policy no longer declares while it declares new teams, because a rename was probably intended. */
 export function reviewReplacedTeams(
   teams: readonly PlacedTeam[],
   known: TeamNames,
@@ -72,7 +72,7 @@ export function reviewReplacedTeams(
     const names = listNames(added.map((team) => team.name));
     const are = added.length === 1 ? 'is a new team' : 'are new teams';
     const message = `${names} ${are}, and the team \`${name}\`, which has keys, is no longer declared`;
-    const hint = `to rename \`${name}\`, add \`formerly: ${name}\`: its keys, budgets and figures then stay with the team`;
+    const hint = `to rename \`${name}\`, add \`formerly: ${name}\`: the team then keeps its keys, budgets and figures`;
     report.add('team-replaced', first.place, message, { hint });
   }
 }

@@ -8,10 +8,10 @@ import { KEY_PLACES, type TokenIssuerText } from './schema-tokens.ts';
 import type { NamedItem } from './section-checks.ts';
 import { entryOf, placeAt, toData, valueAt } from './tree.ts';
 
-/** An issuer whose expressions, and whose keys in a variable, are not checked yet. */
+/** An issuer whose expressions, and whose keys in an environment variable, are not checked yet. */
 export type IssuerDraft = ReturnType<typeof draftIssuer>;
 
-/** Checks the issuers of tokens. Each `iss` is stated once: a token has one set of terms. */
+/** Checks the issuers of tokens. Each `iss` may occur only once, so that a token has one set of terms. */
 export function draftIssuers(items: readonly NamedItem<TokenIssuerText>[], report: Report): IssuerDraft[] {
   const issuers = new Map<string, SourceSpan>();
   return items.map((named) => {
@@ -37,7 +37,7 @@ function draftIssuer(named: NamedItem<TokenIssuerText>, report: Report) {
     name,
     data,
     path,
-    /** The place of the variable that has its keys. */
+    /** Location of the variable that holds the issuer's keys. */
     variablePlace: placeAt(tree, 'jwks_env'),
     modelPlaces: (data?.models ?? []).map((model, at) => ({ name: model, place: placeAt(tree, 'models', at) })),
     keys: data && keysOf(named, data, report),
@@ -58,7 +58,7 @@ function labelsAt(named: NamedItem<TokenIssuerText>): (readonly [string, Express
   });
 }
 
-/** Null if the address is wrong. */
+/** Returns null if the URL is wrong. */
 function keysOf({ tree, path }: NamedItem<TokenIssuerText>, text: TokenIssuerText, report: Report): IssuerKeys | null {
   const { issuer, jwks, jwks_url: url, jwks_env: variable, allow_private_network: allowPrivate } = text;
   if (jwks) return { from: 'policy', set: jwks };
@@ -78,24 +78,29 @@ interface KeyAddress {
   readonly allowPrivate: boolean;
 }
 
-/** The address without a slash at its end; null for one that keys cannot be read from. */
+/** Returns the URL without a slash at its end; null for a URL from which keys cannot be read. */
 function addressOfKeys(text: string, { what, place, allowPrivate }: KeyAddress, report: Report): string | null {
   const url = normalUrl(text);
   if (url === null) {
-    report.add('bad-form', place, `${what} is not an address that keys can be read from`, {
+    report.add('bad-form', place, `${what} is not a URL from which keys can be read`, {
       ...ADDRESS,
-      hint: 'state the keys of an issuer that has no address in `jwks`, `jwks_env` or `jwks_url`',
+      hint: 'if the issuer has no URL, state its keys in `jwks`, `jwks_env` or `jwks_url`',
     });
     return null;
   }
   refuseForbidden(url, what, place, report);
   if (url.startsWith('http:') && !isThisMachine(url)) {
-    report.add('bad-form', place, `${what} is read without encryption, so anybody on the way could sign tokens`, {
-      expected: 'https://',
-    });
+    report.add(
+      'bad-form',
+      place,
+      `${what} would be read without encryption, so anyone on the network could sign tokens`,
+      {
+        expected: 'https://',
+      },
+    );
   }
   if (!allowPrivate && isPrivate(url)) {
-    report.add('private-host', place, `${what} leads to a private network, where keys are not read`, {
+    report.add('private-host', place, `${what} leads to a private network, where Signalbox reads no keys by default`, {
       hint: 'if it is yours, add `allow_private_network: true` to the issuer',
     });
   } else if (!allowPrivate) reviewPrivateName(url, what, place, report, 'issuer');
@@ -111,17 +116,17 @@ function isPrivate(url: string): boolean {
 
 const PUBLIC_KINDS: readonly unknown[] = ['RSA', 'EC', 'OKP'];
 
-/** Reports the first key of a set that is none of use. @returns whether all are */
+/** Reports the first key of a set that cannot be used. @returns whether all keys can be used */
 export function checkKeySet({ keys }: KeySet, what: string, place: SourceSpan, report: Report): boolean {
   for (const [at, { kty, d }] of keys.entries()) {
     if (d !== undefined) {
-      report.add('secret', place, `\`${what}\` has a private key: whoever reads it can sign tokens`, {
-        hint: 'replace the key at its issuer, and state only the public one',
+      report.add('secret', place, `\`${what}\` contains a private key: anyone who reads it can sign tokens`, {
+        hint: 'replace the key at its issuer, and state only the public key',
       });
       return false;
     }
     if (PUBLIC_KINDS.includes(kty)) continue;
-    const message = `key ${at + 1} of \`${what}\` is of no kind that signs tokens here`;
+    const message = `key ${at + 1} of \`${what}\` has a type with which tokens cannot be signed here`;
     report.add('bad-form', place, message, { expected: '`kty` of RSA, EC or OKP' });
     return false;
   }

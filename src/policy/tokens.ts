@@ -13,9 +13,9 @@ import { tryRun } from './trials.ts';
 
 /** The section `tokens`. */
 export const TOKENS = defineList({
-  description: 'Issuers of JWTs that workloads send in place of API keys.',
+  description: 'Issuers of JWTs that workloads send instead of API keys.',
   item: TokenIssuerText,
-  guard: 'it decides whose tokens are taken in place of keys, and makes administrators',
+  guard: 'it decides whose tokens are accepted instead of keys, and makes administrators',
   page: ['Run', '../operate/tokens.md'],
   draft: draftIssuers,
   compile: compileIssuer,
@@ -54,11 +54,11 @@ function compileIssuer(draft: IssuerDraft, { check, env, report }: SectionContex
   };
 }
 
-/** Null for keys that cannot be used, which are reported. */
+/** Returns null for keys that cannot be used, which are reported. */
 function keySetIn(text: string, variable: string, { path, variablePlace }: IssuerDraft, report: Report): KeySet | null {
   const keys = objectsIn(objectOf(parseJson(text)).keys);
   if (keys.length === 0) {
-    report.add('bad-environment', variablePlace, `the variable \`${variable}\` holds no keys`, {
+    report.add('bad-environment', variablePlace, `the environment variable \`${variable}\` holds no keys`, {
       expected: 'JSON such as `{"keys": [{"kty": "RSA", …}]}`',
     });
     return null;
@@ -66,7 +66,7 @@ function keySetIn(text: string, variable: string, { path, variablePlace }: Issue
   return checkKeySet({ keys }, `${path}.jwks_env`, variablePlace, report) ? { keys } : null;
 }
 
-/** Claims that every token has, with which no condition may hold. */
+/** Claims that every token has. No condition may be true for these claims alone. */
 const BARE: Claims = {
   iss: 'https://issuer.example',
   sub: 'subject',
@@ -77,7 +77,7 @@ const BARE: Claims = {
   jti: 'id',
 };
 
-/** Reports a condition that tells no token from others. */
+/** Reports a condition that is true for every token. */
 function refuseOpen({ ast, placeOf, run, draft }: Program, effect: string, report: Report): void {
   const readsClaims = [...accessesOf(ast)].some(({ path: [owner] }) => owner === 'claims');
   if (readsClaims && tryRun({ run }, claimsViewOf(BARE)).value !== true) return;

@@ -1,10 +1,10 @@
 import type { SourceSpan } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
-/** Limit of nested maps and lists: far above any real policy. Later passes recurse as deep. */
+/** The most levels of nested maps and lists. It is far above any real policy. Later passes recurse to this depth. */
 export const NESTING_MAX = 64;
 
-/** A value of a policy with its place. Plain data: a worker can send it. */
+/** A value of a policy with its location. It is plain data, so a worker can send it. */
 export type Tree = MapTree | ListTree | ScalarTree;
 
 export interface MapTree {
@@ -25,7 +25,7 @@ export interface ScalarTree {
   readonly place: SourceSpan;
 }
 
-/** A key of a map with its value. `place`: of the key. */
+/** A key of a map with its value. `place` is the location of the key. */
 export interface Entry {
   readonly key: string;
   readonly place: SourceSpan;
@@ -36,7 +36,7 @@ export function entryOf(tree: Tree, key: string): Entry | undefined {
   return tree.kind === 'map' ? tree.entries.find((entry) => entry.key === key) : undefined;
 }
 
-/** The value under a path of keys and indexes. */
+/** Returns the value at a path of keys and indexes. */
 export function valueAt(tree: Tree, ...path: readonly (string | number)[]): Tree | undefined {
   let at: Tree | undefined = tree;
   for (const step of path) {
@@ -46,7 +46,7 @@ export function valueAt(tree: Tree, ...path: readonly (string | number)[]): Tree
   return at;
 }
 
-/** The place of the value under a path, or of the nearest parent that exists. */
+/** Returns the location of the value at a path, or of its nearest parent that exists. */
 export function placeAt(tree: Tree, ...path: readonly (string | number)[]): SourceSpan {
   for (let depth = path.length; depth > 0; depth--) {
     const found = valueAt(tree, ...path.slice(0, depth));
@@ -61,7 +61,7 @@ export function toData(tree: Tree): unknown {
   return Object.fromEntries(tree.entries.map((entry) => [entry.key, toData(entry.value)]));
 }
 
-/** A value in words: `the text "abc"`. */
+/** Describes a value in words: `the text "abc"`. */
 export function describe(tree: Tree): string {
   if (tree.kind === 'map') return 'a map';
   if (tree.kind === 'list') return 'a list';

@@ -39,7 +39,7 @@ export const EMPTY_KEY: BudgetScope & LimitScope = {
   ...NO_GROUPS,
 };
 
-/** The value of an expression, or the reason of its failure, on one line. */
+/** Returns the value of an expression, or the reason of its failure on one line. */
 export function tryRun<Value>(
   program: { run(view: View): Value },
   view: View,

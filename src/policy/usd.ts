@@ -11,12 +11,12 @@ const CREDIT_DECIMALS = 6;
 
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 
-/** An amount of USD, as written and in microcredits. */
+/** An amount of USD, as the policy writes it and in microcredits. */
 export type UsdAmount = NonNullable<ReturnType<UsdReader>>;
 
 /**
- * Reads a figure exactly from the text, or its default if it is left out. Null if there is none, or if it cannot be read,
- * which is reported.
+ * Reads a figure exactly from the text, or its default if it is left out. Null if there is none, or if it cannot be read, which is
+ * reported.
  */
 export function figureAt(tree: Tree, key: string, value: number | undefined, report: Report): Decimal | null {
   if (value === undefined) return null;
@@ -25,7 +25,7 @@ export function figureAt(tree: Tree, key: string, value: number | undefined, rep
 
 export type UsdReader = ReturnType<typeof usdReader>;
 
-/** Reads USD at a key, and converts it to microcredits. Upper limits are rounded down, lower limits up. */
+/** Makes a function that reads USD at a key and converts it to microcredits. Upper limits are rounded down, lower limits up. */
 export function usdReader(usdPerCredit: Decimal, report: Report) {
   return (tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up') => {
     const usd = figureAt(tree, key, value, report);
@@ -42,7 +42,7 @@ export function usdReader(usdPerCredit: Decimal, report: Report) {
   };
 }
 
-/** The rate between microcredits and units of a token that is worth 1 USD, in lowest terms. */
+/** Returns the rate between microcredits and units of a token that is worth 1 USD, as a reduced fraction. */
 export function rateOf(usdPerCredit: Decimal, decimals: number): PaymentNetwork['rate'] {
   const atomic = usdPerCredit.digits * power(decimals);
   const microcredits = power(usdPerCredit.scale + CREDIT_DECIMALS);
@@ -50,19 +50,19 @@ export function rateOf(usdPerCredit: Decimal, decimals: number): PaymentNetwork[
   return { microcredits: microcredits / divisor, atomic: atomic / divisor };
 }
 
-/** A figure as an exact whole number of units of 10^-`decimals`; null if it has more decimals. */
+/** Converts a figure to an exact whole number of units of 10^-`decimals`; null if it has more decimals. */
 export function unitsOf(decimals: number, { digits, scale }: Decimal): bigint | null {
   const scaled = digits * power(decimals);
   return scaled % power(scale) === 0n ? scaled / power(scale) : null;
 }
 
-/** Credits at a key, in microcredits. Null if they cannot be read exactly, which is reported. @param path of the map */
+/** Reads Credits at a key, in microcredits. Null if they cannot be read exactly, which is reported. @param path path of the map */
 export function microcreditsAt(tree: Tree, path: string, key: string, report: Report): Microcredits | null {
   const decimal = decimalAt(tree, key, report);
   const amount = decimal && unitsOf(CREDIT_DECIMALS, decimal);
   if (decimal && amount === null) {
     report.add('bad-form', placeAt(tree, key), `\`${path}.${key}\` has more than ${CREDIT_DECIMALS} decimals`, {
-      expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged',
+      expected: 'a multiple of 0.000001 Credits, the smallest amount that Signalbox charges',
     });
   }
   return amount === null ? null : Number(amount);

@@ -5,7 +5,7 @@ import { VARIABLE_NAME } from './schema-parts.ts';
 import { alternativesIn, creditsHint, missingSpaceHint, usdIn } from './slip-hints.ts';
 import type { ListTree, MapTree, Tree } from './tree.ts';
 
-/** A hint for a value of the wrong type under a key. `creditWorth`: USD of a Credit. */
+/** Returns a hint for a value of the wrong type. @param creditWorth USD per Credit */
 export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: string): string | undefined {
   if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? example(schema);
   if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
@@ -32,33 +32,33 @@ export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: 
 export function example(schema: TSchema): string | undefined {
   const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
   const written = JSON.stringify(first);
-  // The example of a map that takes anything is `{}`, which shows nothing.
+  // The example of a map with free keys is `{}`, which is not helpful.
   return written === undefined || written === '{}' ? undefined : `for example ${written}`;
 }
 
 const namesOf = ({ items }: ListTree): readonly string[] =>
   items.flatMap((item) => (item.kind === 'scalar' ? item.source : []));
 
-/** A hint for names of models in place of a filter: the filter. */
+/** Returns a hint for names of models where a filter belongs: the filter to write. */
 function asFilter({ properties = {} }: TSchema, names: readonly string[], key: string): string | undefined {
   if (key !== 'models' || properties.require === undefined || names.length === 0) return undefined;
   return `write \`models: { require: '${modelTest(names)}' }\``;
 }
 
-/** A hint for a map where a list of maps is needed: its first line with a dash. Undefined for a list of other values. */
+/** Returns a hint for a map where a list of maps belongs: its first line with a dash. Undefined for a list of other values. */
 export function dashHint({ properties }: TSchema, { entries }: MapTree): string | undefined {
   const [first] = entries;
   if (!first || properties === undefined) return undefined;
-  // A map of names, as other sections are.
+  // The map is keyed by name, as some other sections are.
   if (properties[first.key] === undefined && properties.name !== undefined && first.value.kind === 'map') {
-    return `write a list: put \`- name: ${first.key}\` in place of \`${first.key}:\``;
+    return `this section is a list: write \`- name: ${first.key}\` instead of \`${first.key}:\``;
   }
   const { key, value } = first;
   const written = value.kind === 'scalar' && value.value !== null ? value.source : '…';
   return `a list needs a dash before the first key of each item: \`- ${key}: ${written}\``;
 }
 
-/** A hint for a text in the wrong form. */
+/** Returns a hint for a text in the wrong form. */
 export function formHint(schema: TSchema, tree: Tree): string | undefined {
   if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return undefined;
   const [, sign, name = ''] = /^(\$|os\.environ\/)?\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];

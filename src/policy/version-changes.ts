@@ -7,8 +7,8 @@ import { changedTasks } from './tasks.ts';
 import { changedKeys, formerDefault, LATEST_VERSION } from './versions.ts';
 
 /**
- * The defaults of a policy of version 1 that the latest version would change, as paths of its keys: those that it does not
- * state. Null for a policy of the latest version.
+ * Returns the defaults that would change if a policy of version 1 stated the latest version, as paths of the keys that it leaves out. Null
+ * for a policy of the latest version.
  * @param outline the bare data of its sections
  */
 export function changedDefaults(
@@ -29,7 +29,7 @@ export function changedDefaults(
     const selector = isObject(stated[name]) ? stated[name] : { strategy: name };
     const plugin = strategies.get(String(selector.strategy));
     const own = namesIn(selector.options);
-    // With an option of an earlier version, another strategy runs, which has no changed defaults.
+    // A selector with a former option runs another strategy, whose defaults have not changed.
     if (!plugin || plugin.formerly?.options.some((option) => own.includes(option))) return [];
     return changedKeys(plugin.options)
       .filter((key) => !own.includes(key))

@@ -1,19 +1,19 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 
-/** Versions of the policy language. They differ in defaults alone, so that a policy keeps the defaults that it was written for. */
+/** Versions of the policy language. They differ only in defaults, so that a policy keeps the defaults it was written for. */
 export const VERSIONS = [1, 2] as const;
 export type LanguageVersion = (typeof VERSIONS)[number];
 export const LATEST_VERSION = 2;
 
-/** The default of a value in version 1, where it was another. A schema states it as `formerDefault`. */
+/** Returns the default of a value in version 1, if it was different. A schema states it as `formerDefault`. */
 export const formerDefault = (schema: TSchema): unknown => schema.formerDefault;
 
-/** The keys of a map whose defaults differ between the versions. */
+/** Returns the keys of a map whose defaults differ between the versions. */
 export const changedKeys = ({ properties = {} }: TSchema): string[] =>
   Object.keys(properties).filter((key) => formerDefault(properties[key]) !== undefined);
 
-/** A schema with the defaults of a version: its own, and those of its keys. */
+/** Returns a schema with the defaults of a version, for the value itself and for its keys. */
 export function inVersion<Schema extends TSchema>(schema: Schema, version: LanguageVersion): Schema {
   if (version === LATEST_VERSION) return schema;
   const own = formerDefault(schema) === undefined ? schema : { ...schema, default: formerDefault(schema) };
@@ -23,7 +23,7 @@ export function inVersion<Schema extends TSchema>(schema: Schema, version: Langu
   return { ...own, properties: { ...schema.properties, ...Object.fromEntries(changed) } };
 }
 
-/** The strategies as a policy of a version configures them. */
+/** Returns the strategies with the option defaults of a version. */
 export function strategiesIn(
   strategies: ReadonlyMap<string, StrategyPlugin>,
   version: LanguageVersion,

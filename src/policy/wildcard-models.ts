@@ -24,28 +24,28 @@ import {
 } from './wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 
-/** The most asked IDs that stay compiled, the last used ones. */
+/** The most IDs that stay compiled. The most recently used IDs stay. */
 const KEPT_MAX = 1_000;
 
-/** The surroundings of wildcards: the compiled parts of their policy. */
+/** The data that wildcards need: the compiled parts of their policy. */
 export interface WildcardContext {
   readonly parsed: ParsedPolicy;
   readonly rules: CheckedRules;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   readonly serving: ServingProviders;
-  /** Null where the table of facts was not loaded: no ID has public figures then. */
+  /** Null if the table of facts was not loaded. Then no ID has public figures. */
   readonly facts: PublicFigures | null;
   readonly usdPerCredit: string;
-  /** The slot behind those of the catalog. */
+  /** The first slot after the slots of the catalog. */
   readonly firstSlot: number;
 }
 
-/** A wildcard that serves here. */
+/** A wildcard that serves in this environment. */
 interface ServingWildcard extends NamedWildcard {
   readonly standInModel: Model;
 }
 
-/** The wildcards of a policy; null for none. */
+/** Compiles the wildcards of a policy; null for none. */
 export const compileWildcards = (drafts: readonly WildcardDraft[], context: WildcardContext): Wildcards | null =>
   drafts.length === 0 ? null : deepFreeze(new PolicyWildcards(drafts, context));
 
@@ -54,7 +54,7 @@ class PolicyWildcards implements Wildcards {
   readonly meaning: (name: string) => string | null;
   readonly #context: WildcardContext;
   readonly #ofModels: Omit<ModelContext, 'report' | 'start'>;
-  /** In the order of the policy. */
+  /** Wildcards in the order of the policy. */
   readonly #serving: readonly ServingWildcard[];
   readonly #leftOut: readonly NamedWildcard[];
   readonly #known = new Map<string, WildcardModel | WildcardRefusal>();
@@ -131,22 +131,22 @@ class PolicyWildcards implements Wildcards {
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
     const rows = wildcard.names.rowsOf(upstream);
-    // Of one row that this wildcard covers, the ID would be the row's.
+    // If exactly one row matched and this wildcard covered it, the ID would already be the ID of that row.
     if (rows.length > 0 && !rows.includes(upstream)) {
       const versions = rows.map((row) => `\`${wildcard.names.idOf(row) ?? row}\``).join(', ');
       return {
-        refused: `\`${id}\` is not a known version of its model, and prices differ by version. Known: ${versions}.`,
+        refused: `\`${id}\` is not a known version of its model, and prices differ by version. Known versions: ${versions}.`,
       };
     }
     const known = service === null ? null : (facts?.of(service, upstream) ?? null);
     const text = wildcardText(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {
-      const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/any-model.md.`;
+      const refused = `\`${id}\` is not served, because its price is not known. To serve it, state the price in the policy under \`models\`: see docs/policies/any-model.md.`;
       return { refused };
     }
     if (!known && changesBill(upstream, serving.get(provider)!.apiKeyEnv !== null)) {
-      const message = `A part of \`${id}\` changes its bill or the model behind it, so it is served only with a price of its own.`;
+      const message = `\`${id}\` is served only with a price of its own, because a part of the name changes the bill or the model.`;
       return { refused: message };
     }
     const report = new Report();
@@ -154,13 +154,13 @@ class PolicyWildcards implements Wildcards {
     const named = { ...subject, data: checkValue(ModelText, subject, report) };
     const draft = draftModel(named, () => standIn.model.latency, { ...this.#ofModels, report, start: place });
     const [narrow] = draft === null || report.failed ? [] : narrowed([draft], this.#context);
-    if (!narrow) return { refused: `The figures of \`${id}\` are not those of a model, so it is not served.` };
+    if (!narrow) return { refused: `\`${id}\` is not served, because its figures are not valid figures of a model.` };
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
     return deepFreeze({ model, ...judgeModel(rules, parsed, narrow) });
   }
 }
 
-/** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */
+/** Returns the text of a model: the wildcard's own keys, then the public facts, then a price that the operator sets. */
 function wildcardText(upstream: string, known: ModelFacts | null, { tree, place, unknownPrice }: WildcardDraft) {
   const more: Record<string, Tree> = { upstream: treeOf(upstream, place) };
   for (const [key, value] of Object.entries(known ?? {})) more[key] = treeOf(value, place);

@@ -8,17 +8,17 @@ interface Catalog extends Pick<NamedParts, 'aliases'> {
   readonly models: readonly ModelDraft[];
 }
 
-/** The published figures of models, with their publisher and day. */
+/** The published figures of models, with their publisher and date. */
 export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source' | 'asOf'>;
 
-/** The names that a wildcard covers. */
+/** Returns functions for the names that a wildcard covers. */
 function namesOf(
   { pattern, upstream, provider, service }: WildcardDraft,
   catalog: Catalog,
   facts: PublicFigures | null,
 ) {
   const prefix = pattern.slice(0, -1);
-  // The beginning of the provider's names.
+  // The prefix of the provider's names.
   const start = upstream.slice(0, -1);
   const { names, models } = catalogNames(provider, catalog);
   const covers = (name: string): boolean => name.length > prefix.length && name.startsWith(prefix);
@@ -29,26 +29,26 @@ function namesOf(
   };
   const rowsOf = (name: string): readonly string[] => (service === null ? null : facts?.rowsOf(service, name)) ?? [];
   return {
-    /** The length of what its IDs begin with. */
+    /** Length of the prefix of its IDs. */
     length: prefix.length,
-    /** Whether it is `NAME/*` for every model of its provider, so that one without `NAME/` is known by facts alone. */
+    /** Whether the wildcard is `NAME/*` for every model of its provider. Models with public figures then also work without `NAME/`. */
     takesBareNames: prefix.endsWith('/') && start === '',
     covers,
-    /** The catalog's model that an ID means, under whatever name; null for none. */
+    /** Returns the catalog's model that an ID means, under any of its names; null for none. */
     listed(id: string): string | null {
       const [name] = names.namesOf(upstreamOf(id));
       return name === undefined ? null : (models.get(name) ?? null);
     },
-    /** The ID of the model with public figures that an ID means; the ID itself where there is no such model, or not one. */
+    /** Returns the ID of the model with public figures that an ID means; the ID itself if there is no such model or more than one. */
     publicId(id: string): string {
       const [row, ...others] = rowsOf(upstreamOf(id));
       return row === undefined || others.length > 0 ? id : (idOf(row) ?? id);
     },
-    /** The models with public figures that a provider's name may mean: see `FactsTable.rowsOf`. */
+    /** Returns the models with public figures that a provider's name may mean: see `FactsTable.rowsOf`. */
     rowsOf,
-    /** The provider's name of an ID that it covers. */
+    /** Returns the provider's name for an ID that the wildcard covers. */
     upstreamOf,
-    /** The ID of a provider's model; null where it covers none such. */
+    /** Returns the ID of a provider's model; null if the wildcard does not cover it. */
     idOf,
   };
 }
@@ -64,30 +64,33 @@ export const withNames = (
   facts: PublicFigures | null,
 ): readonly NamedWildcard[] => drafts.map((draft) => ({ ...draft, names: namesOf(draft, catalog, facts) }));
 
-/** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
+/**
+ * Sorts wildcards in the order in which they are tried for a name: the longest first. Wildcards of equal length keep the order of the
+ * policy.
+ */
 export const byLength = (a: NamedWildcard, b: NamedWildcard): number => b.names.length - a.names.length;
 
 /**
- * The model that an ID means: one of the catalog, else one with public figures, else the ID itself.
- * @param all by length
- * @returns null for an ID that none of them covers
+ * Returns the model that an ID means: a model of the catalog, or else a model with public figures, or else the ID itself.
+ * @param all wildcards sorted by length
+ * @returns null for an ID that no wildcard covers
  */
 function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
   const names = all.find((one) => one.names.covers(id))?.names;
   if (!names) return null;
   const found = names.listed(id) ?? names.publicId(id);
-  // Another writing may be the ID of a longer wildcard.
+  // Another spelling may be the ID of a longer wildcard.
   return found === id || names.listed(id) !== null ? found : meaningBy(all, found);
 }
 
 /**
- * What a policy's wildcards make of a name, whether their providers are set up or not.
- * @returns a function from a name to its ID, or null for a name of none
+ * Makes a function that resolves a name with the policy's wildcards, whether their providers are set up or not.
+ * @returns a function from a name to its ID, or null if no wildcard covers the name
  */
 export const wildcardNames = (wildcards: readonly WildcardDraft[], catalog: Catalog, facts: PublicFigures | null) =>
   meaningIn(withNames(wildcards, catalog, facts));
 
-/** The same of named wildcards, in the order of the policy. */
+/** Makes a function that resolves a name with the given wildcards, which are in the order of the policy. */
 export function meaningIn(wildcards: readonly NamedWildcard[]): (name: string) => string | null {
   const all = wildcards.toSorted(byLength);
   return (name) => {
@@ -97,8 +100,8 @@ export function meaningIn(wildcards: readonly NamedWildcard[]): (name: string) =
 }
 
 /**
- * The wildcard that covers a name, or knows it without what its IDs begin with.
- * @returns the wildcard and the ID; null for a name of none
+ * Finds the wildcard that covers a name, or that knows the name without its prefix.
+ * @returns the wildcard and the ID; null if no wildcard covers the name
  */
 export function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string) {
   if (!isWellFormed(name)) return null;
@@ -111,7 +114,7 @@ export function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name
   return wildcard && id ? { wildcard, id } : null;
 }
 
-/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
+/** Returns the wildcard with the longest prefix among the wildcards that cover a name; the first one if several are equally long. */
 export function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
   let longest: W | null = null;
   for (const one of wildcards) {
@@ -120,14 +123,14 @@ export function longestFor<W extends NamedWildcard>(name: string, wildcards: rea
   return longest;
 }
 
-/** Every name of a provider's models that the catalog serves there, set up or not → the model. */
+/** Maps every name of a provider's catalog models to the model, whether the provider is set up or not. */
 function catalogNames(provider: string, { models, aliases }: Catalog) {
   const found = new Map<string, string>();
   const add = (name: string, id: string) => {
     if (!found.has(name)) found.set(name, id);
   };
   const here = models.filter(({ endpoints }) => endpoints.some(({ endpoint }) => endpoint.provider === provider));
-  // A provider's own name of a model is stronger than another model's ID, and that than an alias.
+  // If names clash, a provider's own name wins over another model's ID, and an ID wins over an alias.
   for (const { model, endpoints } of here) {
     for (const { endpoint } of endpoints) if (endpoint.provider === provider) add(endpoint.upstream, model.id);
   }

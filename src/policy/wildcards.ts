@@ -11,37 +11,40 @@ import { WildcardText } from './schema-wildcard.ts';
 import { checkNamed, emptyMap, type NamedItem } from './section-checks.ts';
 import { type Entry, entryOf, type MapTree, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 
-/** The form of a wildcard: the beginning of the IDs, then `*`. */
+/** The form of a wildcard: the prefix of the IDs, then `*`. */
 const WILDCARD_NAME = {
   pattern: `^(?:${ITEM_NAME.pattern.slice(1, -1).replace('{0,127}', '{0,126}')})?\\*$`,
   expected: `the beginning of the IDs, then one \`*\` at the end, such as \`openai/*\``,
 } as const;
 
-/** Figures of a model of which nobody states them: tokens. */
+/** Figures in tokens for a model about which nothing is stated. */
 const UNSTATED = { context_window: 128_000, max_output: 16_384 } as const;
 
 /** A wildcard of a policy. Plain data. */
 export type WildcardDraft = Readonly<NonNullable<ReturnType<typeof draftWildcard>>>;
 
-/** All that a policy can serve: its catalog, then a stand-in for each wildcard, whose ID is the pattern. */
+/** Returns everything that a policy can serve: its catalog, then a stand-in for each wildcard, whose ID is the pattern. */
 export const servable = (parts: {
   readonly models: readonly ModelDraft[];
   readonly wildcards: readonly WildcardDraft[];
 }): readonly ModelDraft[] => [...parts.models, ...parts.wildcards.map(({ standIn }) => standIn)];
 
-/** The number of models and of wildcards among IDs: `6 models, 1 wildcard`. */
+/** Counts the models and wildcards among IDs: `6 models, 1 wildcard`. */
 export function modelCount(ids: readonly string[]): string {
   const wildcards = ids.filter(isWildcard).length;
   return countText(ids.length - wildcards, wildcards);
 }
 
-/** The same, where both are counted. */
+/** Writes counts of models and wildcards: `6 models, 1 wildcard`. */
 export const countText = (models: number, wildcards: number): string =>
   [models > 0 || wildcards === 0 ? plural(models, 'model') : '', wildcards > 0 && plural(wildcards, 'wildcard')]
     .filter(Boolean)
     .join(', ');
 
-/** The wildcards of `models` and those of providers that serve `"*"`. Wrong ones are reported instead. */
+/**
+ * Drafts the wildcards in `models`, and the wildcards of providers that state `serves: "*"`. Wildcards with errors are reported and left
+ * out.
+ */
 export function draftWildcards(
   providers: readonly NamedItem<ProviderText>[],
   latencyOf: LatencyOf,
@@ -61,7 +64,7 @@ export function draftWildcards(
   return [...stated, ...served].flatMap((named) => draftWildcard(named, services, latencyOf, context) ?? []);
 }
 
-/** Figures are those of a service, which a preset names; not of an address that speaks as it does. */
+/** Public figures apply to a service that a preset names. They do not apply to another address that speaks the same dialect. */
 const serviceOf = (data: ProviderText | null): string | null => data?.preset ?? null;
 
 const text = (value: string, place: SourceSpan): ScalarTree => ({ kind: 'scalar', value, source: value, place });
@@ -95,7 +98,8 @@ function draftWildcard(
   }
   const own = { ...tree, entries: tree.entries.filter(({ key }) => key !== 'unknown_price' && key !== 'upstream') };
   const unknownPrice = valueAt(tree, 'unknown_price', 'as') ?? null;
-  // Any price would do: rules are not evaluated on it, and each ID has its own. None at all would be a free model.
+  // Any price will do here, because no rule is evaluated on it and each ID has its own price. Without a price the model would count as
+  // free.
   const price = valueAt(own, 'price') ?? unknownPrice ?? treeOf({ input: 1, output: 1, basis: 'own' }, place);
   const subject = { path, place, name: pattern, tree: merged(own, { price, upstream: text(upstream, place) }) };
   const standIn = draftModel({ ...subject, data: checkValue(ModelText, subject, context.report) }, latencyOf, context);
@@ -106,16 +110,16 @@ function draftWildcard(
     pattern,
     path,
     place,
-    /** Its own keys, as those of a model: they hold for all of its IDs. */
+    /** The wildcard's own keys, in the form of a model's keys. They apply to all of its IDs. */
     tree: own,
     provider,
     /** The service whose public figures apply; null for none. */
     service: services.get(provider) ?? null,
-    /** The provider's name of a model, with `*` for what an ID has in its place. */
+    /** The provider's name of a model, with `*` for the part that the ID supplies. */
     upstream,
-    /** The price of an ID without a known one; null to refuse it. */
+    /** The price of an ID without a known price; null to refuse such an ID. */
     unknownPrice,
-    /** All of its models at once: what rules, health and metrics know of them before one is asked for. */
+    /** The stand-in for all models of the wildcard: what rules, health and metrics know before a particular model is requested. */
     standIn: { ...standIn, figures },
   };
 }
@@ -123,8 +127,8 @@ function draftWildcard(
 const isOfPrice = ({ path }: { readonly path: string }): boolean => path.endsWith('price');
 
 /**
- * The text of one model: the wildcard's own keys, then those of `more`, then the least that a model needs.
- * @param more a key → its value, which holds where the wildcard does not state the key
+ * Merges the text of one model: the wildcard's own keys, then the keys of `more`, then the least that a model needs.
+ * @param more a key → its value, which applies if the wildcard does not state the key
  */
 export function merged(own: MapTree, more: Readonly<Record<string, Tree>>): MapTree {
   const { place } = own;
@@ -138,7 +142,7 @@ export function merged(own: MapTree, more: Readonly<Record<string, Tree>>): MapT
   const whole: MapTree = { kind: 'map', entries, place };
   const most = valueAt(whole, 'context_window');
   const output = toData(valueAt(whole, 'max_output') ?? emptyMap(place));
-  // Each is right where it stands; together the smaller bounds the other.
+  // The two figures come from different sources. Together, the smaller one is the limit.
   if (most?.kind !== 'scalar' || !(Number(output) > Number(most.value))) return whole;
   return {
     ...whole,
@@ -146,7 +150,7 @@ export function merged(own: MapTree, more: Readonly<Record<string, Tree>>): MapT
   };
 }
 
-/** A value as the text of a policy. */
+/** Makes the tree of a policy from a plain value. */
 export function treeOf(value: unknown, place: SourceSpan): Tree {
   if (Array.isArray(value)) return { kind: 'list', items: value.map((item) => treeOf(item, place)), place };
   if (typeof value === 'object' && value !== null) {

@@ -1,6 +1,6 @@
 import type { YAMLError } from 'yaml';
 
-/** An error of the YAML library in our words. */
+/** An error of the YAML library in Signalbox's own words. */
 export interface YamlFault {
   readonly message: string;
   readonly hint?: string;
@@ -11,18 +11,22 @@ interface FaultWording extends YamlFault {
   readonly of: RegExp;
 }
 
-const FEATURE = 'anchors, aliases and tags are parts of YAML that policies do not support';
+const FEATURE = 'policies do not support the YAML features anchors, aliases and tags';
 
-/** The first that matches counts. `$1` is the first group of the library's message. */
+/** The first wording that matches applies. `$1` is the first group of the library's message. */
 const WORDINGS: readonly FaultWording[] = [
   {
     of: /at node end$/,
     message: 'there is more text after the end of the value',
     hint: 'put the whole value in quotes, or remove the text after it',
   },
-  { of: /^Unexpected , in/, message: 'a comma stands where an entry is expected', hint: 'remove the comma' },
+  { of: /^Unexpected , in/, message: 'there is a comma where an entry is expected', hint: 'remove the comma' },
   { of: /^Unexpected empty item/, message: 'an entry is missing between two commas', hint: 'remove one comma' },
-  { of: /^Unexpected flow-\w+-end token.*?([\]}])/, message: 'this `$1` closes no bracket', hint: 'remove it' },
+  {
+    of: /^Unexpected flow-\w+-end token.*?([\]}])/,
+    message: 'this `$1` does not close any open bracket',
+    hint: 'remove it',
+  },
   {
     of: /^Unexpected block-seq-ind on same line/,
     message: 'a list cannot begin on the line of its key',
@@ -30,7 +34,7 @@ const WORDINGS: readonly FaultWording[] = [
   },
   {
     of: /^(?:Block scalar header|Not a YAML token)/,
-    message: '`|` or `>` has more text on its line',
+    message: 'there is text on the line after `|` or `>`',
     hint: 'begin the text on the next line, indented',
   },
   { of: /cannot start with .*`$/, message: 'a value cannot begin with a backtick', hint: 'put the value in quotes' },
@@ -39,14 +43,14 @@ const WORDINGS: readonly FaultWording[] = [
     message: 'a value cannot begin with `$1` unless it is in quotes',
     hint: 'put the value in quotes',
   },
-  { of: /^Missing closing/, message: 'a quote opens before this and is not closed', hint: 'close the quote' },
+  { of: /^Missing closing/, message: 'a quote opens before this location and is not closed', hint: 'close the quote' },
   { of: /^Missing space after :/, message: 'a space is missing after the colon', hint: 'write `key: value`' },
   { of: /^Missing , /, message: 'a comma is missing between two entries', hint: 'write a comma before this entry' },
   { of: /^Implicit map keys need to be followed/, message: 'this line has no colon', hint: 'write `key: value`' },
   {
     of: /on a single line$/,
     message: 'this key has no colon on its line',
-    hint: 'write `key:`, and close every quote above',
+    hint: 'write `key:`, and close every quote before it',
   },
   {
     of: /^Sequence item without/,
@@ -74,18 +78,18 @@ const WORDINGS: readonly FaultWording[] = [
     message: 'this text does not belong to a key',
     hint: 'check the quotes, brackets and indentation here and above',
   },
-  { of: /call stack|too deep|nest/i, message: 'maps and lists nest too deeply' },
+  { of: /call stack|too deep|nest/i, message: 'maps and lists are nested too deeply' },
 ];
 
-/** The fault by the library's code alone, where no wording matches. */
+/** The fault by the library's error code, if no wording matches. */
 const BY_CODE: Partial<Record<YAMLError['code'], YamlFault>> = {
   BLOCK_AS_IMPLICIT_KEY: {
-    message: 'the value holds `: `, so YAML reads a second key',
+    message: 'the value contains `: `, so YAML reads a second key',
     hint: 'put the value in quotes',
   },
   MULTIPLE_DOCS: { message: 'a policy file holds one YAML document: move the text after `---` to another file' },
   TAB_AS_INDENT: { message: 'a tab indents this line', hint: 'indent with spaces' },
-  BAD_INDENT: { message: 'the indentation does not fit the lines above' },
+  BAD_INDENT: { message: 'the indentation does not match the lines above' },
   BAD_DIRECTIVE: { message: 'this line of YAML directives is not supported', hint: 'remove the line' },
   TAG_RESOLVE_FAILED: { message: FEATURE },
   BAD_COLLECTION_TYPE: { message: FEATURE },
@@ -97,7 +101,7 @@ const UNKNOWN: YamlFault = {
   hint: 'check the quotes, brackets and indentation here and above',
 };
 
-/** Puts an error of the YAML library into our words. */
+/** Translates an error of the YAML library into Signalbox's own words. */
 export function yamlFault({ code, message }: YAMLError): YamlFault {
   const own = BY_CODE[code];
   if (own && code !== 'BAD_INDENT' && code !== 'TAG_RESOLVE_FAILED' && code !== 'BAD_ALIAS') return own;

@@ -18,10 +18,10 @@ import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './s
 import { type Entry, NESTING_MAX, type Tree } from './tree.ts';
 import { yamlFault } from './yaml-messages.ts';
 
-/** Reads any YAML with the library, which takes 40 ms to load. */
+/** Reads any YAML with the library. Loading the library takes 40 ms. */
 export const readYaml: YamlReader = (path, text, report) => new LibraryReader(path, text, report).read();
 
-/** Limit of reported syntax errors of one file, and of unknown tags. */
+/** The most syntax errors reported for one file, and the most unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
 
 class LibraryReader {
@@ -31,7 +31,7 @@ class LibraryReader {
   readonly #lines: LineCounter;
   /** The offsets of unknown tags. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
-  /** Reported aliases. Each is reported once, because an alias bomb has thousands. */
+  /** Aliases that were already reported. Each is reported once, because an "alias bomb" has thousands. */
   readonly #aliases = new Set<string>();
 
   constructor(path: string, text: string, report: Report) {
@@ -42,7 +42,7 @@ class LibraryReader {
   }
 
   read(): Tree | null {
-    // `#entries` finds duplicate keys with both places. The library's check is slower and knows one place.
+    // `#entries` finds duplicate keys with both locations. The library's own check is slower and knows only one location.
     const document = parseDocument(this.#text, {
       uniqueKeys: false,
       prettyErrors: false,
@@ -71,7 +71,7 @@ class LibraryReader {
     return this.#tree(document.contents, this.#place(0, 0), 0);
   }
 
-  /** The errors that are not consequences of others on their line or before them. */
+  /** Returns the errors that do not follow from other errors on their line or before it. */
   #primaryErrors(errors: readonly YAMLError[]): readonly YAMLError[] {
     const lines = new Set<number>();
     const [first] = errors;
@@ -89,12 +89,12 @@ class LibraryReader {
     this.#report.add('yaml-syntax', this.#place(from, to), message, { hint });
   }
 
-  /** `depth` counts the maps and lists around the node. */
+  /** @param depth the number of maps and lists around the node */
   #tree(node: Node | null, fallback: SourceSpan, depth: number): Tree {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
     const place = this.#refuseFeatures(node, node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback);
     if (isCollection(node) && depth === NESTING_MAX) {
-      this.#report.add('yaml-syntax', place, `maps and lists nest deeper than ${NESTING_MAX} levels`);
+      this.#report.add('yaml-syntax', place, `maps and lists are nested deeper than ${NESTING_MAX} levels`);
       return { kind: 'scalar', value: null, source: '', place };
     }
     if (isMap(node)) return { kind: 'map', entries: this.#entries(node.items, place, depth + 1), place };
@@ -104,7 +104,7 @@ class LibraryReader {
     }
     const value = isScalar(node) ? node.value : null;
     const source = isScalar(node) && typeof node.source === 'string' ? node.source : '';
-    // A missing value has the place of its key.
+    // A missing value has the location of its key.
     if (value === null && source === '' && !isAlias(node)) return { kind: 'scalar', value, source, place: fallback };
     return { kind: 'scalar', value: plain(value, source), source, place };
   }
@@ -132,7 +132,10 @@ class LibraryReader {
     return entries;
   }
 
-  /** Reports an alias or anchor. Returns the place of the node: of its anchor, so that only the anchor is reported. */
+  /**
+   * Reports an alias or anchor. Returns the location of the node; for an anchor the location of the anchor, so that nothing else is
+   * reported there.
+   */
   #refuseFeatures(node: Node, place: SourceSpan): SourceSpan {
     if (isAlias(node)) {
       const hint = 'write the value itself here';
@@ -150,7 +153,7 @@ class LibraryReader {
     return ofAnchor;
   }
 
-  /** The place of a value, or of its refused tag, so that only the tag is reported. */
+  /** Returns the location of a value, or of its unsupported tag, so that nothing but the tag is reported. */
   #placeOf(from: number, to: number): SourceSpan {
     const tag = this.#tags.find((one) => one.to <= from && this.#text.slice(one.to, from).trim() === '');
     return tag ? this.#place(tag.from, tag.to) : this.#place(from, to);
@@ -164,7 +167,7 @@ class LibraryReader {
   }
 }
 
-/** A second `name` in one item of a list is the name of the next item. */
+/** A second `name` in one item of a list is usually the name of the next item, whose dash is missing. */
 const repeatedHint = (key: string, value: unknown): string | undefined =>
   key === 'name' && isScalar(value)
     ? `to begin another item, put a dash before it: \`- name: ${value.source}\``

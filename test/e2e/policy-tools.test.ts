@@ -49,7 +49,7 @@ describe('policy check by HTTP', () => {
     expect(own.diagnostics).toEqual(byCommand.diagnostics);
     expect([own.errors, own.warnings]).toEqual([byCommand.errors, byCommand.warnings]);
     const unknown = own.diagnostics.find(({ code }) => code === 'unknown-key');
-    expect(unknown).toMatchObject({ file: 'policy.yaml', help: 'The key does not exist here.' });
+    expect(unknown).toMatchObject({ file: 'policy.yaml', help: 'A key does not exist in this section or map.' });
     expect(unknown?.end_column).toBe((unknown?.column ?? 0) + (unknown?.length ?? 0));
     expect(unknown?.frame).toContain('contxt_window');
     expect(unknown?.frame).toContain('^^^^');

@@ -145,5 +145,5 @@ describe('all at once', () => {
 
 test('endlessly nested YAML has a message of our own, not the library’s', () => {
   const { message } = only(loadText(`${SMALL}tasks: ${'['.repeat(20_000)}\n`), 'yaml-syntax');
-  expect(message).toBe('maps and lists nest too deeply');
+  expect(message).toBe('maps and lists are nested too deeply');
 });

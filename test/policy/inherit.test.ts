@@ -51,7 +51,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(others).toEqual([]);
     expect(error).toMatchObject({ code: 'nothing-to-inherit', severity: 'error' });
     expect(error!.message).toBe(
-      '`selectors.auto-cheap` inherits missing options from the selector `auto`, which runs `weighted` instead of running `auto`',
+      '`selectors.auto-cheap` inherits missing options from the selector `auto`, but that selector runs `weighted` instead of running `auto`',
     );
     expect(error!.expected).toContain('`quality`, `cost`, `latency`, `patience_ms`');
     const stated = '{ strategy: auto-cheap, options: { quality: 1, cost: 1, latency: 0, patience_ms: 1000 } }';
@@ -78,7 +78,7 @@ describe('a policy of 0.1', () => {
     ]);
     expect(diagnostics[1]!.message).toBe('`selectors.frugal` sets `quality_margin`, which `auto-cheap` no longer has');
     expect(diagnostics[1]!.hint).toBe(
-      'the selector runs as `cheapest-within-margin`. To keep that, write `strategy: cheapest-within-margin`; to use `auto-cheap` as it is now, remove `quality_margin`',
+      'the selector runs as `cheapest-within-margin`. To keep that, write `strategy: cheapest-within-margin`; to use the current `auto-cheap`, remove `quality_margin`',
     );
     expect(snapshot!.selectors.get('frugal')).toMatchObject({
       strategy: 'cheapest-within-margin',
@@ -91,7 +91,7 @@ describe('a policy of 0.1', () => {
     const found = diagnosticsOf('  frugal: { strategy: auto-cheap, options: { emphasis: 4, quality_margin: 0.05 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['unknown-key', 'former-option']);
     expect(found[0]!.hint).toBe(
-      'the selector runs as `cheapest-within-margin` because of `quality_margin`, which `auto-cheap` no longer has',
+      'the selector runs as `cheapest-within-margin`, because it sets `quality_margin`, which `auto-cheap` no longer has',
     );
   });
 

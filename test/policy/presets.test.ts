@@ -37,7 +37,7 @@ describe('a preset', () => {
   test('named as an adapter gets a hint', () => {
     const { diagnostics } = loadText(policy('{ adapter: groq, api_key_env: GROQ_API_KEY }'), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:29 unknown-reference']);
-    expect(diagnostics[0]?.hint).toBe('`groq` is a preset of `openai-compatible`: write `preset: groq`');
+    expect(diagnostics[0]?.hint).toBe('`groq` is a preset of the adapter `openai-compatible`: write `preset: groq`');
   });
 
   test('may stand beside its adapter', () => {
@@ -149,7 +149,7 @@ describe('a model', () => {
     const { diagnostics, snapshot } = loadText(policy('{ preset: groq }', `    upstream: untold\n${second}`), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:14 plugin-failed']);
     expect(diagnostics[0]!.message).toBe(
-      'the adapter of `it` fails to list the capabilities of its models: not for these tests',
+      'the adapter of provider `it` fails to list the capabilities of its models: not for these tests',
     );
     expect(snapshot).toBeNull();
   });

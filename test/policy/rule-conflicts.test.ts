@@ -49,7 +49,7 @@ describe('two constraints that together admit no model are reported', () => {
 
   test('with the places and models of both, and a request to which both apply', () => {
     const [found] = conflictsIn(pair('key.labels.team == "legal"', 'request.task == "coding"'));
-    expect(found?.message).toContain('the first admits `in-the-eu`, the second `strong`');
+    expect(found?.message).toContain('the first allows `in-the-eu`, the second allows `strong`');
     expect([found?.line, found?.related?.place.line]).toEqual([11, 10]);
     expect(found?.hint).toContain('`key.labels.team` "legal" and `request.task` "coding"');
   });
@@ -161,14 +161,14 @@ describe('requests that cannot exist are no conflict', () => {
 describe('models that a message names', () => {
   test('serve the operation: embeddings are compared with models for embeddings', () => {
     const [found] = conflictsIn(VECTORS + pair('request.operation == "embed"', 'request.operation == "embed"'));
-    expect(found?.message).toContain('the first admits `vectors`, the second `more-vectors`');
+    expect(found?.message).toContain('the first allows `vectors`, the second allows `more-vectors`');
     expect(found?.hint).toContain('requests for embeddings');
   });
 
   test('are served here: no wildcard of a provider without its key', () => {
     const wildcard = '  "cloud/*": { provider: cloud, price: { input: 1, output: 2 }, tags: [flagship] }\n';
     const [found] = conflictsIn(wildcard + pair(null, null));
-    expect(found?.message).toContain('the second `strong`');
+    expect(found?.message).toContain('the second allows `strong`');
     expect(found?.message).not.toContain('cloud');
   });
 });

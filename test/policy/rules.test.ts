@@ -165,7 +165,7 @@ describe('`require` is a bit for each endpoint', () => {
   test('is evaluated over the whole catalog: a model that is only left out here is no error, but a warning', () => {
     const loaded = loadText(CATALOG + constraint('    require: model.id == "c-far"\n'));
     expect(loaded.snapshot).not.toBeNull();
-    expect(only(loaded, 'satisfied-by-none').hint).toContain('set the variable of a provider');
+    expect(only(loaded, 'satisfied-by-none').hint).toContain('set the environment variable of a provider');
   });
 });
 

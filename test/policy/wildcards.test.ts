@@ -229,7 +229,7 @@ test('of several versions with figures none is taken for another, and the refusa
     rows,
   });
   for (const id of ['a/gpt-4o', 'a/gpt-4o-latest', 'a/GPT-4o-2024-08-06']) {
-    const refused = expect.stringContaining('Known: `a/gpt-4o-2024-07-18`, `a/gpt-4o-0613`.');
+    const refused = expect.stringContaining('Known versions: `a/gpt-4o-2024-07-18`, `a/gpt-4o-0613`.');
     expect(wildcards?.find(id)).toEqual({ refused });
   }
   expect(wildcards?.find('a/gpt-4o-0613')).toHaveProperty('model');
@@ -239,7 +239,9 @@ test('of several versions with figures none is taken for another, and the refusa
     patterns: ['a/*', 'a/gpt-*'],
     rows: ['gpt'],
   });
-  expect(narrow.wildcards?.find('a/gpt-2024-07-18')).toEqual({ refused: expect.stringContaining('Known: `gpt`.') });
+  expect(narrow.wildcards?.find('a/gpt-2024-07-18')).toEqual({
+    refused: expect.stringContaining('Known versions: `gpt`.'),
+  });
 });
 
 test('a rule that names another writing than the ID is refused with the ID', () => {
@@ -256,7 +258,7 @@ constraints: [{ name: c, require: 'model.id != "${name}"' }]
     }).diagnostics.map(({ message, expected }) => [message, expected]);
   expect(problems('a/gpt-4o')).toEqual([]);
   expect(problems('a/GPT-4o-2024-07-18')).toEqual([
-    ['`a/GPT-4o-2024-07-18` is served under another name', '`a/gpt-4o`, the model that it is'],
+    ['`a/GPT-4o-2024-07-18` is another name of a model', '`a/gpt-4o`, the ID of that model'],
   ]);
 });
 

@@ -198,11 +198,11 @@ describe('a schema', () => {
   test.each([
     ['is recursive', { $ref: '#/$defs/a', $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } } }],
     ['is recursive', { type: 'object', properties: { a: { $ref: '#' } } }],
-    ['has a $ref to something outside of it', { $ref: 'https://example.com/a.json' }],
-    ['has a $ref to something outside of it', { $ref: '#/$defs/none' }],
-    ['has an object with keys of any name', { type: 'object' }],
-    ['has an object with keys of any name', { type: ['object', 'null'], properties: {}, additionalProperties: true }],
-    ['has a subschema that is no object', { type: 'object', properties: { a: true } }],
+    ['has a $ref to something outside of the schema', { $ref: 'https://example.com/a.json' }],
+    ['has a $ref to something outside of the schema', { $ref: '#/$defs/none' }],
+    ['has an object with arbitrary keys', { type: 'object' }],
+    ['has an object with arbitrary keys', { type: ['object', 'null'], properties: {}, additionalProperties: true }],
+    ['has a subschema that is not an object', { type: 'object', properties: { a: true } }],
   ])('that %s cannot be said', (why, schema) => {
     expect(structuredSchema(schema)).toEqual({ why });
   });

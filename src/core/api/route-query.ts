@@ -53,7 +53,7 @@ export const RouteQuery = Type.Object(
       }),
     ),
     input: nullable({ ...Input, description: 'With `operation: embed`: the texts to embed.' }),
-    dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: the length of each vector.' }),
+    dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: how many numbers each vector has.' }),
     ...HINTS,
     messages: onlyNull('With messages, the body is a whole chat request.'),
     user: nullable(

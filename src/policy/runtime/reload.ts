@@ -364,7 +364,8 @@ const renewedText = (variables: readonly string[]): string | null =>
 
 const LIST = new Intl.ListFormat('en-GB');
 
-const FAILS_CASES = 'The active policy fails its own test cases. It still serves, but a server that restarts refuses it.';
+const FAILS_CASES =
+  'The active policy fails its own test cases. It still serves, but a server that restarts refuses it.';
 
 const unchanged = (outdated: readonly string[]): string =>
   outdated.length === 0

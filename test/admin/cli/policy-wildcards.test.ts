@@ -70,14 +70,14 @@ describe('a policy of wildcards alone', () => {
     expect(out).toContain('. 1 figure is older than 90 days: --all');
     const { out: all } = await run('check', '', ['--all'], LATER);
     expect(all).toMatch(
-      /p\.yaml:6:3 {2}stale-figure {2}`public table anomalyco\/models\.dev@[0-9a-f]{8}` was seen \d+ days ago, on /,
+      /p\.yaml:6:3 {2}stale-figure {2}`public table anomalyco\/models\.dev@[0-9a-f]{8}` was last checked \d+ days ago, on /,
     );
   });
 
   test('reads in a rule the ID that rules see, where a name without its provider stands', async () => {
     const { out, code } = await run('check', constraint('false', 'request.model == "gpt-4.1"'));
-    expect(out).toContain('`gpt-4.1` is served under another name');
-    expect(out).toContain('expected: `a/gpt-4.1`, the model that it is');
+    expect(out).toContain('`gpt-4.1` is another name of a model');
+    expect(out).toContain('expected: `a/gpt-4.1`, the ID of that model');
     expect(code).toBe(2);
   });
 });
