@@ -5,7 +5,7 @@ import { type ByteHold, ByteRoom } from '../../src/core/byte-room.ts';
 const MAX = 1_000;
 const CALLERS = ['a', 'b', 'c'];
 
-/** What a room must be able to do, for it and for what breaks it. */
+/** The interface of a room that the law needs. Mutants implement it, too. */
 type Room = Pick<ByteRoom, 'bytes' | 'callers' | 'hold'>;
 
 const step = fc.record({
@@ -13,7 +13,7 @@ const step = fc.record({
   more: fc.option(fc.integer({ min: 0, max: 700 }), { nil: null, freq: 4 }),
 });
 
-/** Plays random takes and leaves over nine holds of three callers. Throws where the room breaks a law. */
+/** Runs random takes and leaves with nine holds of three callers. Throws if the room breaks a law. */
 function play(room: Room, steps: readonly { readonly hold: number; readonly more: number | null }[]): void {
   const holds: readonly { caller: string; hold: ByteHold }[] = Array.from({ length: 9 }, (_, at) => {
     const caller = CALLERS[at % CALLERS.length]!;
@@ -43,11 +43,11 @@ function play(room: Room, steps: readonly { readonly hold: number; readonly more
 
 const law = (make: () => Room) => fc.property(fc.array(step, { maxLength: 60 }), (steps) => play(make(), steps));
 
-test('what is held is bounded together, no caller takes what the others need, and all is given back', () => {
+test('a byte room bounds the bytes of all callers, no caller takes what the others need, and `leave` releases everything', () => {
   fc.assert(law(() => new ByteRoom()));
 });
 
-/** A room whose holds are altered. */
+/** Makes a room whose holds are altered. */
 function altered(alter: (hold: ByteHold) => Partial<ByteHold>, nameOf = (caller: string) => caller): Room {
   const room = new ByteRoom();
   return {
@@ -91,12 +91,12 @@ test.each<[string, () => Room]>([
         () => 'everybody',
       ),
   ],
-  ['that gives nothing back', () => altered(() => ({ leave() {} }))],
-])('the law finds a room %s', (_, mutant) => {
+  ['that releases nothing', () => altered(() => ({ leave() {} }))],
+])('the law detects a room %s', (_, mutant) => {
   expect(fc.check(law(mutant), { endOnFailure: true }).failed).toBeTrue();
 });
 
-test('a caller alone gets half, the next one half of the rest', () => {
+test('a single caller gets half of the bytes, and the next caller gets half of the rest', () => {
   const room = new ByteRoom();
   const takenBy = (caller: string) => {
     let taken = 0;
@@ -106,7 +106,7 @@ test('a caller alone gets half, the next one half of the rest', () => {
   expect(['a', 'b', 'c', 'a'].map(takenBy)).toEqual([500, 250, 125, 0]);
 });
 
-test('a hold alone has room for anything, however small the room is', () => {
+test('a hold may take any number of bytes if no other hold has bytes, however small the room is', () => {
   const room = new ByteRoom();
   const hold = room.hold('a');
   expect([hold.take(MAX, 10), hold.take(MAX, 10), room.hold('b').take(1, 10)]).toEqual([true, true, false]);

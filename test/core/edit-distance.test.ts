@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { closest, editDistance } from '../../src/core/edit-distance.ts';
 
-/** The whole table, without a bound. */
+/** Computes the whole table, without a bound. */
 function wholeTable(a: string, b: string): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
   for (let j = 0; j <= b.length; j++) table[0]![j] = j;
@@ -18,7 +18,7 @@ function wholeTable(a: string, b: string): number {
 
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 14 });
 
-test('the number of edits is that of the whole table, up to the bound', () => {
+test('the number of edits equals the result of the whole table, up to the bound', () => {
   fc.assert(
     fc.property(word, word, fc.nat(15), (a, b, most) => {
       expect(editDistance(a, b, most)).toBe(Math.min(wholeTable(a, b), most + 1));
@@ -27,7 +27,7 @@ test('the number of edits is that of the whole table, up to the bound', () => {
   );
 });
 
-test('the closest name is the first with the fewest edits', () => {
+test('the closest name is the first name with the fewest edits', () => {
   fc.assert(
     fc.property(word, fc.array(word, { maxLength: 8 }), fc.nat(6), (name, known, most) => {
       const near = known

@@ -6,7 +6,7 @@ import { tries } from '../deep/effort.ts';
 const START = Date.UTC(2026, 10, 20, 12);
 const END = Date.UTC(2059, 11, 31);
 
-/** A maker's life: restarts of it, moves of its clock, and the IDs that are asked of it. */
+/** The life of an ID generator: its restarts, jumps of its clock, and requests for IDs. */
 type Step = { readonly slot: number } & (
   | { readonly do: 'give'; readonly count: number }
   | { readonly do: 'clock'; readonly byMs: number }
@@ -37,7 +37,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 40 },
 );
 
-/** Lets makers of several slots live, each with its own clock. @returns what was wrong; null for nothing */
+/** Runs generators of several slots, each with its own clock. @returns what was wrong; null for nothing */
 function live(life: readonly Step[], last: number, make: typeof createIds): string | null {
   const seen = new Set<number>();
   const clocks = new Map<number, number>();
@@ -52,9 +52,9 @@ function live(life: readonly Step[], last: number, make: typeof createIds): stri
       makers.set(slot, maker);
       for (let i = 0; i < step.count; i++) {
         const id = maker();
-        if (!Number.isSafeInteger(id)) return `${id} is no whole number of 53 bits`;
-        if (seen.has(id)) return `${id} was given twice`;
-        if (id <= (lasts.get(slot) ?? last)) return `${id} is not greater than the one before`;
+        if (!Number.isSafeInteger(id)) return `${id} is not a whole number of at most 53 bits`;
+        if (seen.has(id)) return `${id} was returned twice`;
+        if (id <= (lasts.get(slot) ?? last)) return `${id} is not greater than the previous ID`;
         seen.add(id);
         lasts.set(slot, id);
       }
@@ -66,16 +66,16 @@ function live(life: readonly Step[], last: number, make: typeof createIds): stri
 const aLife = fc.tuple(steps, fc.integer({ min: idAt(START - 1_000), max: idAt(START + 1_000) }));
 
 describe('IDs', () => {
-  test('are given once, and each maker’s grow: over slots, restarts and clocks that jump', () => {
+  test('never repeat, and the IDs of each generator grow, across slots, restarts and clocks that jump', () => {
     fc.assert(
       fc.property(aLife, ([life, last]) => live(life, last, createIds) === null),
-      tries('IDs are given once over slots, restarts and jumping clocks', 300, 20_000),
+      tries('IDs never repeat across slots, restarts and clocks that jump', 300, 20_000),
     );
   });
 
   const mutants: Readonly<Record<string, typeof createIds>> = {
-    'the slot is forgotten': (now, last) => createIds(now, last, 0),
-    'a step of one runs into the next slot': (now, last, slot = 0) => {
+    'the slot is ignored': (now, last) => createIds(now, last, 0),
+    'a step of one reaches the next slot': (now, last, slot = 0) => {
       let previous = last - (last % 128) + slot;
       return () => {
         previous = Math.max(previous + 1, idAt(Math.floor(now())) + slot);
@@ -89,7 +89,7 @@ describe('IDs', () => {
     },
   };
   for (const [name, mutant] of Object.entries(mutants))
-    test(`the law finds that ${name}`, () => {
+    test(`the law detects that ${name}`, () => {
       const found = fc.check(
         fc.property(aLife, ([life, last]) => live(life, last, mutant) === null),
         {
@@ -101,15 +101,15 @@ describe('IDs', () => {
       expect(found.failed).toBe(true);
     });
 
-  test('a millisecond has 64 of a slot, and then those of the next are taken', () => {
+  test('a slot has 64 IDs in a millisecond, and then uses the IDs of the next millisecond', () => {
     const next = createIds(() => START, 0, 5);
     const ids = Array.from({ length: 130 }, next);
     expect(ids.slice(0, 64).map(timeOfId)).toEqual(Array.from({ length: 64 }, () => START));
     expect([ids[64]!, ids[129]!].map(timeOfId)).toEqual([START + 1, START + 2]);
   });
 
-  test('texts are in the order of IDs, and those of before are read as before', () => {
-    // Earlier versions counted by one in all 13 bits.
+  test('the texts of IDs sort like the IDs, and IDs of earlier versions are read correctly', () => {
+    // In earlier versions all 13 bits were a counter.
     const id = fc.tuple(fc.integer({ min: START, max: END }), fc.nat(8_191)).map(([at, count]) => idAt(at) + count);
     fc.assert(
       fc.property(id, id, (one, other) => {
@@ -118,13 +118,13 @@ describe('IDs', () => {
         expect(parseId('dec_', a)).toBe(one);
         expect(a < b).toBe(one < other);
       }),
-      tries('texts of IDs are in their order', 300, 10_000),
+      tries('texts of IDs sort like the IDs', 300, 10_000),
     );
     expect(idText('dec_', idAt(START) + 8_191)).toBe('dec_0295v7tqznj');
     expect(timeOfId(idAt(START) + 8_191)).toBe(START);
   });
 
-  test('an ID that is not admitted is not given, and is the next one again', () => {
+  test('an ID that is not admitted is not returned, and is the next one again', () => {
     let isOpen = false;
     const next = createIds(
       () => START,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { jsonFault } from '../../src/core/json-fault.ts';
 import { tries } from '../deep/effort.ts';
 
-const { numRuns, seed } = tries('the place of a fault in JSON is the parser’s', 200, 20_000);
+const { numRuns, seed } = tries('jsonFault finds a mistake where JSON.parse does', 200, 20_000);
 
 function parses(text: string): boolean {
   try {
@@ -14,7 +14,7 @@ function parses(text: string): boolean {
   }
 }
 
-/** JSON with some characters put in, taken out or exchanged. */
+/** JSON with some characters inserted, removed or swapped. */
 const nearJson = fc
   .tuple(
     fc.json({ maxDepth: 4 }),

@@ -6,11 +6,11 @@ type Apply = (body: object, edits: readonly Edit[]) => object;
 
 const names = fc.oneof(fc.constantFrom('messages', 'content', '__proto__', 'constructor', '0'), fc.string());
 const bodies = fc.dictionary(names, fc.jsonValue({ maxDepth: 4 }), { noNullPrototype: true }).map((body): object => {
-  // As from the wire: `__proto__` is a member like others.
+  // Parsed as from the network: `__proto__` is a member like others.
   return JSON.parse(JSON.stringify(body));
 });
 
-/** Every place of a body, from the outside in. */
+/** Returns every location in a body, from the outside in. */
 function placesIn(value: unknown, at: OriginalPath = []): OriginalPath[] {
   if (typeof value !== 'object' || value === null) return [];
   const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
@@ -20,7 +20,7 @@ function placesIn(value: unknown, at: OriginalPath = []): OriginalPath[] {
   });
 }
 
-/** A body with edits of some of its places, none below another. */
+/** A body with edits at some of its locations, none of them nested. */
 const edited = bodies
   .filter((body) => placesIn(body).length > 0)
   .chain((body) =>
@@ -40,7 +40,7 @@ const edited = bodies
     return { body, edits: apart.map((at, i) => ({ at, value: [i, value] })) };
   });
 
-/** The JSON text of a body with other texts at some places, written place by place. */
+/** Writes the JSON text of a body with other texts at some locations, independently of `withEdits`. */
 function textWith(value: unknown, edits: readonly Edit[], at: OriginalPath = []): string {
   const edit = edits.find((one) => one.at.length === at.length && one.at.every((step, i) => step === at[i]));
   if (edit) return JSON.stringify(edit.value);
@@ -52,7 +52,7 @@ function textWith(value: unknown, edits: readonly Edit[], at: OriginalPath = [])
   return `{${members.join(',')}}`;
 }
 
-/** Throws unless edits change the text at their places alone, leave the body alone, and share the rest with it. */
+/** Throws unless edits change the text only at their locations, leave the body unchanged, and share the rest with it. */
 function holds(apply: Apply): void {
   fc.assert(
     fc.property(edited, ({ body, edits }) => {
@@ -69,11 +69,11 @@ function holds(apply: Apply): void {
   );
 }
 
-test('an edit changes the JSON text of a body at its place alone, and the rest is shared with the body', () => {
+test('an edit changes the JSON text of a body only at its location, and shares the rest with the body', () => {
   holds(withEdits);
 });
 
-test('an edit that copies too much, writes into the body, or moves a member is found', () => {
+test('the law detects an edit that copies too much, changes the original body, or moves a member', () => {
   const mutants: Apply[] = [
     (body, edits) => structuredClone(withEdits(body, edits)),
     (body, edits) => {
@@ -93,7 +93,7 @@ test('an edit that copies too much, writes into the body, or moves a member is f
   for (const mutant of mutants) expect(() => holds(mutant)).toThrow();
 });
 
-test('undefined removes a member, and an edit without a place changes nothing', () => {
+test('undefined removes a member, and an edit whose location does not exist changes nothing', () => {
   const body = { a: { b: 1, c: 2 }, list: [1, 2] };
   expect(JSON.stringify(withEdits({ list: [{ b: 1, c: 2 }] }, [{ at: ['list', 0, 'b'], value: undefined }]))).toBe(
     '{"list":[{"c":2}]}',
@@ -105,7 +105,7 @@ test('undefined removes a member, and an edit without a place changes nothing', 
   expect(withEdits(body, [{ at: ['list', 0], value: undefined }])).toBe(body);
 });
 
-test('several edits of one object are all written', () => {
+test('several edits in one object are all applied', () => {
   const body = { a: { b: 1, c: 2 }, rest: {} };
   const result = withEdits(body, [
     { at: ['a', 'b'], value: 3 },
@@ -116,7 +116,7 @@ test('several edits of one object are all written', () => {
   expect(result.rest).toBe(body.rest);
 });
 
-test('a path is written as error texts show it', () => {
+test('a path is written in the form that error messages use', () => {
   expect(pathText(['messages', 3, 'content', 0, 'text'])).toBe('messages[3].content[0].text');
   expect(pathText([])).toBe('');
 });

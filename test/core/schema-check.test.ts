@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { SchemaCheck } from '../../src/core/schema-check.ts';
 
-test('a schema is read at the first value, not before, and only once', () => {
+test('a schema is compiled at the first value, not before, and only once', () => {
   let reads = 0;
   const schema = Type.Object({ name: Type.String() });
   const watched = new Proxy(schema, {

@@ -8,7 +8,7 @@ const cut = (text: string, at: readonly number[]): string[] => {
   return places.slice(1).map((end, index) => text.slice(places[index], end));
 };
 
-test('a gathered text is its pieces, whenever it is looked at', () => {
+test('a gathered text equals the sum of its pieces, whenever it is read', () => {
   const pieces = fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 4 }), fc.boolean()), { maxLength: 400 });
   fc.assert(
     fc.property(pieces, (all) => {
@@ -25,7 +25,7 @@ test('a gathered text is its pieces, whenever it is looked at', () => {
   );
 });
 
-test('the end of an object, a list or a string is found in the piece that brings it, however the text is cut', () => {
+test('the end of an object, a list or a string is found in the piece that contains it, however the text is cut', () => {
   const value = fc.oneof(fc.string(), fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()));
   const places = fc.array(fc.nat(), { maxLength: 9 });
   fc.assert(

@@ -11,7 +11,7 @@ function histogramOf(values: readonly number[]): TimeHistogram {
   return histogram;
 }
 
-/** The exact quantile, of the values themselves. */
+/** Computes the exact quantile from the values themselves. */
 const exact = (values: readonly number[], share: number): number =>
   [...values].sort((one, other) => one - other)[Math.max(1, Math.ceil(share * values.length)) - 1]!;
 
@@ -23,7 +23,7 @@ const merge: Merge = (one, other) => {
   return merged;
 };
 
-/** Histograms that are stored and merged say what one of all values says, and every quantile within 5 %. */
+/** Histograms that are stored and merged equal one histogram of all values, and every quantile is accurate within 5 %. */
 const lawOf = (merged: Merge) =>
   fc.property(times, times, fc.double({ min: 0, max: 1, noNaN: true }), (one, other, share) => {
     const all = [...one, ...other];
@@ -34,26 +34,26 @@ const lawOf = (merged: Merge) =>
     return told !== null && Math.abs(told / exact(all, share) - 1) <= 0.05;
   });
 
-const NAME = 'merged histograms of times are the histogram of all times, each quantile within 5 %';
+const NAME = 'merged histograms of times equal the histogram of all times, and each quantile is accurate within 5 %';
 
 test(NAME, () => {
   fc.assert(lawOf(merge), tries(NAME, 300, 20_000));
 });
 
 const MUTANTS: Readonly<Record<string, Merge>> = {
-  'keeps one part alone': (one) => one,
+  'keeps only one part': (one) => one,
   'adds a part twice': (one, other) => merge(merge(one, other), other),
-  'forgets the last place': (one, other) => TimeHistogram.decode(merge(one, other).encode().slice(0, -2)),
+  'loses the last bucket': (one, other) => TimeHistogram.decode(merge(one, other).encode().slice(0, -2)),
 };
 
 for (const [name, mutant] of Object.entries(MUTANTS)) {
-  test(`a merge that ${name} is found`, () => {
+  test(`the law detects a merge that ${name}`, () => {
     const { failed } = fc.check(lawOf(mutant), { numRuns: 500, seed: 7 });
     expect(failed).toBe(true);
   });
 }
 
-test('an hour and more counts as an hour, and bytes that are cut off are refused', () => {
+test('a time above an hour counts as an hour, and truncated bytes are refused', () => {
   expect(histogramOf([9e9]).quantile(1)).toBeGreaterThan(3_600_000);
   expect(() => TimeHistogram.decode(histogramOf([1, 900]).encode().slice(0, 3))).toThrow(RangeError);
 });

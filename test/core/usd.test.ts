@@ -9,7 +9,7 @@ const worths = fc.constantFrom('0.001', '1', '0.0375', '0.123456789012', '999.9'
 
 type Writer = (usdPerCredit: string | null) => (amount: Microcredits) => string | null;
 
-/** Sums decimals without a binary fraction, in units that are smaller than any of their digits. */
+/** Adds decimals without binary fractions, in units that are smaller than any of their digits. */
 const sumOf = (texts: readonly string[]): bigint =>
   texts.map(fraction).reduce((sum, [digits, over]) => sum + digits * (10n ** 24n / over), 0n);
 
@@ -20,16 +20,16 @@ const law = (writer: Writer) =>
     expect(sumOf(all.map((one) => write(one)!))).toBe(sumOf([write(total)!]));
   });
 
-test('Rows in USD add up to their sum, to the last digit, whatever a Credit is worth', () => {
+test('Rows in USD add up to their total, to the last digit, whatever a Credit is worth', () => {
   fc.assert(law(usdWriter), { seed: 45, numRuns: 500 });
 });
 
-test('The law finds a writer that goes by doubles', () => {
+test('The law detects a writer that computes with doubles', () => {
   const byDoubles: Writer = (worth) => (amount) => ((amount / 1e6) * Number(worth)).toFixed(9);
   expect(fc.check(law(byDoubles), { seed: 45, numRuns: 500 }).failed).toBeTrue();
 });
 
-test('A column that people read has as many decimals in each row, at least cents, and rounds none', () => {
+test('A column for people has the same number of decimals in each row, at least cents, and rounds no amount', () => {
   expect(usdColumn([1_234_567_000_000, -500_000, 0], '1')).toEqual(['1,234,567.00', '-0.50', '0.00']);
   expect(usdColumn([172_000, 1_000_000_000], '0.001')).toEqual(['0.000172', '1.000000']);
   expect(usdColumn([1, 0], null)).toEqual(['-', '0.00']);

@@ -6,10 +6,10 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 
-/** Two policies that choose differently, and refuse differently. */
+/** Two policies that choose and refuse differently. */
 const POLICIES = ['first', 'second'] as const;
 /**
- * A question as long as all others: remembered lengths of other questions would move a close choice between the two requests.
+ * Makes all questions equally long, because measured lengths of other questions could change a close choice between the two requests.
  * @param text of at most as many tokens
  */
 const ofOneLength = (text: string): string => {
@@ -22,7 +22,7 @@ let live: LivePolicy;
 let policies: Readonly<Record<(typeof POLICIES)[number], string>>;
 
 beforeAll(async () => {
-  // Truncated answers teach nothing, so that expected lengths stay the same.
+  // Truncated answers are not measured, so that expected lengths stay the same.
   upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { text: ['well'], finish: 'length' } });
   const endpoints = ['up'];
   const up = { up: upstream.url };
@@ -77,7 +77,7 @@ const body: fc.Arbitrary<object> = fc.record(
   { requiredKeys: ['model', 'messages'] },
 );
 
-/** Both refusals, one by a model that the second policy lacks, and choices: part of every run. */
+/** Part of every run: both refusals, one of them for a model that the second policy lacks, and choices. */
 const messages = [{ role: 'user', content: ofOneLength('Hello!') }];
 const ALWAYS = [
   { model: 'cheap', messages },
@@ -86,7 +86,7 @@ const ALWAYS = [
   { model: 'best', messages },
 ];
 
-/** Puts a policy into force and returns its revision. */
+/** Activates a policy and returns its revision. */
 async function inForce(name: keyof typeof policies): Promise<string> {
   live.replace('policy.yaml', policies[name]);
   await live.reload();
@@ -96,14 +96,14 @@ async function inForce(name: keyof typeof policies): Promise<string> {
 const route = async (facts: object): Promise<AdviceAnswer> => adviceOf(await live.box.post('/v1/route', facts));
 const chat = async (facts: object): Promise<Answer> => answerOf(await live.box.post('/v1/chat/completions', facts));
 
-/** The choice, or the whole error. */
+/** Returns the choice, or the whole error. */
 const outcomeOf = (advice: AdviceAnswer) => advice.error ?? `${advice.recommended_model} by ${advice.route_reason}`;
 const done = ({ error, platform }: Answer) => error ?? `${platform.routed_model} by ${platform.route_reason}`;
 
 const seen = new Map<string, number>();
 const count = (outcome: string) => void seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
 
-test('after a reload, chat chooses or refuses as route did under the same revision', async () => {
+test('after a reload, chat chooses or refuses exactly as /v1/route did under the same revision', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(body, { minLength: 4, maxLength: 8 }), async (requests) => {
       const before = await inForce('first');
@@ -115,7 +115,7 @@ test('after a reload, chat chooses or refuses as route did under the same revisi
         [after, second.map(outcomeOf)],
       ]);
       expect(recommended.size).toBe(2);
-      // Recommendations are of the second revision; the first returns while chats are in flight.
+      // Recommendations are of the second revision. The first revision becomes active again while chats are in progress.
       const reload = inForce('first');
       const answers = await Promise.all(requests.map(chat));
       await reload;
@@ -125,13 +125,13 @@ test('after a reload, chat chooses or refuses as route did under the same revisi
         const revision = answer.error ? null : answer.platform.policy_revision;
         count(answer.error?.code ?? (revision === after ? 'under the second' : 'under the first'));
       });
-      // After the reload was answered, no request is decided under the old revision.
+      // After the reload has returned, no request is decided under the old revision.
       const later = await Promise.all(requests.map(chat));
       expect(later.map(done)).toEqual(first.map(outcomeOf));
       for (const { error } of later) if (!error) count('under the first');
     }),
     {
-      ...tries('across reloads chat chooses or refuses as route did under the same revision', 4, 80),
+      ...tries('across reloads, chat chooses or refuses exactly as /v1/route did under the same revision', 4, 80),
       examples: [[ALWAYS]],
     },
   );

@@ -8,7 +8,7 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { withRetries } from './whole-chat.ts';
 
-/** Truncated answers teach nothing, so that a route and the chat after it expect the same. */
+/** Truncated answers are not measured, so that a route query and the chat after it expect the same length. */
 const CUT = { finish: 'length' };
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -98,7 +98,7 @@ interface ChatFields {
   readonly route_strategy?: object;
 }
 
-/** Messages and fields that steer the choice; `whole-chat.test.ts` has the others. */
+/** Messages and fields that affect the choice. `whole-chat.test.ts` has the others. */
 const facts: fc.Arbitrary<ChatFields> = fc.record(
   {
     model: fc.oneof(
@@ -113,9 +113,9 @@ const facts: fc.Arbitrary<ChatFields> = fc.record(
 );
 
 const hello = [{ role: 'user', content: 'Hello!' }];
-/** No model is so fast. */
+/** No model is fast enough for this. */
 const IMPOSSIBLE = { model: 'auto', messages: hello, constraints: { max_latency_ms: 1 } };
-/** The refusals that must be met, part of every run. */
+/** Refusals that must occur, part of every run. */
 const ALWAYS: [ChatFields][] = [
   [IMPOSSIBLE],
   [{ model: 'nobody', messages: hello }],
@@ -123,7 +123,7 @@ const ALWAYS: [ChatFields][] = [
   [{ model: 'best', messages: [{ role: 'user', content: 'word '.repeat(60_000) }] }],
 ];
 
-/** More than a budget allows. */
+/** A request that costs more than a budget allows. */
 const DEAREST = { model: 'auto', route_strategy: { cost_weight: 0, quality_weight: 1 } };
 
 const seen = new Map<string, number>();
@@ -153,7 +153,7 @@ describe('chat and route', () => {
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
         }),
       ),
-      { ...tries('chat and route choose the same model, or refuse alike', 50, 800), examples: ALWAYS },
+      { ...tries('chat and /v1/route choose the same model, or refuse in the same way', 50, 800), examples: ALWAYS },
     );
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
@@ -161,12 +161,12 @@ describe('chat and route', () => {
     }
   });
 
-  test('agree for keys whose budgets run out, whether these downgrade or refuse', async () => {
+  test('agree for keys whose budgets run out, whether the budgets downgrade or refuse', async () => {
     const kinds = Array.from({ length: 4 }, (_, at) => ({ kind: at % 2 === 0 ? 'reject' : 'downgrade' }));
     const keys = await makeKeys(box, kinds);
     const outcomes = new Map<string, number>();
     const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    // As much output as was allowed, so that budgets are soon spent.
+    // The answer uses all allowed output, so that budgets are soon spent.
     upstream.behave(({ body }) => ({
       ...CUT,
       usage: { completion_tokens: Number(body.max_completion_tokens ?? body.max_tokens) },
@@ -177,7 +177,7 @@ describe('chat and route', () => {
         fc.nat(keys.length - 1),
         withRetries(async (body, at) => {
           const own = { headers: { authorization: `Bearer ${keys[at]!.key}` } };
-          // In sequence: a running chat reserves funds that a parallel recommendation would miss.
+          // The requests run one after the other, because a running chat holds funds that a parallel recommendation would miss.
           const advice = await adviceOf(await box.post('/v1/route', body, own));
           const answer = await answerOf(await box.post('/v1/chat/completions', body, own));
           if (advice.error) {
@@ -192,8 +192,8 @@ describe('chat and route', () => {
         }),
       ),
       {
-        ...tries('chat and route agree for keys whose budgets run out', 50, 800),
-        // Both kinds of keys run out in every run.
+        ...tries('chat and /v1/route agree for keys whose budgets run out', 50, 800),
+        // Keys of both kinds run out of budget in every run.
         examples: [
           ...[0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),
           [IMPOSSIBLE, 1],

@@ -14,8 +14,8 @@ import { loaded } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 /**
- * The law: a server on which a task measures another length than its policy declares decides bit for bit like a fresh server whose
- * policy declares that length.
+ * The law: a server that has measured another answer length than its policy declares decides bit for bit like a fresh server whose policy
+ * declares the measured length.
  */
 const { numRuns, seed } = tries('a measured answer length decides like a declared one', 60, 2_000);
 
@@ -40,7 +40,7 @@ interface World {
     readonly rate: number;
   }[];
   readonly declared: readonly number[];
-  /** By index of the task; null for a task without answers. */
+  /** Answer lengths by index of the task; null for a task without answers. */
   readonly answers: readonly (number | null)[];
   readonly prompt: string;
   readonly model: string;
@@ -103,7 +103,7 @@ preferences:
 
 const runtimeOf = (text: string): Runtime => buildRuntime(loaded(text), createRegistry(shipped), () => 'x');
 
-/** The readings of a server after many answers of these lengths. */
+/** Returns the readings of a server that has measured many answers of these lengths. */
 function readingsAfter(answers: World['answers'], runtime: Runtime): Readings {
   const { health, time } = fakeHealth();
   const readings = health.watch(runtime.snapshot);
@@ -117,8 +117,8 @@ function readingsAfter(answers: World['answers'], runtime: Runtime): Readings {
 }
 
 /**
- * All that a decision says, its certificate included. Where lengths come from may differ.
- * @param read the readings by which the request is read
+ * Returns a whole decision, its certificate included. Only the sources of lengths may differ.
+ * @param read the readings with which the request is read
  */
 function decisionOf({ prompt, model, body }: World, runtime: Runtime, readings: Readings, read = readings) {
   const request = chatRequest({ ...body, model, messages: [{ role: 'user', content: prompt }] });
@@ -133,9 +133,9 @@ function decisionOf({ prompt, model, body }: World, runtime: Runtime, readings: 
 }
 
 interface Spoilt {
-  /** More of the policy of the server that has measured. */
+  /** Additional policy text of the server that has measured. */
   readonly more?: string;
-  /** Other readings for its decisions, and for reading its requests. */
+  /** Returns other readings for its decisions. */
   readonly decides?: (own: Readings, prior: Readings) => Readings;
   readonly reads?: (own: Readings, prior: Readings) => Readings;
 }
@@ -152,7 +152,7 @@ const law = ({ more = '', decides = (own) => own, reads = decides }: Spoilt = {}
     expect(decided).toEqual(decisionOf(world, fresh, priorReadings(fresh.snapshot)));
   });
 
-test('a server that measures a length decides bit for bit like a fresh one whose policy declares it', () => {
+test('a server that measures an answer length decides bit for bit like a fresh server whose policy declares that length', () => {
   fc.assert(law(), { numRuns, seed });
 });
 
@@ -169,7 +169,7 @@ test.each<[string, Spoilt]>([
   expect(fc.check(law(spoilt), { numRuns: 60, endOnFailure: true, seed: 1 }).failed).toBe(true);
 });
 
-test('the worlds of the law have uncertain tasks, and bounds that only a longer usual answer lets apply', () => {
+test('the random policies of the law include uncertain tasks, and bounds that apply only if the usual answer is longer', () => {
   const read = (prompt: string, outputTokens: number) => {
     const runtime = runtimeOf(
       policyOf(

@@ -34,7 +34,7 @@ const scaleLaw: Law = {
     }),
   mutants: {
     'unnormalised weights': host(scores.autoRaw, ties.right),
-    'weights cut off at 1': host((one, given) => {
+    'weights clipped at 1': host((one, given) => {
       const { quality, cost, latency } = rawOf(given.options);
       const options = { quality: Math.min(1, quality), cost: Math.min(1, cost), latency: Math.min(1, latency) };
       return scores.autoRaw(one, { ...given, options });
@@ -43,7 +43,7 @@ const scaleLaw: Law = {
 };
 
 const raising = (which: keyof Raw, notWorse: (after: Candidate, before: Candidate) => boolean): Law => ({
-  says: `raising the raw weight of ${which}, the others fixed, never worsens it`,
+  says: `raising the weight of ${which}, with the other weights fixed, never gives a choice that is worse in this criterion`,
   holds: (rank) =>
     fc.property(trial, factor, fc.constantFrom(0, 0.01, 1), (given, by, step) => {
       const raw = rawOf(given.options);
@@ -73,7 +73,7 @@ const raising = (which: keyof Raw, notWorse: (after: Candidate, before: Candidat
 });
 
 const independence: Law = {
-  says: 'adding a candidate never reorders the others',
+  says: 'adding a candidate never changes the order of the others',
   holds: (rank) =>
     fc.property(trial, newcomer, (given, one) => {
       const after = rank({ ...given, candidates: [...given.candidates, one] });

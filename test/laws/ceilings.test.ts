@@ -17,7 +17,7 @@ interface Candidate {
   readonly rejections: readonly { readonly kind: string }[];
 }
 
-/** A policy without round figures. */
+/** Makes a random policy without round figures. */
 function anyPolicy(seed: number): string {
   let at = seed;
   const next = () => Number(Bun.hash.xxHash32(String(at++))) / 2 ** 32;
@@ -57,7 +57,7 @@ const bodies: fc.Arbitrary<Body> = fc.record(
   { requiredKeys: [] },
 );
 
-/** The candidates of a decision by their IDs. */
+/** Returns the candidates of a decision by their IDs. */
 async function candidatesOf(box: Signalbox, id: string): Promise<ReadonlyMap<string, Candidate>> {
   const { candidates } = (await (await box.get(`/v1/decisions/${id}`)).json()) as { candidates: Candidate[] };
   return new Map(candidates.map((one) => [one.model, one]));
@@ -74,7 +74,7 @@ async function expectAdmitted(box: Signalbox, body: Body, constraints: object, m
 
 type FigureReader = (box: Signalbox, advice: AdviceAnswer) => Promise<readonly Figures[]>;
 
-/** The figures of the choice and its alternatives in `/v1/route`. */
+/** Returns the figures of the choice and its alternatives in the answer of `/v1/route`. */
 const asShown: FigureReader = async (_, advice) => [
   { model: advice.recommended_model, cost: advice.estimated_cost_credits, latency: advice.estimated_latency_ms },
   ...advice.alternatives.map((one) => ({
@@ -84,7 +84,7 @@ const asShown: FigureReader = async (_, advice) => [
   })),
 ];
 
-/** The figures of `GET /v1/decisions`, rounded by `round`. */
+/** Returns the figures of `GET /v1/decisions`, rounded with `round`. */
 const roundedBy =
   (round: (figure: number) => number): FigureReader =>
   async (box, advice) =>
@@ -106,12 +106,12 @@ async function admits(box: Signalbox, body: Body, shown: FigureReader): Promise<
 }
 
 let relaxed = 0;
-/** A refusal for ceilings names figures that admit their model. */
+/** Expects that a refusal because of ceilings names figures that admit their model. */
 async function relaxes(box: Signalbox, body: Body): Promise<void> {
   const given = { max_cost_credits: 1e-6, max_latency_ms: 2 };
   for (const constraints of [{ max_cost_credits: 0 }, { max_latency_ms: 1 }, given]) {
     const { error } = await adviceOf(await box.post('/v1/route', { ...body, constraints }));
-    // A free model meets it.
+    // A free model satisfies the ceiling.
     if (!error) continue;
     const relaxation = String(error.details.relaxation);
     const moved = [...relaxation.matchAll(/(max_\w+) \S+ → (\S+)/g)].map(
@@ -131,7 +131,7 @@ const law = (box: Signalbox, shown: FigureReader) =>
     if (shown === asShown) await relaxes(box, body);
   });
 
-describe('a figure of /v1/route, sent as a ceiling,', () => {
+describe('a figure of /v1/route, sent back as a ceiling,', () => {
   let live: LivePolicy;
   let shipped: Signalbox;
   beforeAll(async () => {
@@ -144,7 +144,7 @@ describe('a figure of /v1/route, sent as a ceiling,', () => {
     await Promise.all([live.stop(), shipped.stop()]);
   });
 
-  test('admits its model under any policy, as do the figures of a refusal', async () => {
+  test('admits its model under any policy, and so do the figures in a refusal', async () => {
     const first = fc.sample(fc.nat({ max: 1e6 }), 1)[0]!;
     console.log(`policies from seed ${first} on`);
     for (let seed = first; seed < first + 200; seed += 100) {
@@ -152,7 +152,7 @@ describe('a figure of /v1/route, sent as a ceiling,', () => {
       expect((await live.reload()).status).toBe(200);
       await fc.assert(
         law(live.box, asShown),
-        tries('a figure of /v1/route, sent as a ceiling, admits its model under any policy', 3, 40),
+        tries('a figure of /v1/route, sent back as a ceiling, admits its model under any policy', 3, 40),
       );
     }
     expect(relaxed).toBeGreaterThan(10);
@@ -161,11 +161,11 @@ describe('a figure of /v1/route, sent as a ceiling,', () => {
   test('admits its model under the shipped policy with every provider', async () => {
     await fc.assert(
       law(shipped, asShown),
-      tries('a figure of /v1/route, sent as a ceiling, admits its model under the shipped policy', 2, 50),
+      tries('a figure of /v1/route, sent back as a ceiling, admits its model under the shipped policy', 2, 50),
     );
   });
 
-  test('(and rounding to the nearest or down would break it)', async () => {
+  test('(rounding figures to the nearest or down would break this)', async () => {
     for (const round of [Math.round, Math.floor]) {
       const { counterexample } = await fc.check(law(live.box, roundedBy(round)), { numRuns: 50, endOnFailure: true });
       expect(counterexample).not.toBeNull();
@@ -175,7 +175,7 @@ describe('a figure of /v1/route, sent as a ceiling,', () => {
     await fc.assert(law(live.box, roundedBy(up)), { numRuns: 2 });
   });
 
-  test('may be 0, which free models meet', async () => {
+  test('may be 0, which free models satisfy', async () => {
     const free = { constraints: { max_cost_credits: 0 } };
     expect((await adviceOf(await shipped.post('/v1/route', free))).estimated_cost_credits).toBe(0);
     const { error } = await adviceOf(await live.box.post('/v1/route', free));

@@ -30,8 +30,8 @@ import {
 } from './told-answers.ts';
 
 /**
- * An answer is one: who edits the text of a neutral part gives its caller what a service would that had said the edited text,
- * and every event that says nothing of it keeps its bytes. A guard on answers edits so.
+ * The law: code that edits the text of a neutral part, such as a guard, gives the caller the same answer that a service would send if it
+ * had written the edited text. Every event that does not contain the text keeps its bytes.
  */
 const { runs, seed, proved } = effort('edited-answer', 150, 20_000);
 
@@ -40,17 +40,17 @@ type Change = typeof withTexts;
 
 interface ToldForm {
   readonly name: string;
-  /** The answer as it comes. */
+  /** Writes the answer in the form in which a service sends it. */
   tell(items: readonly ToldItem[], tell: Telling): readonly string[];
-  /** The batches of what came, cut at these places. */
+  /** Reads the batches of the service's answer, cut at these places. */
   read(told: readonly string[], places: readonly number[]): Batches;
   write(): AnswerWriter;
   readonly isWhole?: true;
-  /** Whether each event is written, or one body. */
+  /** Whether the answer is one body instead of separate events. */
   readonly isBody?: true;
 }
 
-/** JSON as this program would not write it. */
+/** Writes JSON in a different format than Signalbox does. */
 const odd = (value: object): string => `{ ${JSON.stringify(value).slice(1)}`;
 
 const ask = { model: 'm', max_tokens: 9, input: 'Hi', messages: [{ role: 'user', content: 'Hi' }] };
@@ -63,7 +63,7 @@ function writerOf(surface: Surface, isStream: boolean): AnswerWriter {
   return events ? events.writer(IDENTITY) : json(IDENTITY);
 }
 
-/** Reads events whose text is cut at these places, as a call reads what its socket gives it. */
+/** Reads events whose text is cut at these places, as a call reads pieces from its socket. */
 const streamed = (reader: () => StreamReader): ToldForm['read'] => {
   return (told, places) => {
     const one = reader();
@@ -100,7 +100,10 @@ const wholeResponse = {
   isWhole: true,
 } as const;
 const BODY = { isBody: true } as const;
-/** State is its model's, which wants it back as it wrote it: a caller of another dialect gets the thoughts in it unedited. */
+/**
+ * Removes reasoning state, because a model must get its state back unchanged. Callers of another dialect get the reasoning text in the
+ * state unedited.
+ */
 const withoutState = <Form extends Pick<ToldForm, 'read'>>(form: Form) => ({
   ...form,
   read: (told: readonly string[], places: readonly number[]): Batches =>
@@ -115,16 +118,16 @@ const FORMS: readonly ToldForm[] = [
   ...PASSED,
   { name: 'a message', ...wholeMessage, ...BODY, write: () => writerOf(anthropicMessages, false) },
   { name: 'a response', ...wholeResponse, ...BODY, write: () => writerOf(openaiResponses, false) },
-  { name: 'a stream put into one message', ...message, ...BODY, write: () => writerOf(anthropicMessages, false) },
-  { name: 'a stream put into one response', ...response, ...BODY, write: () => writerOf(openaiResponses, false) },
-  { name: 'a message in place of a stream', ...wholeMessage, write: () => writerOf(anthropicMessages, true) },
+  { name: 'a stream joined to one message', ...message, ...BODY, write: () => writerOf(anthropicMessages, false) },
+  { name: 'a stream joined to one response', ...response, ...BODY, write: () => writerOf(openaiResponses, false) },
+  { name: 'a message that arrives as one body', ...wholeMessage, write: () => writerOf(anthropicMessages, true) },
   {
-    name: 'a response in place of a stream',
+    name: 'a response that arrives as one body',
     ...withoutState(wholeResponse),
     write: () => writerOf(openaiResponses, true),
   },
   {
-    name: 'Responses that a caller of chat completions reads',
+    name: 'Responses for a caller of chat completions',
     ...withoutState(response),
     write: () => writerOf(openaiChat, true),
   },
@@ -136,7 +139,7 @@ const FORMS: readonly ToldForm[] = [
   },
 ];
 
-/** Edits the texts in their order, as a guard would that knows what they are to become. */
+/** Edits the texts in their order, like a guard that knows the texts to write. */
 function guarded(batches: Batches, items: readonly ToldItem[], change: Change): Batches {
   const pieces = items.flatMap((one) => (one.kind === 'service' ? [] : one.pieces.map((piece) => ({ ...piece, one }))));
   let next = 0;
@@ -153,7 +156,7 @@ function guarded(batches: Batches, items: readonly ToldItem[], change: Change): 
   );
 }
 
-/** What lies between a service and its guard, and between the guard and the writer: nothing, or a wait for a slow reader. */
+/** What is between a service and its guard, and between the guard and the writer: nothing, or a wait for a slow reader. */
 type Way = (batches: Batches) => Batches;
 const direct: Way = (batches) => batches;
 const waiting: Way = (batches) => {
@@ -193,31 +196,31 @@ const isOne = (form: ToldForm, change: Change, ways: readonly Way[] = WAYS) =>
   );
 
 describe.each(FORMS)('$name', (form) => {
-  test(`is what its service would have said in place of what was edited, and the rest has its bytes (seed ${seed})`, () => {
+  test(`is what its service would have sent with the edited text, and all other bytes stay the same (seed ${seed})`, () => {
     fc.assert(isOne(form, withTexts), { seed, numRuns: runs });
-    proved(`an edit of a neutral part changes its event, its repeats and nothing else: ${form.name}`);
+    proved(`an edit of a neutral part changes its event, repeats of its text and nothing else: ${form.name}`);
   });
 });
 
-/** Each changes one truth and leaves another. */
+/** Each mutant changes one of the two copies of a text and not the other. */
 const withoutMark = (parts: readonly StreamPart[]): readonly StreamPart[] =>
   parts.map((part) => (part.type === 'passthrough' ? { ...part, isEdited: undefined } : part));
 const mutants: Readonly<Record<string, { readonly change: Change; readonly of: readonly string[] }>> = {
-  'changes the part alone': {
+  'changes only the part': {
     change: (parts, textFor) =>
       withTexts(parts, textFor).map((part, at) => (part.type === 'passthrough' ? parts[at]! : part)),
     of: ['a stream of Messages', 'a stream of Responses', 'a message', 'a response'],
   },
-  'changes the event alone': {
+  'changes only the event': {
     change: (parts, textFor) =>
       withTexts(parts, textFor).map((part, at) => (part.type === 'passthrough' ? part : parts[at]!)),
-    of: ['Responses that a caller of chat completions reads', 'chat completions', 'a response in place of a stream'],
+    of: ['Responses for a caller of chat completions', 'chat completions', 'a response that arrives as one body'],
   },
   'leaves the repeats': {
     change: (parts, textFor) => withoutMark(withTexts(parts, textFor)),
-    of: ['a stream of Responses', 'a stream put into one response'],
+    of: ['a stream of Responses', 'a stream joined to one response'],
   },
-  'writes every event anew': {
+  'writes every event again': {
     change: (parts, textFor) =>
       withTexts(parts, textFor).map((part) => (part.type === 'passthrough' ? { ...part, json: undefined } : part)),
     of: ['a stream of Messages', 'a stream of Responses'],
@@ -231,7 +234,7 @@ const mutants: Readonly<Record<string, { readonly change: Change; readonly of: r
       }),
     of: ['a stream of Responses'],
   },
-  'finds a text by what it says': {
+  'finds a text by its content': {
     change: (parts, textFor) => {
       const said: [string, string][] = [];
       const edited = withTexts(parts, (part, text) => {
@@ -253,7 +256,7 @@ const mutants: Readonly<Record<string, { readonly change: Change; readonly of: r
 const lost: Way = (batches) =>
   stored(batches).map((batch) => batch.map((part) => ('place' in part ? { ...part, place: undefined } : part)));
 
-describe('and what tells two truths is found out', () => {
+describe('the law detects code that leaves two different copies of a text', () => {
   const isFound = (form: ToldForm, change: Change, ways?: readonly Way[]) =>
     fc.check(isOne(form, change, ways), { seed, numRuns: 3_000, endOnFailure: true }).failed;
 
@@ -262,7 +265,7 @@ describe('and what tells two truths is found out', () => {
       if (of.includes(form.name)) expect([form.name, isFound(form, change)]).toEqual([form.name, true]);
   });
 
-  test('a wait in which the places are lost', () => {
+  test('a wait in which the locations are lost', () => {
     for (const form of PASSED) expect([form.name, isFound(form, withTexts, [lost])]).toEqual([form.name, true]);
   });
 });

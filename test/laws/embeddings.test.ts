@@ -20,7 +20,7 @@ const limits = fc.record({
 const inputOf = (text: string, index: number): EmbeddingInput => ({ type: 'text', text, at: ['input', index] });
 
 describe('batches', () => {
-  /** Joined they are the inputs, and each is what an endpoint takes. */
+  /** The batches joined are the inputs, and an endpoint accepts each batch. */
   const splits = (split: typeof batchesOf) =>
     fc.property(texts, limits, (list, limit) => {
       const inputs = list.map(inputOf);
@@ -32,26 +32,26 @@ describe('batches', () => {
       return batches.every(fits) && Bun.deepEquals(batches.flat(), inputs);
     });
 
-  test('are the inputs in order, and each fits its endpoint', () => {
+  test('contain the inputs in order, and each batch satisfies the limits of its endpoint', () => {
     fc.assert(splits(batchesOf), { numRuns: 2000 });
   });
 
   const mutants: Readonly<Record<string, typeof batchesOf>> = {
     'one text too many': (inputs, limit, length) =>
       batchesOf(inputs, { ...limit, batchInputs: limit.batchInputs + 1 }, length),
-    'tokens that do not count': (inputs, limit, length) =>
+    'tokens that are not counted': (inputs, limit, length) =>
       batchesOf(inputs, { ...limit, batchTokens: Number.POSITIVE_INFINITY }, length),
     'a lost end': (inputs, limit, length) => batchesOf(inputs, limit, length).slice(0, 3),
     'batches turned round': (inputs, limit, length) => batchesOf(inputs, limit, length).toReversed(),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(and ${name} would break it)`, () => {
+    test(`(${name} would break it)`, () => {
       expect(fc.check(splits(mutant), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
     });
   }
 });
 
-/** An endpoint that embeds as `vectorFor` does, and may number the vectors of a batch as it likes. */
+/** An endpoint that embeds as `vectorFor` does, and may number the vectors of a batch in any way. */
 const endpoint = (indexOf: (at: number) => number): InProcessAdapter => ({
   kind: 'in-process',
   answer: () => [],
@@ -89,14 +89,14 @@ describe('an answer', () => {
       );
     });
 
-  test('joined of its batches has the vector of each text at its place', async () => {
+  test('joined from batches has the vector of each text at the text’s index', async () => {
     await fc.assert(
       answers((at) => at),
       { numRuns: 300 },
     );
   });
 
-  test('(and vectors numbered from 1 would break it)', async () => {
+  test('(vectors numbered from 1 would break it)', async () => {
     expect(
       (
         await fc.check(
@@ -119,7 +119,7 @@ describe('vector spaces', () => {
     alternatives: fc.integer({ min: 0, max: 5 }),
   });
 
-  /** The models of a decision by one name are of one space. `disguised`: what the decision takes their spaces for. */
+  /** All models of one decision are in one vector space. @param disguised returns the space that the decision believes a model to be in */
   const isOneSpace = (disguised: (space: string) => string) =>
     fc.property(catalogs, ({ spaces, space, alternatives }) => {
       const embedding = (vectorSpace: string) => ({
@@ -152,7 +152,7 @@ describe('vector spaces', () => {
       return space !== null && used.every((id) => spaces[Number(id.slice(1))] === space);
     });
 
-  test('are never mixed under one name, and a selector without one embeds nothing', () => {
+  test('are never mixed in one decision, and a selector without a vector space embeds nothing', () => {
     fc.assert(
       isOneSpace((space) => space),
       { numRuns: 2000 },
@@ -160,7 +160,7 @@ describe('vector spaces', () => {
     expect(Math.min(decisions.made, decisions.refused)).toBeGreaterThan(50);
   });
 
-  test('(and a space taken for another would break it)', () => {
+  test('(confusing two vector spaces would break it)', () => {
     const mistaken = (space: string) => (space === 'b' ? 'a' : space);
     expect(fc.check(isOneSpace(mistaken), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
   });

@@ -52,15 +52,15 @@ function withoutUndefined(options: Readonly<Record<string, unknown>>): Record<st
 }
 
 const dominance = (trial: fc.Arbitrary<Trial>): Law => ({
-  says: 'no candidate ranks above one that is at least as good in Q, C and L and better in one',
+  says: 'no candidate ranks above a candidate that is at least as good in Q, C and L and better in one of them',
   holds: (rank) =>
     fc.property(trial, (given) => {
       const ranking = rank(given);
       return ranking.every((above, at) => ranking.slice(at + 1).every((below) => !dominates(below, above)));
     }),
   mutants: {
-    'ties by ID alone': host(scores.quality, ties.byIdAlone),
-    'ties that forget latency': host(scores.quality, ties.withoutLatency),
+    'ties broken only by ID': host(scores.quality, ties.byIdAlone),
+    'ties that ignore latency': host(scores.quality, ties.withoutLatency),
     'ties in the catalog’s order': host(scores.quality, ties.byCatalogOrder),
     'cost as a merit': mutant((i, { quality, cost }) => quality[i]! + cost[i]! / 1e6),
     'latency as a merit': mutant((i, { quality, latency }) => quality[i]! + latency[i]! / 1e6),
@@ -74,14 +74,14 @@ for (const [plugin, trial] of cases) {
   describe(`${plugin.name}:`, () => {
     prove(plugin.name, through(plugin), dominance(trial));
 
-    test('the same inputs give the same whole decision, also after others', () => {
+    test('the same inputs give the same whole decision, also after other decisions', () => {
       fc.assert(
         fc.property(trial, trial, (given, between) => {
           const first = decideWith(plugin, given);
           decideWith(plugin, between);
           expect(decideWith(plugin, given)).toStrictEqual(first);
         }),
-        tries(`${plugin.name}: the same inputs give the same whole decision, also after others`, 25, 1_000),
+        tries(`${plugin.name}: the same inputs give the same whole decision, also after other decisions`, 25, 1_000),
       );
     });
   });
@@ -103,7 +103,7 @@ test('a strategy that remembers earlier requests would break determinism', () =>
   expect(fc.check(property, { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
 });
 
-/** The candidates as a policy, in the given order. */
+/** Writes the candidates as a policy, in the given order. */
 function yamlOf(list: readonly Candidate[]): string {
   const models = list.map(
     ({ id, q, c, l }) => `  ${id}:
@@ -139,7 +139,7 @@ describe('the order of the models in the policy’s files', () => {
     );
   });
 
-  test('(and a loader that keeps it would break this)', () => {
+  test('(a loader that keeps the order would break this)', () => {
     const unsorted = (list: readonly Candidate[]): PolicySnapshot => {
       const sorted = loaded(yamlOf(list));
       const models: Model[] = list.map(({ id }) => sorted.models[sorted.modelIndex.get(id)!]!);

@@ -17,7 +17,7 @@ const policies: fc.Arbitrary<ExplorePolicy> = fc.record({
   qualityMargin: share01,
 });
 
-/** Scores of any scale, some of them -Infinity; the best is finite. */
+/** Scores of any scale, some of them -Infinity. The best score is finite. */
 const scored = fc
   .array(
     fc.record({
@@ -38,7 +38,7 @@ const scored = fc
 
 type Chances = typeof chancesOf;
 
-/** The candidates and probabilities by definition. */
+/** Computes the candidates and probabilities directly from their definition. */
 const promised = (of: Chances) =>
   fc.property(scored, policies, ({ n, quality, utility, best }, policy) => {
     const { at, probability } = of(policy, { n, quality }, utility, best);
@@ -54,39 +54,39 @@ const promised = (of: Chances) =>
     return Bun.deepEquals(at, expected) && Math.abs(sum - 1) < 1e-12 && probability.every(isAsPromised);
   });
 
-describe('the probabilities of a draw', () => {
-  test('cover the wanted candidates that are good enough, follow utility, and add up to 1', () => {
+describe('the probabilities of a random draw', () => {
+  test('cover the candidates that the strategy accepts and that are good enough, follow utility, and add up to 1', () => {
     fc.assert(promised(chancesOf), { numRuns: 3000 });
   });
 
   const mutants: Readonly<Record<string, Chances>> = {
     'no margin': (policy, ...rest) => chancesOf({ ...policy, qualityMargin: 1 }, ...rest),
-    'the best left out where its quality is low': (policy, given, utility, best) => {
+    'the best candidate left out if its quality is low': (policy, given, utility, best) => {
       const top = utility.map((u, i) => (Number.isFinite(u) ? given.quality[i]! : 0)).reduce((a, b) => Math.max(a, b));
       const { at, probability } = chancesOf(policy, given, utility, best);
       const kept = at.flatMap((one, i) => (given.quality[one]! >= top - policy.qualityMargin ? [i] : []));
       return { at: kept.map((i) => at[i]!), probability: kept.map((i) => probability[i]!) };
     },
-    'powers that are not set against the best': (policy, given, utility, best) => {
+    'exponents that are not relative to the best utility': (policy, given, utility, best) => {
       const { at } = chancesOf(policy, given, utility, best);
       const weights = at.map((i) => Math.exp(utility[i]! / policy.temperature));
       const sum = weights.reduce((all, one) => all + one, 0);
       return { at, probability: weights.map((one) => ((1 - policy.share) * one) / sum + policy.share / at.length) };
     },
-    'whom the strategy does not want': (policy, given, utility, best) =>
+    'candidates that the strategy excludes': (policy, given, utility, best) =>
       chancesOf(
         policy,
         given,
         utility.map((u) => (u === Number.NEGATIVE_INFINITY ? -1e308 : u)),
         best,
       ),
-    'the share on top': (policy, ...rest) => {
+    'the share added on top': (policy, ...rest) => {
       const { at, probability } = chancesOf({ ...policy, share: 0 }, ...rest);
       return { at, probability: probability.map((one) => one + policy.share / at.length) };
     },
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(and ${name} would break it)`, () => {
+    test(`(${name} would break it)`, () => {
       expect(fc.check(promised(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
     });
   }
@@ -114,17 +114,17 @@ describe('draws', () => {
   const draw = (seed: string) => drawCandidate(seed, policy, given, utility, 0)!.at;
   const hex = (bits: bigint) => bits.toString(16).padStart(16, '0');
   const families: Readonly<Record<string, (i: number) => string>> = {
-    'seeds one after the other': (i) => hex(BigInt(i)),
-    'seeds that differ in their first digits alone': (i) => hex(BigInt(i) << 48n),
+    'consecutive seeds': (i) => hex(BigInt(i)),
+    'seeds that differ only in their first digits': (i) => hex(BigInt(i) << 48n),
     'seeds far apart': (i) => hex(BigInt.asUintN(64, BigInt(i) * 0x9e3779b97f4a7c15n)),
   };
   for (const [name, seedOf] of Object.entries(families)) {
-    test(`are as frequent as their probabilities, by ${name}`, () => {
+    test(`occur as often as their probabilities say, for ${name}`, () => {
       expect(chiSquare(seedOf, draw)).toBeLessThan(LIMIT);
     });
   }
 
-  test('(and an unmixed seed, or a draw without utilities, would break it)', () => {
+  test('(an unmixed seed, or a draw that ignores utilities, would break it)', () => {
     const unmixed = (seed: string) => {
       const number = Number(BigInt(`0x${seed}`)) / 2 ** 64;
       let sum = 0;
@@ -134,8 +134,8 @@ describe('draws', () => {
       })!;
     };
     const even = (seed: string) => drawCandidate(seed, { ...policy, share: 1 }, given, utility, 0)!.at;
-    expect(chiSquare(families['seeds one after the other']!, unmixed)).toBeGreaterThan(LIMIT);
-    expect(chiSquare(families['seeds one after the other']!, even)).toBeGreaterThan(LIMIT);
+    expect(chiSquare(families['consecutive seeds']!, unmixed)).toBeGreaterThan(LIMIT);
+    expect(chiSquare(families['consecutive seeds']!, even)).toBeGreaterThan(LIMIT);
   });
 
   test('need two candidates, and report their probability', () => {
@@ -144,7 +144,7 @@ describe('draws', () => {
     expect(one).toEqual({ at: one.at, among: 4, probability: probability[at.indexOf(one.at)]! });
   });
 
-  test('stay in bounds with thousands of candidates', () => {
+  test('stay within bounds with thousands of candidates', () => {
     const n = 5000;
     const many = { n, quality: new Float64Array(n).fill(0.5) };
     const scores = Float64Array.from({ length: n }, (_, i) => -i * 1e300);
@@ -167,7 +167,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   alternatives: fc.constantFrom(0, 1, 3, 9),
 });
 
-/** A catalog with these declared qualities and the candidates' other figures, and the host's decision over it. */
+/** Makes a catalog with these declared qualities and the candidates' other figures, and returns the host's decision over it. */
 function decided(
   world: World,
   declared: (one: Candidate, at: number) => number,
@@ -211,7 +211,7 @@ describe('a ranking by estimates', () => {
       );
     });
 
-  test('equals, bit for bit, the ranking by declarations of the same figures, so that all laws of rankings hold', () => {
+  test('equals, bit for bit, the ranking with the same figures declared, so that all laws of rankings hold', () => {
     fc.assert(holds(estimateOf), { numRuns: 800 });
   });
 
@@ -223,7 +223,7 @@ describe('a ranking by estimates', () => {
     },
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(and ${name} would break it)`, () => {
+    test(`(${name} would break it)`, () => {
       expect(fc.check(holds(mutant), { numRuns: 800, endOnFailure: true }).failed).toBe(true);
     });
   }
@@ -249,7 +249,7 @@ describe('exploring', () => {
         tried.reason === (isExplored ? 'auto:explored' : 'auto') &&
         (!isExplored || (tried.draw !== null && choice.quality >= top - explore.qualityMargin)) &&
         (tried.draw === null || (tried.draw.probability > 0 && tried.draw.among <= tried.eligible)) &&
-        // The others keep their order.
+        // The other candidates keep their order.
         Bun.deepEquals(
           [choice, ...fallbacks],
           [
@@ -261,12 +261,12 @@ describe('exploring', () => {
       );
     });
 
-  test('moves one model that is good enough to the front, the same for the same seed, and nothing else', () => {
+  test('moves one model that is good enough to the front, the same model for the same seed, and nothing else', () => {
     fc.assert(holds(real), { numRuns: 800 });
   });
 
   const mutants: Readonly<Record<string, Explored>> = {
-    'a draw of its own each time': (() => {
+    'a new draw each time': (() => {
       let next = 0n;
       return (world, _, explore) => real(world, (next++).toString(16), explore);
     })(),
@@ -276,15 +276,18 @@ describe('exploring', () => {
       const [choice, ...rest] = found.ranked;
       return { ...found, ranked: [choice, ...rest.reverse()] };
     },
-    'a choice that is not told apart': (world, seed, explore) => ({ ...real(world, seed, explore), reason: 'auto' }),
+    'a choice that is not marked as drawn': (world, seed, explore) => ({
+      ...real(world, seed, explore),
+      reason: 'auto',
+    }),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(and ${name} would break it)`, () => {
+    test(`(${name} would break it)`, () => {
       expect(fc.check(holds(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
     });
   }
 
-  test('changes no bit of a decision without a policy for it', () => {
+  test('changes no bit of a decision if the policy has no exploration settings', () => {
     fc.assert(
       fc.property(worlds, seeds, (world, seed) =>
         Bun.deepEquals(
@@ -296,7 +299,7 @@ describe('exploring', () => {
     );
   });
 
-  test('does not draw where the strategy gave no usable score', () => {
+  test('does not draw if the strategy returned no usable score', () => {
     const from = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.8 })]);
     const strategy = { reason: 'broken', score: () => {} };
     const explore = { share: 1, temperature: 1, qualityMargin: 1 };

@@ -26,7 +26,7 @@ export interface Trial {
   readonly candidates: readonly Candidate[];
   /** C_ref in Credits; v is 20. */
   readonly reference: number;
-  /** How many times as much quality weighs: 1, or the factor of a hard request. Left out: 1. */
+  /** How many times as much quality counts: 1, or the factor of a hard request. Default: 1. */
   readonly factor?: number;
   readonly weights: Weights | null;
   readonly options: Readonly<Record<string, unknown>>;
@@ -39,8 +39,8 @@ export type Ranker = (trial: Trial) => Ranking;
 export const WORTH = 20;
 
 /**
- * Ranks by the whole path of the host: a catalog whose estimates are exactly the candidates'
- * figures (a fee a request, a first token after L, output that takes no time), and `decide`.
+ * Ranks with the host's real code: a catalog whose estimates are exactly the candidates' figures (a fee per request, a first token after L,
+ * output that takes no time), and `decide`.
  */
 export function through(plugin: StrategyPlugin): Ranker {
   return (trial) => {
@@ -66,7 +66,7 @@ export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
   });
   const options = Value.Default(plugin.options, { ...trial.options }) as Record<string, unknown>;
   const { weights, factor = 1 } = trial;
-  // The candidates' qualities stand as they are: it is the weight of them that is hard.
+  // The qualities themselves do not change; only their weight does.
   const asked = facts({ weights, ...(factor !== 1 && { qualityFactor: factor }) });
   return decisionOf(from, asked, plugin.prepare(options));
 }
@@ -75,7 +75,7 @@ export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
 const coverage = { sets: 0, ties: 0, twins: 0, free: 0, singles: 0, zeros: 0, tooClose: 0 };
 const COUNTED = Object.keys(coverage) as (keyof typeof coverage)[];
 
-/** Prints the counts after the tests of a file, and requires that each is above 1 %. */
+/** Prints the counts after the tests of a file, and requires that each edge case occurs in more than 1 % of the cases. */
 export function reportCoverage(): void {
   afterAll(() => {
     const { sets, ...rest } = coverage;
@@ -110,7 +110,7 @@ const figures = fc.record({ q: quality, c: cost, l: latency });
 
 const pad = (n: number) => `m${String(n).padStart(2, '0')}`;
 
-/** One to nine candidates, often with equal figures, sometimes twins; IDs in any order. */
+/** One to nine candidates, often with equal figures, sometimes identical; IDs in any order. */
 export const candidates: fc.Arbitrary<readonly Candidate[]> = fc
   .record({
     own: fc.array(figures, { minLength: 1, maxLength: 7 }),
@@ -152,7 +152,7 @@ export const emphasis = fc.oneof(
 );
 export const floor = fc.option(quality, { nil: undefined });
 
-/** Cases with the given weights and options, counted. */
+/** Generates cases with the given weights and options, and counts edge cases. */
 export function trials(more: {
   readonly weights?: fc.Arbitrary<Weights>;
   readonly options?: fc.Arbitrary<Readonly<Record<string, unknown>>>;
@@ -178,21 +178,21 @@ export function isTooClose([first, second]: Ranking): boolean {
 export const order = (ranking: Ranking): string[] => ranking.map(({ id }) => id);
 
 export interface Law {
-  /** The promise. */
+  /** The property that the law promises. */
   readonly says: string;
-  /** Whether it holds in one case. */
+  /** The property to check in each random case. */
   holds(rank: Ranker): fc.IProperty<unknown>;
-  /** Mutants by name that must break it. */
+  /** Wrong implementations by name. Each must break the law. */
   readonly mutants: Readonly<Record<string, Ranker>>;
 }
 
-/** Tests that the law holds for a strategy, and that each mutant breaks it. A failure prints its seed. */
+/** Tests that a strategy satisfies the law, and that each mutant breaks it. A failure prints its seed. */
 export function prove(strategy: string, real: Ranker, { says, holds, mutants }: Law): void {
   test(says, () => {
     fc.assert(holds(real), tries(`${strategy}: ${says}`, 300, 20_000));
   });
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`${says} (and ${name} would break it)`, () => {
+    test(`${says} (${name} would break this)`, () => {
       const found = fc.check(holds(mutant), { numRuns: 20_000, endOnFailure: true });
       expect(found.failed).toBe(true);
     });

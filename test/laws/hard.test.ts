@@ -23,7 +23,7 @@ reportCoverage();
 
 const dials = fc.tuple(rawWeights, emphasis).map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000 }));
 
-/** The case as an easy one whose weight of quality is the product of both. */
+/** Returns an equivalent easy case, whose weight of quality is multiplied by the factor. */
 function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Trial {
   const quality = (options as { readonly quality?: number }).quality ?? 0;
   return {
@@ -33,7 +33,7 @@ function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Tr
   };
 }
 
-/** The parts of the weights that a factor must not reach, or must not miss. */
+/** A strategy that applies the factor to the wrong parts of the weights. */
 const spoilt = (isOwn: boolean, divides: (factor: number, quality: number) => readonly [number, number]) =>
   mutant((i, { quality, cost, latency, costReference, qualityFactor: h = 1 }, caller, given) => {
     const { quality: q, cost: c, latency: l } = isOwn ? (given as Record<string, number>) : { ...caller, latency: 0 };
@@ -44,21 +44,21 @@ const spoilt = (isOwn: boolean, divides: (factor: number, quality: number) => re
   });
 
 const law = (trial: fc.Arbitrary<Trial>, isOwn: boolean): Law => ({
-  says: 'a hard request is decided as if its weight of quality were multiplied, the same for all candidates',
+  says: 'a hard request is decided as if its weight of quality were multiplied, by the same factor for all candidates',
   holds: (rank) =>
     fc.property(trial, (given) => {
       const [hard, plain] = [rank(given), rank(multiplied(given))];
       return isTooClose(hard) || isTooClose(plain) || hard[0]!.id === plain[0]!.id;
     }),
   mutants: {
-    'a factor that counts for good models alone': spoilt(isOwn, (h, quality) => (quality > 0.8 ? [h, h] : [1, 1])),
+    'a factor that counts only for good models': spoilt(isOwn, (h, quality) => (quality > 0.8 ? [h, h] : [1, 1])),
     'no factor': spoilt(isOwn, () => [1, 1]),
     ...(isOwn && { 'a factor of the cost alone': spoilt(isOwn, (h) => [h, 1]) }),
   },
 });
 
 const raising = (trial: fc.Arbitrary<Trial>): Law => ({
-  says: 'a larger factor of hard requests never picks a worse model',
+  says: 'a larger factor for hard requests never picks a worse model',
   holds: (rank) =>
     fc.property(trial, qualityFactor, (given, by) => {
       const before = rank(given);

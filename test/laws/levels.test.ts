@@ -15,7 +15,7 @@ import { caller, line, NOON, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
 import { booksOf } from '../store/memory/books/handle.ts';
 
-/** A key with its line, team and user. */
+/** A key with its parent keys, team and user. */
 interface Member {
   readonly line: readonly string[];
   readonly team?: string;
@@ -50,14 +50,14 @@ const HOLDERS: readonly (readonly [HolderKind, string])[] = [
   ...KEYS.map((key) => ['key', key] as const),
 ];
 
-/** Whether what a key spends counts for a holder. It shares no code with the ledger. */
+/** Whether the spending of a key counts for a level. It shares no code with the ledger. */
 function counts(key: string, [kind, id]: (typeof HOLDERS)[number]): boolean {
   const { line, team, user } = MEMBERS[key]!;
   if (kind === 'key') return key === id || line.includes(id);
   return kind === 'organization' || id === (kind === 'team' ? team : user);
 }
 
-/** The limits of holders, by their places; null for none. */
+/** The limits of the levels, by index; null for none. */
 const limits = fc.array(fc.option(fc.constantFrom(60, 100, 150, 300), { freq: 2 }), {
   minLength: HOLDERS.length,
   maxLength: HOLDERS.length,
@@ -94,7 +94,7 @@ const budgetsOf = (limits: Limits): Budget[] => {
   return holderBudgets(holders, LINES);
 };
 
-/** Two servers on the same books, and a second account of what was held and charged. */
+/** Two servers that share one ledger, and an independent account of what was held and charged. */
 class World {
   readonly shared: SharedBooks = sharedBooks();
   readonly #ledgers: Ledger[] = [];
@@ -126,7 +126,7 @@ class World {
   }
 
   async prove(): Promise<void> {
-    // What was refused has left nothing, and what was granted counts for each level.
+    // Refused holds leave nothing reserved, and granted holds count for each level.
     const { funds } = await this.#ledgers[0]!.status();
     for (const { title, spent, held } of funds) {
       const [holder] = HOLDERS.filter(([kind, id]) => title.name.startsWith(`${kind}-`) && title.subject === id);
@@ -145,7 +145,7 @@ class World {
     return hold !== null;
   }
 
-  /** No budget of any level of these keys is overspent. */
+  /** Expects that no budget of any level of these keys is overspent. */
   #proveRoom(keys: readonly string[]): void {
     for (const [at, holder] of HOLDERS.entries()) {
       const limit = this.#limits[at] ?? null;
@@ -162,7 +162,7 @@ class World {
     this.#charges.push({ id: one.hold.id, key: one.key, amount: charged });
   }
 
-  /** Microcredits spent and held today of a holder. */
+  /** Returns the microcredits that a level has spent and holds today. */
   #sumsOf(holder: (typeof HOLDERS)[number]): [spent: number, held: number] {
     const { starts, ends } = windowAt('day', 'UTC', this.#now);
     const isIn = (id: number, key: string) => id >= idAt(starts) && id < idAt(ends) && counts(key, holder);
@@ -171,7 +171,7 @@ class World {
     return [spent, held];
   }
 
-  /** The usage of a team or a user is the sum of its keys'. */
+  /** Expects that the usage of a team or a user is the sum of its keys' usage. */
   async #proveUsage(): Promise<void> {
     const period = { from: 0, to: this.#now + 86_400_000 };
     const sumOf = async (owner: { keyId?: string; team?: string; user?: string }) => {
@@ -196,11 +196,11 @@ const lawOn = (books: (shared: SharedBooks) => { readonly books: LedgerBooks }) 
 
 const LAW = lawOn((shared) => shared);
 
-test('no budget of any level is ever overspent, a hold refused at one leaves nothing at the others, and the usage of a team is that of its keys', async () => {
+test('no budget of any level is ever overspent, a hold that one level refuses leaves nothing reserved at the others, and the usage of a team is the usage of its keys', async () => {
   await fc.assert(LAW, tries('levels', 60, 10_000));
 });
 
-/** Books that hold money fund by fund: what is refused at the last stays held at the first. */
+/** A wrong ledger that reserves money fund by fund: if the last fund refuses, the first keeps its hold. */
 function inSteps({ books }: SharedBooks): { readonly books: LedgerBooks } {
   let steps = 1;
   const apply: LedgerBooks['apply'] = async (ops, also) => {
@@ -217,11 +217,11 @@ function inSteps({ books }: SharedBooks): { readonly books: LedgerBooks } {
   return { books: booksOf(books, { slot: 2, epoch: 1 }, { apply }) };
 }
 
-test('the law finds out: a hold is made in steps', async () => {
+test('the law detects a hold that is made fund by fund', async () => {
   await expectFailure(lawOn(inSteps));
 });
 
-test('the law finds out: only the first level counts', async () => {
+test('the law detects a ledger that counts only the first level', async () => {
   const first = ({ books }: SharedBooks) => {
     const apply: LedgerBooks['apply'] = (ops, also) =>
       books.apply(
@@ -233,7 +233,7 @@ test('the law finds out: only the first level counts', async () => {
   await expectFailure(lawOn(first));
 });
 
-test('the law finds out: the usage of a team has that of others', async () => {
+test('the law detects a team whose usage includes other teams', async () => {
   const { usage } = MemoryCharges.prototype;
   MemoryCharges.prototype.usage = function (filter) {
     return usage.call(this, { ...filter, team: null });

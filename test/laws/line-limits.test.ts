@@ -9,7 +9,7 @@ import type { RateLimit } from '../../src/core/rate-limit.ts';
 import { atOnce } from '../access/limits/support.ts';
 import { tries } from '../deep/effort.ts';
 
-/** Keys in lines: each but the first of a line names the one above it by its place. */
+/** Keys with parents: each key except the first of a line names its parent by index. */
 interface KeyDraw {
   readonly above: number;
   readonly requests: number | null;
@@ -48,7 +48,7 @@ function callersOf(draws: readonly KeyDraw[]): Caller[] {
 
 const place = { file: 'p.yaml', line: 1, column: 1 };
 
-/** A limit for each key, one that a label of its own seems to lead out of, and one for all. */
+/** Makes a limit for each key, a limit that a label of a child key might seem to evade, and a limit for all keys. */
 function limitsOf({ eachKey, unmarked, all }: { readonly [name in 'eachKey' | 'unmarked' | 'all']: number | null }) {
   const limits: RateLimit[] = [];
   const add = (name: string, perMinute: number | null, more: Pick<RateLimit, 'match' | 'each'>) => {
@@ -62,7 +62,9 @@ function limitsOf({ eachKey, unmarked, all }: { readonly [name in 'eachKey' | 'u
 
 const lineOf = ({ keyId, line = [] }: Caller): readonly string[] => [keyId, ...line];
 
-/** Has keys ask at one moment. Returns the places of those that were let in, and what of it is beyond a limit of some key. */
+/**
+ * Sends requests of several keys at the same moment. Returns the indexes of the admitted requests, and what exceeds the limit of any key.
+ */
 function excessOf(
   callers: readonly Caller[],
   limits: readonly RateLimit[],
@@ -93,16 +95,16 @@ function excessOf(
   });
 }
 
-const NAME = 'rate limits and streams of a line: all keys below one take together no more than it alone may';
+const NAME = 'rate limits and stream limits: a key and all its child keys together never exceed the limit of that key';
 
-test('all keys below one take together no more than it alone may', () => {
+test('a key and all its child keys together never exceed the limit of that key', () => {
   const law = fc.property(keys, policy, requests, (draws, figures, asked) => {
     expect(excessOf(callersOf(draws), limitsOf(figures), asked, (caller) => caller)).toEqual([]);
   });
   fc.assert(law, tries(NAME, 300, 20_000));
 });
 
-test('a limiter that sees each key alone is found', () => {
+test('the law detects a limiter that counts each key alone', () => {
   const law = fc.property(keys, policy, requests, (draws, figures, asked) => {
     const alone = new Map<Caller, Caller>();
     const seenAs = (caller: Caller) => alone.getOrInsertComputed(caller, ({ parent: _, ...rest }) => rest);

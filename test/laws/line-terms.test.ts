@@ -24,7 +24,7 @@ type Terms = Required<Pick<KeyGrant, 'scopes' | 'models' | 'labels'>>;
 
 interface Step {
   readonly what: 'begin' | 'below' | 'change' | 'suspend' | 'resume' | 'revoke' | 'rotate' | 'tick';
-  /** The key that it is about, by its place; of new ones below another, the secret. */
+  /** The key to change, by index; for a new child key, the parent's secret. */
   readonly at: number;
   readonly ms: number;
   readonly terms: Terms;
@@ -54,7 +54,7 @@ const steps = fc.array(
   { minLength: 6, maxLength: 30 },
 );
 
-/** A key as the law knows it. `made`: the secret of the key above that made it. */
+/** A key as the law's own model knows it. `made` is the secret of the parent key that created it. */
 interface Known {
   readonly id: string;
   readonly terms: Terms;
@@ -76,7 +76,7 @@ class World {
     return this.keys.get(this.secrets.get(secret)!)!;
   }
 
-  /** A secret works while its key does, and while the secret works that made the key. */
+  /** Whether a secret must work: its key must work, and so must the secret that created the key. */
   works(secret: string): boolean {
     const key = this.of(secret);
     const isOwn = secret === key.present || (secret === key.previous && clock.now < key.previousUntil);
@@ -103,7 +103,7 @@ class World {
 
 const CHANGE = sql('UPDATE keys SET scopes = ?, models = ?, labels = ?, suspended_at = ? WHERE id = ?');
 
-/** Writes as an administrator would, who may give any terms. */
+/** Writes terms as an administrator does, who may give a key any terms. */
 async function alter({ id, terms: { scopes, models, labels }, isSuspended }: Known, keys: Keys): Promise<void> {
   const texts = [scopes, models, labels].map((value) => value && JSON.stringify(value));
   await opened.store.commit([write(CHANGE, ...texts, isSuspended ? clock.now : null, id)]);
@@ -134,7 +134,7 @@ async function take({ what, at, ms, terms: given }: Step, world: World, keys: Ke
   }
 }
 
-/** Makes a key by its parent's terms, and then widens it as an administrator could. */
+/** Creates a child key with terms that its parent allows, and then widens them as an administrator could. */
 async function makeBelow(secret: string, given: Terms, ms: number, world: World, keys: Keys): Promise<void> {
   const expiresAt = clock.now + 4 * ms;
   const made = await keys
@@ -152,7 +152,7 @@ const scopesOf = (secret: string, keys: Keys) => callerOf(secret, keys)?.scopes;
 
 const NEVER_BELOW: readonly Scope[] = ['admin', 'report'];
 
-/** The terms of a key below another, from those of both. */
+/** Computes the terms of a child key from its own terms and its parent's terms. */
 function narrowed(own: Terms, upper: Pick<Caller, 'scopes' | 'models' | 'labels'>) {
   const mine = permissionsOf(own.scopes);
   return {
@@ -164,7 +164,7 @@ function narrowed(own: Terms, upper: Pick<Caller, 'scopes' | 'models' | 'labels'
   };
 }
 
-/** Checks all secrets: which of them work, and with which terms. */
+/** Checks for all secrets whether they work, and with which terms. */
 function check(world: World, keys: Keys): void {
   for (const secret of world.secrets.keys()) {
     const caller = callerOf(secret, keys);
@@ -191,13 +191,13 @@ const law = (mutant: Mutant = (keys) => keys) =>
     }
   });
 
-const NAME = 'lines of keys: a key works while those above it do, with at most their terms, after any changes';
+const NAME = 'child keys: after any changes, a key works only while its parents work, and with at most their terms';
 
-test('a key works while those above it do, with at most their terms, after any changes', async () => {
+test('after any changes, a key works only while its parents work, and with at most their terms', async () => {
   await fc.assert(law(), tries(NAME, 60, 3_000));
 });
 
-/** The same keys, with another answer to credentials. */
+/** The same keys, with a wrong answer to credentials. */
 const judged = (judge: (keys: Keys, header: string | null) => ReturnType<Keys['authenticate']>): Mutant => {
   return (keys) =>
     new Proxy(keys, {
@@ -209,7 +209,7 @@ const judged = (judge: (keys: Keys, header: string | null) => ReturnType<Keys['a
     });
 };
 
-/** Keys that go by what they once answered, where `isKept` says so. */
+/** Wrong keys that repeat an earlier answer if `isKept` says so. */
 const remembering = (isKept: (reason: string | null) => boolean): Mutant => {
   const first = new Map<string | null, ReturnType<Keys['authenticate']>>();
   return judged((keys, header) => {
@@ -221,17 +221,17 @@ const remembering = (isKept: (reason: string | null) => boolean): Mutant => {
 };
 
 const MUTANTS: Readonly<Record<string, () => Mutant>> = {
-  'the terms are those of the moment it was made': () => remembering((reason) => reason === null),
-  'a revocation above is not seen': () => remembering((reason) => reason === 'revoked'),
-  'a suspension above is not seen': () => remembering((reason) => reason === 'suspended'),
-  'a rotation or an end above is not seen': () => remembering((reason) => reason === 'expired'),
-  'a key below another may be an administrator': () =>
+  'terms are the parent’s terms at the time of creation': () => remembering((reason) => reason === null),
+  'a revocation of a parent is ignored': () => remembering((reason) => reason === 'revoked'),
+  'a suspension of a parent is ignored': () => remembering((reason) => reason === 'suspended'),
+  'a rotation or an expiry of a parent is ignored': () => remembering((reason) => reason === 'expired'),
+  'a child key may be an administrator': () =>
     judged((keys, header) => {
       const now = keys.authenticate(header);
       if (!now.caller?.parent?.scopes.has('admin')) return now;
       return { ...now, caller: { ...now.caller, scopes: now.caller.parent.scopes } };
     }),
-  'a label of its own goes before that above': () =>
+  'a key’s own label overrides its parent’s': () =>
     judged((keys, header) => {
       const now = keys.authenticate(header);
       const own: Caller['labels'] = now.caller?.line ? { 'child.a': 'x' } : {};
@@ -239,6 +239,6 @@ const MUTANTS: Readonly<Record<string, () => Mutant>> = {
     }),
 };
 
-test.each(Object.entries(MUTANTS))('the law finds that %s', async (_, mutant) => {
+test.each(Object.entries(MUTANTS))('the law detects that %s', async (_, mutant) => {
   expect((await fc.check(law(mutant()), { numRuns: 200, seed: 7, endOnFailure: true })).failed).toBe(true);
 });

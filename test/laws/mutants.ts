@@ -9,7 +9,7 @@ type Utility = (at: number, candidates: Candidates, weights: CallerWeights, opti
 /** Accepts any options. */
 const anything = Type.Object({}, { additionalProperties: true });
 
-/** A plausible wrong strategy, ranked by the real host. */
+/** Makes a plausible wrong strategy, ranked by the real host. */
 export function mutant(utility: Utility, options: TObject = anything): Ranker {
   return through(
     defineStrategy({
@@ -30,7 +30,7 @@ type Compare = (a: Scored, b: Scored) => number;
 type Scored = Ranking[number] & { readonly at: number };
 type Score = (one: Candidate, trial: Trial) => number;
 
-/** A host with another score, grain or order of ties. */
+/** Makes a host with another score, rounding or order of ties. */
 export function host(score: Score, ties: Compare, grain = 1e9): Ranker {
   return (trial) =>
     trial.candidates
@@ -48,13 +48,13 @@ export const ties = {
 
 const share = ({ c }: Candidate, { reference, factor = 1 }: Trial) => c / 1e6 / (WORTH * reference * factor);
 
-/** Correct `weighted` and `auto` scores, for hosts that are wrong elsewhere. */
+/** Correct scores of `weighted` and `auto`, for hosts that have another mistake. */
 export const scores = {
   weighted: (one: Candidate, trial: Trial) => {
     const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
     return (quality * one.q - cost * share(one, trial)) / (cost + quality);
   },
-  /** Weights that are not scaled. */
+  /** Weights that are not scaled to a sum of 1. */
   weightedRaw: (one: Candidate, trial: Trial) => {
     const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
     return quality * one.q - cost * share(one, trial);
@@ -71,7 +71,7 @@ const extremes = (n: number, column: Float64Array) => {
   return { min: Math.min(...used), max: Math.max(...used) };
 };
 
-/** Scaled to 0..1 over the candidates, so that each depends on the others. */
+/** Scales a figure to 0..1 over the candidates, so that each result depends on the other candidates. */
 export function minMax(n: number, column: Float64Array, at: number): number {
   const { min, max } = extremes(n, column);
   return max === min ? 0 : (column[at]! - min) / (max - min);

@@ -10,7 +10,7 @@ import { tries } from '../deep/effort.ts';
 import { loadWith, model, outcomeOf, snapshot } from '../routing/build.ts';
 import { type ChatBody, chatFacts } from '../support/chat-body.ts';
 
-/** What a policy may have beside its models. */
+/** Sections that a policy may have in addition to its models. */
 const SECTIONS = [
   '',
   'constraints: [{ name: r, when: request.task == "coding", require: model.price.output < 6.0 }]',
@@ -89,7 +89,7 @@ type Reader = (world: World) => Facts;
 const read: Reader = ({ snapshot, body }) => chatFacts(body, OPERATOR, { ...snapshot, namedModelsReadIntent: true });
 const asNeeded: Reader = ({ snapshot, body }) => chatFacts(body, OPERATOR, snapshot);
 
-/** All that a caller, the books and the readings of endpoints notice of a decision for a named model. */
+/** Everything that a caller, the ledger and endpoint readings can notice of a decision for a named model. */
 function noticed(facts: Facts, snapshot: PolicySnapshot): unknown {
   const time = { year: 2026, month: 1, day: 7, weekday: 3, hour: 12, minute: 0 };
   const inputs = { stream: false, user: '', metadata: {}, caller: OPERATOR, time };
@@ -110,7 +110,7 @@ const law = (reader: Reader) =>
   });
 
 describe('a request that names its model', () => {
-  test('is decided as if its intent were read, wherever it is not', () => {
+  test('is decided in the same way with and without reading its prompt, whenever Signalbox does not read it', () => {
     const reads = new Map([
       [true, 0],
       [false, 0],
@@ -120,11 +120,11 @@ describe('a request that names its model', () => {
       reads.set(isIntentRead(facts), reads.get(isIntentRead(facts))! + 1);
       return facts;
     };
-    fc.assert(law(counting), tries('a named model is decided alike without the intent', 300, 20_000));
+    fc.assert(law(counting), tries('a named model is decided in the same way without reading the prompt', 300, 20_000));
     expect(Math.min(...reads.values())).toBeGreaterThan(10);
   });
 
-  /** Reads facts of another world, and gives them the terms of this one. */
+  /** Reads the facts under another policy, and combines them with the terms of the real one. */
   const overlooking =
     (change: (world: World) => Partial<World>): Reader =>
     (world) => {
@@ -136,25 +136,25 @@ describe('a request that names its model', () => {
   });
   const without = ({ body }: World, field: keyof ChatBody) => ({ body: { ...body, [field]: undefined } });
   const MUTANTS: Record<string, Reader> = {
-    'the conditions and ceilings of the policy were overlooked': overlooking(({ snapshot }) => ({
+    'the conditions and ceilings of the policy were ignored': overlooking(({ snapshot }) => ({
       snapshot: { ...snapshot, namedModelsReadIntent: false },
     })),
-    'the ceilings of the request were overlooked': overlooking((world) => without(world, 'constraints')),
-    'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
-    'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
-    'the least useful output were overlooked': overlooking(({ snapshot }) => ({
+    'the ceilings of the request were ignored': overlooking((world) => without(world, 'constraints')),
+    'the budget of the request were ignored': overlooking((world) => without(world, 'budget_limit')),
+    'the context window were ignored': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
+    'the shortest useful output were ignored': overlooking(({ snapshot }) => ({
       snapshot: { ...snapshot, usefulOutputMax: 0 },
     })),
     'reasoning were overlooked': overlooking(({ snapshot }) =>
       withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16), mayReason: false }),
     ),
   };
-  test.each(Object.entries(MUTANTS))('would be decided otherwise if %s', (_, mutant) => {
+  test.each(Object.entries(MUTANTS))('would be decided differently if %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
   });
 });
 
-describe('where outputs are capped at the maximum of a model, a named model that serves a request without `max_tokens`', () => {
+describe('if outputs are capped at the maximum of a model, a named model that serves a request without `max_tokens`', () => {
   const capping = (policy: PolicySnapshot): PolicySnapshot => ({
     ...policy,
     gateway: { ...policy.gateway, outputAboveMaximum: 'cap' },
@@ -209,7 +209,7 @@ describe('where outputs are capped at the maximum of a model, a named model that
   test.each<[string, (facts: Facts, from: PolicySnapshot) => Facts]>([
     ['it were refused above its maximum', ({ capsOutput: _, ...facts }) => facts],
     [
-      'its least useful output were another up to its maximum',
+      'its shortest useful output were different up to its maximum',
       ({ capsOutput, ...facts }, { models }) =>
         capsOutput && facts.outputTokensMax! > models[0]!.maxOutput ? { ...facts, capsOutput } : facts,
     ],

@@ -9,11 +9,11 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
- * What `/v1/route` recommends for a body, chat does not refuse for its form: neither the selector that was asked about nor the
- * recommended model by its name, by strict doubles of three vendors and of a server of OpenAI's dialect.
+ * The law: chat accepts the form of a body for which `/v1/route` recommends a model, both with the requested selector and with the
+ * recommended model's name. Strict fake servers of three vendors and of OpenAI's dialect check the form.
  */
 let upstreams: Readonly<Record<'claude' | 'gemini' | 'openai' | 'plain', FakeUpstream>>;
-/** Drops every field that may be dropped; `strict` none. */
+/** Drops every field that may be dropped; `strict` drops none. */
 let lax: Signalbox;
 let strict: Signalbox;
 
@@ -77,10 +77,10 @@ const SETTINGS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   parallel_tool_calls: fc.boolean(),
 };
 
-/** A caller who names a model answers for signatures that it never wrote. */
+/** A caller who names a model is responsible for signatures that the model did not write. */
 const NO_STATE: StateGenerators = { ofMessage: fc.constant({}), ofCall: () => ({}) };
 
-/** Efforts that nobody knows go to OpenAI as they are, to be refused there. */
+/** OpenAI gets unknown efforts unchanged, and refuses them. */
 const isKnownEffort = ({ reasoning_effort: effort }: ChatRequest): boolean => !['often', ''].includes(effort ?? 'none');
 
 const bodies = fc
@@ -91,12 +91,12 @@ const bodies = fc
   })
   .map(({ body, settings, model }): ChatRequest => ({ ...body, ...settings, model }));
 
-/** Part of every run: Anthropic refuses blank stops, and an empty one stops nothing. */
+/** Part of every run: Anthropic refuses blank stop sequences, and an empty one has no effect. */
 const BLANK_STOP: ChatRequest = { model: 'auto', messages: [{ role: 'user', content: 'Hi' }], stop: '' };
 
 let recommended = 0;
 
-/** Asks one server for advice, and chats with another, which are the same unless the law is to fail. */
+/** Asks one server for advice, and sends the chat to another. Both are the same server, except when the law is expected to fail. */
 const law = (adviser: Signalbox, server = adviser, asRead = (body: ChatRequest): object => body) =>
   fc.asyncProperty(bodies, async (body) => {
     const routed = await adviser.post('/v1/route', asRead(body));
@@ -110,7 +110,7 @@ const law = (adviser: Signalbox, server = adviser, asRead = (body: ChatRequest):
     }
   });
 
-describe('what /v1/route recommends for a body, chat does not refuse for its form', () => {
+describe('chat accepts the form of every body for which /v1/route recommends a model', () => {
   test.each<[string, () => Signalbox]>([
     ['as shipped', () => strict],
     ['with `drop_unsupported`', () => lax],
@@ -118,7 +118,11 @@ describe('what /v1/route recommends for a body, chat does not refuse for its for
     '%s',
     async (name, box) => {
       recommended = 0;
-      const how = tries(`what /v1/route recommends, chat does not refuse for its form, ${name}`, 25, 4_000);
+      const how = tries(
+        `chat accepts the form of every body for which /v1/route recommends a model, ${name}`,
+        25,
+        4_000,
+      );
       await fc.assert(law(box()), { ...how, examples: [[BLANK_STOP]] });
       console.log(`${name}: ${how.numRuns} runs, seed ${how.seed}, ${recommended} recommended`);
       expect(recommended).toBeGreaterThan(how.numRuns / 5);
@@ -127,20 +131,20 @@ describe('what /v1/route recommends for a body, chat does not refuse for its for
   );
 
   test.each<[string, () => ReturnType<typeof law>]>([
-    ['dropped what a chat does not', () => law(lax, strict)],
+    ['dropped fields that chat does not drop', () => law(lax, strict)],
     [
-      'did not see the settings',
+      'ignored the settings',
       () =>
         law(strict, strict, (body) =>
           Object.fromEntries(Object.entries(body).filter(([field]) => !Object.hasOwn(SETTINGS, field))),
         ),
     ],
     [
-      'did not see the conversation',
+      'ignored the conversation',
       () => law(strict, strict, (body) => ({ ...body, messages: [{ role: 'user', content: 'Hi' }] })),
     ],
   ])(
-    'but would if the route %s',
+    'but would refuse some if /v1/route %s',
     async (_, mutant) => {
       const { failed } = await fc.check(mutant(), { numRuns: 400, endOnFailure: true, seed: 1 });
       expect(failed).toBe(true);

@@ -34,7 +34,7 @@ const options = fc
     ...weights,
     patience_ms,
     emphasis: by,
-    // `auto-fast` alone takes it.
+    // Only `auto-fast` has this option.
     patience_ms_per_token: perToken,
     ...(least === undefined ? {} : { quality_floor: least }),
   }));
@@ -48,10 +48,10 @@ const without =
       options: Object.fromEntries(Object.entries(given.options).filter(([name]) => !names.includes(name))),
     });
 
-/** `auto` on the same candidates with the same weights. */
+/** Ranks the same candidates with `auto` and the same weights. */
 const byAuto = without(through(auto), 'emphasis', 'patience_ms_per_token');
 
-/** The strategy with altered options. */
+/** Runs the strategy with altered options. */
 const spoilt =
   (rank: Ranker, spoil: (options: Readonly<Record<string, number>>) => Record<string, unknown>): Ranker =>
   (given) =>
@@ -59,7 +59,7 @@ const spoilt =
 
 function neverWorse(of: 'cost' | 'latency', criterion: (one: Candidate) => number, real: Ranker, within: Ranker): Law {
   return {
-    says: `its choice never ${of === 'cost' ? 'costs more' : 'is slower'} than that of auto`,
+    says: `its choice never ${of === 'cost' ? 'costs more' : 'is slower'} than the choice of auto`,
     holds: (rank) =>
       fc.property(trial, (given) => {
         const [ofAuto, own] = [byAuto(given), rank(given)];
@@ -72,13 +72,13 @@ function neverWorse(of: 'cost' | 'latency', criterion: (one: Candidate) => numbe
       })),
       'an emphasis below 1': spoilt(real, ({ emphasis: by }) => ({ emphasis: 1 / by! })),
       'weights that do not follow auto': spoilt(real, () => ({ quality: 0.6, cost: 0.3, latency: 0.1 })),
-      'a floor of its own': spoilt(real, () => ({ quality_floor: 0.95 })),
+      'a quality floor of its own': spoilt(real, () => ({ quality_floor: 0.95 })),
       'another patience': spoilt(real, ({ patience_ms: own }) => ({
         patience_ms: of === 'cost' ? own! / 10 : own! * 10,
       })),
       ...(of === 'latency' && {
-        // A patience of 101 tokens, which may exceed that of auto.
-        'a patience by tokens alone': spoilt(real, ({ patience_ms_per_token: each }) =>
+        // A patience for 101 tokens, which may exceed the patience of auto.
+        'a patience that depends only on tokens': spoilt(real, ({ patience_ms_per_token: each }) =>
           each === PATIENCE_MS_MAX ? {} : { patience_ms: 1e9, emphasis: 1 },
         ),
       }),
@@ -88,18 +88,18 @@ function neverWorse(of: 'cost' | 'latency', criterion: (one: Candidate) => numbe
 }
 
 const ofTies = (of: 'cost' | 'latency', criterion: (one: Candidate) => number): Law => ({
-  says: `of models with the same utility it takes the ${of === 'cost' ? 'cheaper' : 'faster'}`,
+  says: `of models with the same utility it chooses the ${of === 'cost' ? 'cheaper' : 'faster'} one`,
   holds: (rank) =>
     fc.property(trial, (given) => {
       const ranking = rank(given);
       const tied = ranking.filter(({ utility }) => utility === ranking[0]!.utility);
       return tied.every((one) => criterion(ranking[0]!) <= criterion(one));
     }),
-  mutants: { 'ties by quality first': host(() => 0, ties.right) },
+  mutants: { 'ties broken by quality first': host(() => 0, ties.right) },
 });
 
 const floored: Law = {
-  says: 'no model below the floor is ranked while one reaches it; else the best in quality is taken',
+  says: 'no model below the quality floor is chosen while another model reaches it; if none does, the best in quality is chosen',
   holds: (rank) =>
     fc.property(trial, (given) => {
       const { quality_floor: least } = given.options as { readonly quality_floor?: number };

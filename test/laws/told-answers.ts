@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 
-/** An answer as each dialect tells it: its texts in pieces, each with the text that a guard puts in its place. */
+/** A piece of an answer as a dialect sends it, with the text that a guard replaces it with. */
 export interface ToldPiece {
   readonly said: string;
-  /** Null where it is left as it is. */
+  /** Null if the piece is left unchanged. */
   readonly edited: string | null;
 }
 
@@ -12,11 +12,11 @@ const KINDS = ['text', 'refusal', 'thought', 'call', 'custom', 'whole-call', 'se
 export interface ToldItem {
   readonly kind: (typeof KINDS)[number];
   readonly pieces: readonly ToldPiece[];
-  /** In what the service's own tools say, which no neutral part tells. */
+  /** A word in the output of the service's own tools, which no neutral part contains. */
   readonly word: string;
 }
 
-/** Few words: those of a service's tool are often those of a text. */
+/** Only a few different words, so that words of a service's tool are often also in a text. */
 const word = fc.oneof(
   fc.constantFrom('a', 'b', 'ab', 'é"\\', '\u2028\n', '{}'),
   fc.string({ minLength: 1, maxLength: 4, unit: 'binary' }),
@@ -24,7 +24,7 @@ const word = fc.oneof(
 const piece = fc.record({ said: word, edited: fc.option(word) });
 const asObject = (text: string) => JSON.stringify({ a: text });
 
-/** The one piece of an item that comes whole. The input of a call is then an object. */
+/** Joins the pieces of an item that arrives whole. The input of a call is then an object. */
 function whole({ kind, pieces, word: own }: ToldItem): ToldItem {
   const form = kind === 'call' || kind === 'whole-call' ? asObject : (text: string) => text;
   const told = (textOf: (one: ToldPiece) => string) => form(pieces.map(textOf).join(''));
@@ -41,7 +41,7 @@ export const toldAnswers = fc.array(item, { minLength: 1, maxLength: 4 });
 export const comesWhole = (items: readonly ToldItem[]): ToldItem[] =>
   items.map((one) => (one.kind === 'whole-call' ? one : whole(one)));
 
-/** Which text of a piece is told. */
+/** Chooses which text of a piece is written: the original or the edited one. */
 export type Telling = (piece: ToldPiece) => string;
 export const asSaid: Telling = ({ said }) => said;
 export const asEdited: Telling = ({ said, edited }) => edited ?? said;
@@ -49,7 +49,7 @@ export const asEdited: Telling = ({ said, edited }) => edited ?? said;
 type Event = Readonly<Record<string, unknown>>;
 const joined = ({ pieces }: ToldItem, tell: Telling): string => pieces.map(tell).join('');
 
-/** Anthropic's events, but for `message_stop`. */
+/** Returns Anthropic's events, except `message_stop`. */
 export function messagesEvents(items: readonly ToldItem[], tell: Telling): Event[] {
   const events: Event[] = [];
   let index = -1;
@@ -99,7 +99,7 @@ export function messagesBody(items: readonly ToldItem[], tell: Telling): object 
   return { id: 'm', type: 'message', role: 'assistant', content, stop_reason: 'end_turn', usage };
 }
 
-/** How Responses tell an item: the whole, its text in it, and the events that tell and repeat the text. */
+/** Writes an item as Responses do: the whole item, its text in it, and the events that contain and repeat the text. */
 function itemOf(one: ToldItem, tell: Telling, id: string): Event {
   const { kind, word: own } = one;
   const text = joined(one, tell);
@@ -174,7 +174,7 @@ export const responsesEvents = (items: readonly ToldItem[], tell: Telling): Even
   { type: 'response.completed', response: responsesBody(items, tell) },
 ];
 
-/** Chunks of chat completions, which tell nothing of a service's own tools. */
+/** Returns chunks of chat completions, which contain nothing about a service's own tools. */
 export function chatChunks(items: readonly ToldItem[], tell: Telling): Event[] {
   const deltas: Event[] = [];
   let calls = 0;

@@ -33,7 +33,7 @@ const steps = fc.array(
   { minLength: 4, maxLength: 14 },
 );
 
-/** A chain as a store makes it, with erasures and retention. */
+/** Makes a chain of audit trail entries as a store makes it, with erasures and retention. */
 function chainOf(made: readonly Step[]): TrailLink[] {
   let links: TrailLink[] = [];
   const append = (next: SubjectEvent) => links.push(linkAfter(links.at(-1) ?? GENESIS, next));
@@ -55,7 +55,7 @@ function chainOf(made: readonly Step[]): TrailLink[] {
 const other = (text: string) => `${text}x`;
 const FORGED = '0123456789abcdef'.repeat(4);
 
-/** Edits of one entry: each changes something that is stored. */
+/** Edits of one entry. Each changes something that is stored. */
 const EDITS: Readonly<Record<string, (link: TrailLink) => TrailLink | null>> = {
   time: (link) => ({ ...link, time: link.time + 1 }),
   actor: (link) => ({ ...link, actor: other(link.actor) }),
@@ -73,7 +73,7 @@ const EDITS: Readonly<Record<string, (link: TrailLink) => TrailLink | null>> = {
   'words that are gone': (link) => (Object.keys(link.words).length > 0 ? { ...link, words: {} } : null),
 };
 
-/** Makes IDs and hashes anew, from a place on, as somebody would who knows the code. */
+/** Computes IDs and hashes again from an index on, as an attacker would who knows the code. */
 const rechained = (links: readonly TrailLink[], from: number): TrailLink[] => {
   const made = links.slice(0, from);
   for (const link of links.slice(from)) {
@@ -97,7 +97,7 @@ const tampering: fc.Arbitrary<Tampering> = fc.record({
   isRechained: fc.boolean(),
 });
 
-/** @returns null where there is nothing of the kind to do, or it changes nothing */
+/** @returns null if there is nothing to tamper with in this way, or if the tampering changes nothing */
 function tampered(links: readonly TrailLink[], { kind, edit, at: any, isRechained }: Tampering): TrailLink[] | null {
   const at = any % links.length;
   const here = links[at]!;
@@ -106,7 +106,7 @@ function tampered(links: readonly TrailLink[], { kind, edit, at: any, isRechaine
     const edited = EDITS[edit]!(here);
     if (!edited) return null;
     changed[at] = edited;
-    // Words stand beside the chain, and hashes are made anew: nothing is left of these edits.
+    // Erasable words are stored outside the chain, and hashes are computed again, so nothing is left of these edits.
     if (isRechained && ['words', 'salt', 'words that are gone', 'previous', 'hash'].includes(edit)) return changed;
   } else if (kind === 'remove') changed.splice(at, 1);
   else if (kind === 'insert') changed.splice(at, 0, { ...here, time: here.time + 1 });
@@ -127,7 +127,7 @@ const judge: Judge = (links, head) => {
   return check.end().faults.length;
 };
 
-/** A whole chain has no fault, and each tampering is found by the chain and the last head that was noted. */
+/** A complete chain has no fault. The chain and the last noted head together detect each tampering. */
 const lawOf = (found: Judge) =>
   fc.property(steps, tampering, (made, how) => {
     const links = chainOf(made);
@@ -138,13 +138,14 @@ const lawOf = (found: Judge) =>
     return bad === null || Bun.deepEquals(bad, links) || found(bad, head, links) > 0;
   });
 
-const NAME = 'any edit, removal, insertion, swap or cut of entries of the trail is found, and nothing in a whole one';
+const NAME =
+  'any edit, removal, insertion, swap or truncation of audit trail entries is detected, and an unchanged trail has no fault';
 
 test(`${NAME}`, () => {
   fc.assert(lawOf(judge), tries(NAME, 400, 20_000));
 });
 
-test('an erased word and a removal by retention are no faults, and the chains of the law have both', () => {
+test('an erased word and a removal by retention are no faults, and the chains of the law contain both', () => {
   const links = chainOf([
     ...Array<Step>(6).fill({ event: EVENT }),
     'erase',
@@ -162,7 +163,7 @@ const EVENT: SubjectEvent = {
   actor: { kind: 'cli', name: 'alice' },
 };
 
-/** A check that takes a part of each entry as it was. */
+/** A check that reads a part of each entry as it was before the tampering. */
 const blindTo =
   (part: 'facts' | 'requestId' | 'words'): Judge =>
   (links, head, before) => {
@@ -175,10 +176,10 @@ const blindTo =
   };
 
 const MUTANTS: Readonly<Record<string, Judge>> = {
-  'does not look at the head that was noted': (links) => judge(links, GENESIS, links),
+  'ignores the noted head': (links) => judge(links, GENESIS, links),
   'leaves the facts out of the hash': blindTo('facts'),
   'leaves the request out of the hash': blindTo('requestId'),
-  'does not look at the words': blindTo('words'),
+  'ignores the words': blindTo('words'),
 };
 
 for (const [name, mutant] of Object.entries(MUTANTS))

@@ -26,11 +26,11 @@ reportCoverage();
 
 const trial = trials({ weights });
 const factor = fc.double({ min: 1.01, max: 1000, noNaN: true, noDefaultInfinity: true });
-/** Raises of a weight, also from 0. */
+/** Increases of a weight, also from 0. */
 const rise = fc.record({ factor, step: fc.constantFrom(0, 0.01, 1) });
 const raised = (value: number, by: { factor: number; step: number }) => value * by.factor + by.step;
 
-/** The choices of two cases, or null where rounding may decide either. */
+/** Returns the choices of two cases, or null if rounding may decide either of them. */
 function choices(rank: Ranker, a: Trial, b: Trial) {
   const before = rank(a);
   const after = rank(b);
@@ -45,7 +45,7 @@ const discountedTwice = mutant(
 );
 
 const costLaw: Law = {
-  says: 'raising the cost weight never picks a dearer model',
+  says: 'raising the cost weight never picks a more expensive model',
   holds: (rank) =>
     fc.property(trial, rise, (given, by) => {
       const { cost, quality } = given.weights!;
@@ -98,7 +98,7 @@ const scaleLaw: Law = {
     }),
   mutants: {
     'unnormalised weights': host(scores.weightedRaw, ties.right),
-    'weights cut off at 1': host(
+    'weights clipped at 1': host(
       (one, given) =>
         scores.weightedRaw(one, {
           ...given,
@@ -122,7 +122,7 @@ const exactScaleLaw: Law = {
 };
 
 const independence: Law = {
-  says: 'adding a candidate never reorders the others',
+  says: 'adding a candidate never changes the order of the others',
   holds: (rank) =>
     fc.property(trial, newcomer, (given, one) => {
       const after = rank({ ...given, candidates: [...given.candidates, one] });
@@ -145,7 +145,7 @@ const independence: Law = {
     'cost relative to the cheapest': mutant(
       (i, { n, quality, cost }, w) => w.quality * quality[i]! - (w.cost * cost[i]!) / (least(n, cost) || 1),
     ),
-    'cost relative to the dearest': mutant(
+    'cost relative to the most expensive': mutant(
       (i, { n, quality, cost }, w) => w.quality * quality[i]! - (w.cost * cost[i]!) / (most(n, cost) || 1),
     ),
   },
@@ -163,7 +163,7 @@ const purchase = fc.record({
 });
 
 const promise: Law = {
-  says: 'another percentage point of quality is worth up to 0.01·h·v·w_q/w_c reference costs, at every size',
+  says: 'another percentage point of quality is worth up to 0.01·h·v·w_q/w_c reference costs, for requests of every size',
   holds: (rank) =>
     fc.property(purchase, ({ q, points, c, more, reference: unit, given, size, factor: h }) => {
       const plain = { id: 'plain', q: q / 100, c: c * size, l: 500 };
@@ -202,7 +202,7 @@ const qualityAlone: Law = {
     }),
   mutants: {
     'quality for a Credit': mutant((i, { quality, cost }) => quality[i]! / (cost[i]! + 1e-9)),
-    'default weights where one is 0': mutant(
+    'default weights where one weight is 0': mutant(
       (i, { quality, cost, costReference }, w) =>
         (w.quality || 0.7) * quality[i]! - ((w.cost || 0.3) * cost[i]!) / costReference,
     ),

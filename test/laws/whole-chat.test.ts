@@ -8,7 +8,7 @@ import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { ALWAYS, type Body, chats, policyFor, withRetries } from './whole-chat.ts';
 
-/** Truncated answers teach nothing, so that a route and the chat after it expect the same. */
+/** Truncated answers are not measured, so that a route query and the chat after it expect the same length. */
 const CUT = { text: ['well'], finish: 'length' };
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -32,7 +32,7 @@ const VARYING_FIELDS: ReadonlySet<string> = new Set([
   ...['id', 'created', 'time', 'kind', 'seed', 'status', 'outcome', 'receipt'],
 ]);
 
-/** The part of a record that tells how the decision was made, without its time and outcome. */
+/** Returns the part of a record that describes how the decision was made, without its time and outcome. */
 async function decisionOf(id: string): Promise<DecisionRecord> {
   const response = await waitFor(async () => {
     const found = await box.get(`/v1/decisions/${id}`);
@@ -42,7 +42,7 @@ async function decisionOf(id: string): Promise<DecisionRecord> {
   return Object.fromEntries(record.filter(([name]) => !VARYING_FIELDS.has(name))) as unknown as DecisionRecord;
 }
 
-/** The outcomes that `ALWAYS` has by itself; the law then meets them again and others, by chance. */
+/** The outcomes that `ALWAYS` produces. The law may produce these and others by chance. */
 const OUTCOMES = [
   ...['decided', 'cached', 'corrected', 'tools', 'response_format', 'n', 'budget_limit', 'never_heard_of'],
   ...['no_eligible_model', 'budget_limit_too_low', 'model_not_found', 'invalid_value', 'missing_field'],
@@ -50,7 +50,7 @@ const OUTCOMES = [
 const outcomes = new Map<string, number>();
 const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
 
-/** Sends the route, then the same chat; `asRead` turns the chat into the route's body. */
+/** Sends the route query, then the same chat. @param asRead turns the chat into the body of the route query */
 async function agree(chat: Body, asRead: (chat: Body) => Body, by: RequestInit): Promise<void> {
   const routed = await box.post('/v1/route', asRead(chat), by);
   const advice = await adviceOf(routed);
@@ -95,18 +95,18 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
   });
 
-  test('does so for keys whose budgets run out, whether these downgrade, refuse or cap', async () => {
+  test('also does for keys whose budgets run out, whether the budgets downgrade, refuse or cap', async () => {
     const keys = await makeKeys(
       box,
       ['reject', 'downgrade', 'cap', 'reject'].map((kind) => ({ kind })),
     );
     const callers = keys.map(({ key }) => ({ headers: { authorization: `Bearer ${key}` } }));
-    // As much output as was allowed, so that budgets are soon spent.
+    // The answer uses all allowed output, so that budgets are soon spent.
     upstream.behave(({ body }) => ({
       ...CUT,
       usage: { completion_tokens: Number(body.max_completion_tokens ?? body.max_tokens) },
     }));
-    // One budget is spent before chance begins: each of these costs more than half of it.
+    // One budget is spent before the random requests begin, because each of these requests costs more than half of it.
     const dear = { model: 'best', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 700 };
     for (let sent = 0; sent < 3; sent++) await withRetries(agree)(dear, unchanged, callers[0]!);
     expect(outcomes.get('insufficient_quota')).toBeGreaterThan(0);
@@ -127,7 +127,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     ['user', without('user')],
     ['unknown fields, which it refuses', (chat) => ({ ...chat, ...('never_heard_of' in chat && { messages: null }) })],
   ])(
-    'would not be if the route ignored %s',
+    'would get another decision if /v1/route ignored %s',
     async (_, asRead) => {
       const { failed } = await fc.check(law(asRead), { numRuns: 400, endOnFailure: true });
       expect(failed).toBe(true);
@@ -135,7 +135,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     60_000,
   );
 
-  test('may state facts, which then override those of its content', async () => {
+  test('may state facts, which then override the facts of its content', async () => {
     const chat = { messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 300, tools: null };
     const hints = { task_type: 'coding', estimated_input_tokens: 9000, estimated_output_tokens: 200 };
     const advice = await adviceOf(await box.post('/v1/route', { ...chat, ...hints }));

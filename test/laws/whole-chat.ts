@@ -9,7 +9,7 @@ const CAN_ALL = 'capabilities: [tools, vision, json_schema, json_mode, choices, 
 const endpoints = ['up'];
 const all = { more: `    image_tokens_max: 1600\n` };
 
-/** Models with different capabilities, and rules that read every field of a chat. */
+/** Returns a policy of models with different capabilities, and rules that read every field of a chat. */
 export function policyFor({ url }: FakeUpstream): string {
   const policy = testPolicy(
     { up: url },
@@ -34,7 +34,7 @@ budgets:
   - { name: capping, each: key, match: 'key.labels.kind == "cap"', limit_credits: 25, window: total }
 `,
   );
-  // The first three models.
+  // Gives all capabilities to the first three models.
   return ['best', 'good', 'cheap'].reduce((made) => made.replace(CAN_LITTLE, CAN_ALL), policy);
 }
 
@@ -74,7 +74,7 @@ const tool = (name: string) => ({
 });
 const share = fc.constantFrom(0, 0.2, 0.5, 1, 3);
 
-/** Each field is optional; contradictions must be refused alike. */
+/** Each field is optional. Both routes must refuse contradictory fields in the same way. */
 const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   stream: fc.constantFrom(true, false, null),
   tools: fc.constantFrom([tool('weather')], [tool('weather'), tool('search')], []),
@@ -115,7 +115,7 @@ const fields = fc
   .subarray(Object.keys(FIELDS), { maxLength: 6 })
   .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, FIELDS[name]!]))));
 
-/** Any chat, invalid ones included. */
+/** Any chat, also invalid ones. */
 export const chats: fc.Arbitrary<Body> = fc
   .record({
     model: fc.oneof(
@@ -128,7 +128,7 @@ export const chats: fc.Arbitrary<Body> = fc
   .map(({ fields: more, ...rest }) => ({ ...rest, ...more }));
 
 const hello = [{ role: 'user', content: 'Hello!' }];
-/** Rare cases, part of every run: each field that must be seen, each refusal, and a conversation that a prompt cache knows. */
+/** Rare cases, part of every run: each field that must be read, each refusal, and a conversation that a prompt cache contains. */
 export const ALWAYS: readonly Body[] = [
   { model: 'best', messages: opening },
   { model: 'best', messages: nextTurn },
@@ -141,7 +141,7 @@ export const ALWAYS: readonly Body[] = [
   { model: 'auto', messages: [{ role: 'user' }] },
 ];
 
-/** Tries three times: once a second measurements change decisions, which may fall between the two answers. */
+/** Tries three times, because measurements change decisions once a second, and a change may come between the two answers. */
 export function withRetries<Given extends unknown[]>(agree: (...given: Given) => Promise<void>) {
   return async (...given: Given): Promise<void> => {
     for (let left = 2; ; left--) {

@@ -30,7 +30,7 @@ const options = fc
 const trial = trials({ options });
 const optionsOf = (given: { readonly options: unknown }) => given.options as Options;
 
-/** A mutant with another definition of good enough. */
+/** A mutant with another definition of "good enough". */
 const within = (
   of: 'cost' | 'latency',
   enough: (best: number, margin: number, all: Float64Array, n: number) => number,
@@ -45,7 +45,7 @@ const within = (
 function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): readonly Law[] {
   return [
     {
-      says: 'adding a candidate that does not raise the best quality never reorders the others',
+      says: 'adding a candidate that does not raise the best quality never changes the order of the others',
       holds: (rank) =>
         fc.property(trial, newcomer, (given, one) => {
           const best = Math.max(...given.candidates.map(({ q }) => q));
@@ -58,14 +58,14 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
         }),
       mutants: {
         'a margin above the worst': within(of, (_, by, all, n) => least(n, all) + by),
-        'a margin about the mean': within(of, (_, by, all, n) => mean(n, all) + by),
+        'a margin around the mean': within(of, (_, by, all, n) => mean(n, all) + by),
         'a criterion relative to the others': mutant(
           (i, candidates) => candidates.quality[i]! - minMax(candidates.n, candidates[of], i),
         ),
       },
     },
     {
-      says: `a wider margin never picks a ${of === 'cost' ? 'dearer' : 'slower'} model`,
+      says: `a wider margin never picks a ${of === 'cost' ? 'more expensive' : 'slower'} model`,
       holds: (rank) =>
         fc.property(trial, margin, (given, other) => {
           const { quality_margin: one } = optionsOf(given);
@@ -83,7 +83,7 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
       },
     },
     {
-      says: `the choice is the ${of === 'cost' ? 'cheapest' : 'fastest'} within the margin, and of equals the better`,
+      says: `the choice is the ${of === 'cost' ? 'cheapest' : 'fastest'} model within the margin, and among equals the better one`,
       holds: (rank) =>
         fc.property(trial, (given) => {
           const { quality_margin, quality_floor = 2 } = optionsOf(given);
@@ -93,7 +93,7 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
           const good = given.candidates.filter(({ q }) => q >= enough);
           const lowest = Math.min(...good.map(criterion));
           const choice = rank(given)[0]!;
-          // Amounts with the same rounded score are equal. A hard request’s factor raises the amount that halves it.
+          // Amounts with the same rounded score count as equal. The factor of a hard request raises the amount that halves the score.
           const half = of === 'cost' ? given.reference * (given.factor ?? 1) * 20e6 : 20_000;
           const score = (amount: number) => half / (half + amount);
           return good.some(({ id }) => id === choice.id) && score(lowest) - score(criterion(choice)) < 2e-9;

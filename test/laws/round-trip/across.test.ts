@@ -9,8 +9,8 @@ import { RESPONSES } from './responses.ts';
 import { type RoundTrip, thereAndBack, withEach } from './round-trip.ts';
 
 /**
- * Marks for caches, signatures and encrypted reasoning are the same bit for bit after a way through another dialect that has
- * them: chat completions, as services write them that serve Anthropic's and OpenAI's models.
+ * Cache marks, signatures and encrypted reasoning stay the same bit for bit when a request is translated to chat completions and back.
+ * Services that offer Anthropic's and OpenAI's models as chat completions use such members.
  */
 function throughChat(dialect: RoundTrip, body: Json, spoil: (chat: Json) => Json): Json {
   const chat = CHAT.translate(dialect.surface.read(structuredClone(body), new Headers()).request);
@@ -19,7 +19,7 @@ function throughChat(dialect: RoundTrip, body: Json, spoil: (chat: Json) => Json
 
 const isThought = (block: Json): boolean => block.type === 'thinking' || block.type === 'redacted_thinking';
 
-/** Chat completions have texts before calls: between two thoughts, their order is lost. */
+/** Puts texts before calls, as chat completions do. Between two reasoning blocks, their order is lost. */
 function textsFirst(content: readonly Json[]): readonly Json[] {
   const at = content.findIndex(isThought);
   const segment = at < 0 ? content : content.slice(0, at);
@@ -27,7 +27,7 @@ function textsFirst(content: readonly Json[]): readonly Json[] {
   return at < 0 ? sorted : [...sorted, content[at]!, ...textsFirst(content.slice(at + 1))];
 }
 
-/** What of Messages a chat can say. A mark of a result stands on its last text. */
+/** Returns the part of a Messages body that chat completions can express. A cache mark of a tool result is on its last text. */
 function sayable(plain: unknown): unknown {
   const { system, messages, tools, cache_control } = objectOf(plain);
   const blockOf = (block: Json): Json => {
@@ -71,8 +71,8 @@ const spoilText =
 
 const MUTANTS: readonly [string, typeof messagesLaw, (body: Json) => Json][] = [
   ['a mark is lost', messagesLaw, (body) => withEach(body, ({ cache_control: _, ...rest }) => rest)],
-  ['the time of a mark is lost', messagesLaw, (body) => withEach(body, ({ ttl: _, ...rest }) => rest)],
-  ['the place of a thought is lost', messagesLaw, spoilText('id', (id) => id.replace(/^thought-.*/, ''))],
+  ['the lifetime of a cache mark is lost', messagesLaw, (body) => withEach(body, ({ ttl: _, ...rest }) => rest)],
+  ['the position of a reasoning block is lost', messagesLaw, spoilText('id', (id) => id.replace(/^thought-.*/, ''))],
   ['a signature is normalized', messagesLaw, spoilText('signature', (text) => text.normalize('NFKC'))],
   ['a surrogate is replaced', messagesLaw, spoilText('data', (text) => text.toWellFormed())],
   ['encrypted content is trimmed', responsesLaw, spoilText('data', (text) => text.replace(/=+$/, ''))],
@@ -80,15 +80,18 @@ const MUTANTS: readonly [string, typeof messagesLaw, (body: Json) => Json][] = [
 ];
 
 describe('through chat completions', () => {
-  test('marks, signatures and thoughts of Messages stay bit for bit at their places', () => {
-    fc.assert(messagesLaw(), tries('marks and signatures of Messages come back through chat completions', 30, 5_000));
+  test('cache marks, signatures and reasoning of Messages stay the same bit for bit, at their positions', () => {
+    fc.assert(
+      messagesLaw(),
+      tries('cache marks and signatures of Messages survive a translation to chat completions and back', 30, 5_000),
+    );
   });
 
-  test('reasoning items of Responses stay bit for bit', () => {
-    fc.assert(responsesLaw(), tries('reasoning items come back through chat completions', 30, 5_000));
+  test('reasoning items of Responses stay the same bit for bit', () => {
+    fc.assert(responsesLaw(), tries('reasoning items survive a translation to chat completions and back', 30, 5_000));
   });
 
-  test.each(MUTANTS)('(and it is found out if %s)', (_, law, spoil) => {
+  test.each(MUTANTS)('(the law detects that %s)', (_, law, spoil) => {
     expect(fc.check(law(spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -19,7 +19,7 @@ import {
   words,
 } from './round-trip.ts';
 
-/** OpenAI's chat completions, with the members for caches and reasoning that several of its services have. */
+/** OpenAI's chat completions, with the members for caches and reasoning that several other services add. */
 const adapter = openaiAdapter({
   cache_hints: 'sent',
   reasoning_history: 'reasoning_details',
@@ -93,7 +93,7 @@ function messagesOf(rounds: readonly Round[]): readonly Json[] {
   return rounds.flatMap(({ question: asked, answer: said }): Json[] => {
     if (!said) return [asked];
     const { calls: made, results, content: given, ...rest } = said;
-    // Only an answer of calls has no content.
+    // Only an answer that consists of calls has no content.
     const content = given ?? (made.length > 0 || rest.refusal ? null : 'Hm.');
     const tool_calls = made.map(({ of: name, args, ...more }) => ({
       id: `call_${calls++}`,
@@ -175,7 +175,7 @@ const bodies: fc.Arbitrary<Json> = fc
     });
   });
 
-/** A text is a list of one part, a refusal is a part, and a mark of a message is one of its last part. */
+/** Writes a text as a list of one part, a refusal as a part, and a mark of a message as a mark of its last part. */
 function plainMessage(message: Json): Json {
   const { content, refusal: refused, cache_control: mark, ...rest } = message;
   const given = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(objectOf);
@@ -198,7 +198,7 @@ function plain(body: Json): unknown {
     cap: max_completion_tokens ?? max_tokens,
     format: objectOf(format).type === 'text' ? undefined : format,
     stream: stream === true,
-    // Defaults are the same as nothing.
+    // A default is the same as no value.
     ...(isSaid(frequency_penalty, 0) && { frequency_penalty }),
     ...(isSaid(presence_penalty, 0) && { presence_penalty }),
     ...(isSaid(n, 1) && { n }),
@@ -219,21 +219,21 @@ export const CHAT: RoundTrip = {
   exempt: {
     ...EXEMPT_FIELDS,
     'tool_choice{allowed_tools}.allowed_tools': 'read as fewer tools and a mode: test/e2e/allowed-tools.test.ts',
-    stream_options: 'usage is always asked for, and the other options are of this dialect’s streams alone',
-    metadata: 'for the policy’s rules',
+    stream_options: 'usage is always requested, and the other options concern only streams of this dialect',
+    metadata: 'only rules of the policy read it',
   },
   mutants: {
     'marks are lost': (body) => withEach(body, ({ cache_control: _, ...rest }) => rest),
-    'the state of a call is lost': (body) =>
+    'the state of a tool call is lost': (body) =>
       withEach(body, (one) => {
         const { extra_content: _, ...rest } = one;
         return 'function' in one ? rest : one;
       }),
-    'details of reasoning are made well-formed': (body) =>
+    'details of reasoning are converted to well-formed text': (body) =>
       withEach(body, (one) =>
         typeof one.signature === 'string' ? { ...one, signature: one.signature.toWellFormed() } : one,
       ),
-    'arguments are written anew': (body) =>
+    'arguments are formatted again': (body) =>
       withEach(body, (one) =>
         typeof one.arguments === 'string'
           ? { ...one, arguments: JSON.stringify(parseJson(one.arguments) ?? one.arguments) }

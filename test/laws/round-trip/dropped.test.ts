@@ -13,7 +13,7 @@ import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
 import { callFor, ofAnotherDialect, type RoundTrip } from './round-trip.ts';
 
-/** Nothing is lost in silence: what a translation does not say of a message, a part or a tool is named in `dropped`. */
+/** The law: nothing is lost silently. If a translation leaves out anything of a message, a part or a tool, `dropped` names it. */
 const ADAPTERS: Readonly<Record<string, WireAdapter>> = {
   anthropic: wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false })),
   gemini: wireAdapter(gemini.prepare({})),
@@ -21,14 +21,14 @@ const ADAPTERS: Readonly<Record<string, WireAdapter>> = {
   openai: wireAdapter(openai.prepare({ service: 'openai', reasoning_summaries: 'auto' })),
 };
 
-/** Thoughts are state, and a message of results alone has no turn of its own. */
+/** Reasoning is state, and a message that has only tool results has no turn of its own. */
 const isExempt = (owner: Json): boolean =>
   owner.type === 'thinking' ||
   owner.type === 'redacted_thinking' ||
   owner.type === 'reasoning' ||
   (Array.isArray(owner.content) && owner.content.every((one: unknown) => isObject(one) && one.type === 'tool_result'));
 
-/** The places of messages, their parts and tools. */
+/** Returns the locations of messages, their parts and tools. */
 function ownersIn(body: Json): readonly OriginalPath[] {
   const places: OriginalPath[] = [];
   for (const list of ['messages', 'input', 'tools']) {
@@ -48,7 +48,7 @@ function ownersIn(body: Json): readonly OriginalPath[] {
 
 const MEMBER = 'x_future';
 
-/** Gives an unknown member to some of these places. */
+/** Adds an unknown member at some of these locations. */
 function withUnknown(body: Json, places: readonly OriginalPath[]): Json {
   const copy: Json = structuredClone(body);
   for (const place of places) {
@@ -81,14 +81,14 @@ const isTold = (dialect: RoundTrip, adapter: WireAdapter, send: Dropping = trans
   });
 
 describe.each([MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dialect] as const))(
-  'members of %s that nobody knows',
+  'unknown members of %s',
   (name, dialect) => {
     test.each(Object.entries(ADAPTERS))('are sent or named in `dropped`: %s', (adapterName, adapter) => {
-      const law = `members of ${name} that nobody knows are sent or named by the adapter ${adapterName}`;
+      const law = `unknown members of ${name} are sent or named in dropped by the adapter ${adapterName}`;
       fc.assert(isTold(dialect, adapter), tries(law, 20, 3_000));
     });
 
-    test.each(Object.entries(ADAPTERS))('(and one that names none is found out: %s)', (_, adapter) => {
+    test.each(Object.entries(ADAPTERS))('(the law detects an adapter that names none: %s)', (_, adapter) => {
       const silent: Dropping = (call, own) => {
         const sent = translated(call, own);
         return sent && { ...sent, dropped: [] };

@@ -22,12 +22,12 @@ import {
 /** Anthropic's Messages. */
 const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
-/** Takes instructions amid a conversation, and thinks as it likes. */
+/** This model accepts system instructions within a conversation, and decides itself how much to think. */
 const UPSTREAM = 'claude-opus-4-8';
-/** Takes sampling controls, and the begin of an answer. */
+/** This model accepts sampling controls, and the beginning of an answer. */
 const OLDER = 'claude-opus-4-5';
 
-/** Seldom, as the API takes four in all. */
+/** Rare, because the API accepts only four cache marks in all. */
 const cache_control = fc.oneof(
   { weight: 9, arbitrary: fc.constant(undefined) },
   {
@@ -61,7 +61,7 @@ const document = fc.record({
 const said = fc.oneof(text, image, document);
 
 interface Call {
-  /** The place of its tool. */
+  /** Index of its tool. */
   readonly of: number;
   readonly input: Json;
   readonly cache_control?: Json | undefined;
@@ -90,13 +90,13 @@ type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
 const isCall = (one: object): one is Call => 'input' in one;
 const isThought = (one: object): boolean => 'thinking' in one || 'data' in one;
 
-/** The messages of some rounds. Each call has an ID and a result, and its tool is declared, as the API demands. */
+/** Returns the messages of some rounds. Each call has an ID and a result, and its tool is declared, as the API requires. */
 function messagesOf(rounds: readonly Round[], last: unknown, tools: readonly Json[]): readonly Json[] {
   let calls = 0;
   return rounds
     .flatMap(({ question, instruction, furtherQuestion, answer, results }): Json[] => {
       const ids: string[] = [];
-      // A thought is followed by something that it led to.
+      // A reasoning block must be followed by other content.
       const sayable = answer.filter((one) => tools.length > 0 || !isCall(one));
       const whole = sayable.slice(0, sayable.findLastIndex((one) => !isThought(one)) + 1);
       const content = whole.map((one) => {
@@ -109,7 +109,7 @@ function messagesOf(rounds: readonly Round[], last: unknown, tools: readonly Jso
       return [
         { role: 'user', content: question },
         ...(furtherQuestion ? [{ role: 'user', content: furtherQuestion }] : []),
-        // The API takes one only between a user's turn and an answer.
+        // The API accepts an instruction only between a user's turn and an answer.
         ...(instruction && content.length > 0 ? [{ role: 'system', content: instruction }] : []),
         ...(content.length > 0 ? [{ role: 'assistant', content }] : []),
         ...(answered.length > 0 ? [{ role: 'user', content: answered }] : []),
@@ -165,7 +165,7 @@ const bodies: fc.Arbitrary<Json> = fc
         ...body,
         messages: messagesOf(rounds, last, body.tools ?? []),
         ...(first && { tool_choice: named }),
-        // Models that take an effort, or instructions amid a conversation, take no sampling controls.
+        // Models that accept an effort, or instructions within a conversation, accept no sampling controls.
         ...(effort || rounds.some(({ instruction }) => instruction) ? { top_k: undefined } : sampling),
         ...(Object.keys(output).length > 0 && { output_config: output }),
         ...(format && isOlderFormat && { output_format: format }),
@@ -173,7 +173,7 @@ const bodies: fc.Arbitrary<Json> = fc
     );
   });
 
-/** Takes away all marks of the cache but four, the most that the API takes. */
+/** Removes all cache marks except four, the most that the API accepts. */
 function limitMarks(body: Json): Json {
   let marks = 0;
   return JSON.parse(
@@ -181,7 +181,7 @@ function limitMarks(body: Json): Json {
   );
 }
 
-/** A mark with the time that it has by default. */
+/** Writes a cache mark with its default lifetime. */
 const plainMark = (mark: unknown): Json => ({ type: 'ephemeral', ttl: '5m', ...objectOf(mark) });
 
 function plainBlock(block: unknown): Json {
@@ -193,11 +193,11 @@ function plainBlock(block: unknown): Json {
   };
 }
 
-/** A text is a list of one block. */
+/** Writes a text as a list of one block. */
 const plainContent = (content: unknown): readonly Json[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(plainBlock);
 
-/** Neighbours of one role are one message: the API reads them so. */
+/** Joins neighbouring messages of one role, because the API reads them as one message. */
 function plainMessages(messages: unknown): readonly Json[] {
   const merged: { role: string; content: readonly Json[] }[] = [];
   for (const message of listOf(messages).map(objectOf)) {
@@ -209,7 +209,7 @@ function plainMessages(messages: unknown): readonly Json[] {
   return merged;
 }
 
-/** `auto` is the default, and calls side by side are; the one tool that must be called is called once. */
+/** `auto` and parallel calls are the defaults. A single tool that must be called is called once. */
 function plainChoice(choice: unknown, tools: unknown): Json | undefined {
   if (!isObject(choice)) return undefined;
   const { disable_parallel_tool_use: single, ...rest } = choice;
@@ -260,25 +260,26 @@ export const MESSAGES: RoundTrip = {
   plain,
   exempt: {
     ...EXEMPT_FIELDS,
-    thinking: 'becomes an effort, and an effort the thinking that the chosen model takes',
+    thinking: 'becomes an effort, and the effort becomes the form of thinking that the chosen model accepts',
     'messages[].content[]{image}.source{file}': 'native: passed only',
     'messages[].content[]{document}.source{url}': 'native: passed only',
     'messages[].content[]{document}.source{file}': 'native: passed only',
-    'messages[].content[]{document}.source{text}': 'read as its text, which every model takes',
+    'messages[].content[]{document}.source{text}': 'read as its text, which every model accepts',
     'messages[].content[]{document}.source{content}': 'read as the texts and images in it',
     'messages[].content[]{document}.context': 'has no neutral name; named in `platform.dropped`',
-    'messages[].content[]{tool_result}.content[]{image}': 'stands behind the results: few services take it within one',
-    'messages[].content[]{tool_result}.content[]{document}': 'stands behind the results, as an image does',
-    'tools[].type': '`custom` is the default, and others are native',
-    thread: 'passed only: other services keep no history for it',
+    'messages[].content[]{tool_result}.content[]{image}':
+      'placed after the results, because few services accept it within a result',
+    'messages[].content[]{tool_result}.content[]{document}': 'placed after the results, like an image',
+    'tools[].type': '`custom` is the default, and other types are native tools',
+    thread: 'only passed through: other services store no history for it',
   },
   mutants: {
-    'the time of a mark is lost': (body) => withEach(body, ({ ttl: _, ...rest }) => rest),
-    'marks on calls are lost': (body) =>
+    'the lifetime of a cache mark is lost': (body) => withEach(body, ({ ttl: _, ...rest }) => rest),
+    'cache marks on calls are lost': (body) =>
       withEach(body, ({ cache_control: mark, ...rest }) =>
         mark === undefined || rest.type === 'tool_use' ? rest : { ...rest, cache_control: mark },
       ),
-    'results forget that they are errors': (body) => withEach(body, ({ is_error: _, ...rest }) => rest),
+    'results lose the mark that they are errors': (body) => withEach(body, ({ is_error: _, ...rest }) => rest),
     'thoughts come first': (body) =>
       withEach(body, (one) =>
         one.role === 'assistant' ? { ...one, content: listOf(one.content).toSorted(thoughtsFirst) } : one,
@@ -287,11 +288,11 @@ export const MESSAGES: RoundTrip = {
       withEach(body, (one) =>
         one.role === 'assistant' ? { ...one, content: listOf(one.content).toSorted(textsFirst) } : one,
       ),
-    'instructions go to the begin': (body) => ({
+    'instructions move to the beginning': (body) => ({
       ...body,
       messages: listOf(body.messages).filter((message) => objectOf(message).role !== 'system'),
     }),
-    'signatures are made well-formed': (body) =>
+    'signatures are converted to well-formed text': (body) =>
       withEach(body, (one) =>
         typeof one.signature === 'string' ? { ...one, signature: one.signature.toWellFormed() } : one,
       ),

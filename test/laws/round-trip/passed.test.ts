@@ -12,13 +12,16 @@ import { MESSAGES } from './messages.ts';
 import { RESPONSES } from './responses.ts';
 import { callFor, jsonObject, type RoundTrip, withEach, words } from './round-trip.ts';
 
-/** A request in its endpoint's own dialect goes out as it came, with all that its schema names and what nobody knows yet. */
+/**
+ * The law: a request in its endpoint's own dialect is passed through unchanged, with everything that its schema names and with unknown
+ * members.
+ */
 interface PassedDialect {
   readonly dialect: RoundTrip;
   readonly adapter: WireAdapter;
-  /** A model that takes all that its dialect has, such as system messages within a conversation. */
+  /** A model that accepts everything in its dialect, such as system messages within a conversation. */
   readonly upstream: string;
-  /** The fields that routing, money and the missing store change. */
+  /** The fields that the gateway changes for routing and money, and because it stores no history. */
   readonly changed: readonly string[];
 }
 
@@ -30,7 +33,7 @@ const PASSED: readonly PassedDialect[] = [
       ...{ developer_role: 'developer', empty_content: 'null' },
     }),
     upstream: 'gpt-6-terra',
-    // Of the settings, defaults are left out; the law of what comes back has them.
+    // Settings that equal their defaults are left out. The law of round trips covers them.
     changed: [
       ...['model', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'stop', 'n', 'response_format'],
       ...['frequency_penalty', 'presence_penalty', 'logit_bias', 'messages[]'],
@@ -50,7 +53,7 @@ const PASSED: readonly PassedDialect[] = [
   },
 ];
 
-/** Gives a member that nobody knows to every so manieth object. Of the metadata, Anthropic takes one member. */
+/** Adds an unknown member to every n-th object. In the metadata, Anthropic accepts only one member. */
 function withUnknown(body: Json, every: number, value: unknown): Json {
   let objects = 0;
   return withEach(body, (one) => (++objects % every === 0 && !('user_id' in one) ? { ...one, x_future: value } : one));
@@ -60,7 +63,7 @@ const textOf = ({ changed }: PassedDialect, body: Json): Readonly<Record<string,
   Object.fromEntries(
     Object.entries(body)
       .filter(([name]) => !changed.includes(name))
-      // Members of a chat's messages may change their order.
+      // The members of a chat's messages may change their order.
       .map(([name, value]) => [name, changed.includes(`${name}[]`) ? value : JSON.stringify(value)]),
   );
 
@@ -70,7 +73,7 @@ function sentOf({ dialect, adapter, upstream }: PassedDialect, body: Json): Json
   const made = adapter.request(callFor(request, { model, upstream }));
   if (!('body' in made)) throw new Error(made.message);
   const sent: unknown = JSON.parse(made.body);
-  if (!isObject(sent)) throw new Error('the body is no object');
+  if (!isObject(sent)) throw new Error('the body is not an object');
   return sent;
 }
 
@@ -86,15 +89,15 @@ const goesOut = (one: PassedDialect, spoil: (sent: Json) => Json = (sent) => sen
   );
 
 describe.each(PASSED.map((one) => [one.dialect.surface.name, one] as const))('a request of %s', (name, one) => {
-  test('goes out as it came: marks, signatures, unknown members, odd letters and the order of members', () => {
-    fc.assert(goesOut(one), tries(`requests of ${name} go out as they came`, 30, 5_000));
+  test('is passed through unchanged: cache marks, signatures, unknown members, unusual characters and the order of members', () => {
+    fc.assert(goesOut(one), tries(`requests of ${name} are passed through unchanged`, 30, 5_000));
   });
 
   test.each<[string, (sent: Json) => Json]>([
     ['an unknown member is lost', (sent) => withEach(sent, ({ x_future: _, ...rest }) => rest)],
     ['a surrogate is replaced', (sent) => JSON.parse(JSON.stringify(sent).replaceAll(/\\ud[89a-f]../g, '\\ufffd'))],
     ['letters are normalized', (sent) => JSON.parse(JSON.stringify(sent).normalize('NFC'))],
-  ])('(and it is found out if %s)', (_, spoil) => {
+  ])('(the law detects that %s)', (_, spoil) => {
     expect(fc.check(goesOut(one, spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
   });
 });

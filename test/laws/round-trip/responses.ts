@@ -77,12 +77,12 @@ const round = fc.record({
 });
 type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
 
-/** The items of some rounds. Each call has an ID and a result, as the API demands. */
+/** Returns the items of some rounds. Each call has an ID and a result, as the API requires. */
 function itemsOf(rounds: readonly Round[]): readonly Json[] {
   let calls = 0;
   return rounds.flatMap(({ question, answer, results, isTyped }) => {
     const ids: string[] = [];
-    // Reasoning is followed by the item that it led to.
+    // Reasoning must be followed by another item.
     const whole = answer.slice(0, answer.findLastIndex(({ type }) => type !== 'reasoning') + 1);
     const items = whole.map((item) => {
       if (item.type !== 'function_call') return item;
@@ -146,7 +146,7 @@ const bodies: fc.Arbitrary<Json> = fc
     });
   });
 
-/** A text is a list of one part. */
+/** Writes a text as a list of one part. */
 function plainContent(content: unknown, role: unknown): readonly Json[] {
   if (typeof content === 'string')
     return [{ type: role === 'assistant' ? 'output_text' : 'input_text', text: content }];
@@ -169,7 +169,7 @@ function plain(body: Json): unknown {
   const { format: asked, verbosity } = objectOf(form);
   return stated({
     ...fields,
-    // Instructions are a message before all others.
+    // Instructions are equal to a message before all others.
     input: [...(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : []), ...items].map(
       plainItem,
     ),
@@ -186,7 +186,7 @@ function plain(body: Json): unknown {
 const plainFormat = (format: Json): Json =>
   textOf(format.type) === 'json_schema' ? { strict: false, ...format } : format;
 
-/** A mistake of a mutant. */
+/** The mistake of a mutant: it joins messages. */
 function joined(items: readonly Json[]): readonly Json[] {
   const all: Json[] = [];
   for (const item of items) {
@@ -198,7 +198,7 @@ function joined(items: readonly Json[]): readonly Json[] {
   return all;
 }
 
-/** Another: each message is put before the calls that stood before it. */
+/** The mistake of a mutant: it puts each message before the calls that preceded it. */
 function callsLast(items: readonly Json[]): readonly Json[] {
   const all = [...items];
   for (let at = 1; at < all.length; at++) {
@@ -225,35 +225,36 @@ export const RESPONSES: RoundTrip = {
     ...EXEMPT_FIELDS,
     'tool_choice{allowed_tools}.mode': 'read as the choice: test/e2e/allowed-tools.test.ts',
     'tool_choice{allowed_tools}.tools': 'read as fewer tools: test/e2e/allowed-tools.test.ts',
-    'input[]{message}.content[]{text}': 'a type of the older dialect: comes back as `input_text`',
+    'input[]{message}.content[]{text}': 'a type of the older dialect; becomes `input_text`',
     'input[]{message}.content[]{input_image}.file_id': 'native: passed only',
     'input[]{message}.content[]{input_file}.file_url': 'native: passed only',
     'input[]{function_call}.namespace':
-      'other dialects have no namespaces: it becomes a part of the name where names meet',
-    'input[]{custom_tool_call}': 'becomes a call of a function with one text',
+      'other dialects have no namespaces: the namespace becomes a part of the name if names clash',
+    'input[]{custom_tool_call}': 'becomes a call of a function with one text argument',
     'input[]{custom_tool_call_output}': 'becomes the output of a function',
-    'input[]{function_call_output}.output[]{output_text}': 'comes back as `input_text`',
-    'input[]{function_call_output}.output[]{text}': 'comes back as `input_text`',
-    'input[]{function_call_output}.output[]{refusal}': 'comes back as `input_text`',
+    'input[]{function_call_output}.output[]{output_text}': 'becomes `input_text`',
+    'input[]{function_call_output}.output[]{text}': 'becomes `input_text`',
+    'input[]{function_call_output}.output[]{refusal}': 'becomes `input_text`',
     'input[]{function_call_output}.output[]{input_image}.file_id': 'native: passed only',
     'input[]{function_call_output}.output[]{input_file}.file_url': 'native: passed only',
-    'input[]{reasoning}.content': 'readable reasoning goes to services that take it; this one takes its own alone',
-    'tools[]{custom}': 'becomes a function with one text',
+    'input[]{reasoning}.content':
+      'readable reasoning goes to services that accept it; this service accepts only its own',
+    'tools[]{custom}': 'becomes a function with one text argument',
     'tools[]{namespace}': 'its tools become tools of the request',
-    'stream_options.include_usage': 'of chat completions; Responses always report usage',
-    presence_penalty: 'the service has none here: such requests are asked as chat completions',
-    frequency_penalty: 'the service has none here: such requests are asked as chat completions',
-    top_logprobs: 'such requests are asked as chat completions',
-    max_tool_calls: 'limits native tools alone',
+    'stream_options.include_usage': 'exists only in chat completions; Responses always report usage',
+    presence_penalty: 'Responses have none: Signalbox sends such requests as chat completions',
+    frequency_penalty: 'Responses have none: Signalbox sends such requests as chat completions',
+    top_logprobs: 'Signalbox sends such requests as chat completions',
+    max_tool_calls: 'limits only native tools',
     'reasoning.summary': 'a setting of the provider in a translation',
-    include: 'encrypted reasoning is always asked for, and nothing else is read',
+    include: 'encrypted reasoning is always requested, and nothing else is read',
     store: 'nothing is stored',
-    service_tier: 'only those that cost nothing more are taken, and they are the default',
-    metadata: 'for the policy’s rules',
-    background: 'only accepted where it changes nothing',
-    previous_response_id: 'only accepted where it changes nothing',
-    conversation: 'only accepted where it changes nothing',
-    prompt: 'only accepted where it changes nothing',
+    service_tier: 'only tiers without a surcharge are accepted, and they are the default',
+    metadata: 'only rules of the policy read it',
+    background: 'accepted only if it changes nothing',
+    previous_response_id: 'accepted only if it changes nothing',
+    conversation: 'accepted only if it changes nothing',
+    prompt: 'accepted only if it changes nothing',
   },
   mutants: {
     'messages of an answer are joined': (body) => ({ ...body, input: joined(listOf(body.input).map(objectOf)) }),
@@ -263,7 +264,7 @@ export const RESPONSES: RoundTrip = {
         const { id: _, ...rest } = one;
         return one.type === 'reasoning' ? rest : one;
       }),
-    'encrypted content is made well-formed': (body) =>
+    'encrypted content is converted to well-formed text': (body) =>
       withEach(body, (one) =>
         typeof one.encrypted_content === 'string'
           ? { ...one, encrypted_content: one.encrypted_content.toWellFormed() }

@@ -9,8 +9,8 @@ import { type RoundTrip, thereAndBack } from './round-trip.ts';
 import { membersIn, membersNamed } from './schema-members.ts';
 
 /**
- * What a dialect's schema says survives the neutral form. Requests in their endpoint's own dialect go out as they came; here
- * each is read and written anew, as one for another dialect is. `exempt` of each dialect lists what does not come back.
+ * The law: everything that a dialect's schema names survives the neutral form. Requests in their endpoint's own dialect are passed through;
+ * here each request is read and written as if for another dialect. `exempt` of each dialect lists the members that do not survive.
  */
 const comesBack = (dialect: RoundTrip, spoil: (translated: Json) => Json = (body) => body) =>
   fc.property(dialect.bodies, (body) => {
@@ -24,10 +24,10 @@ describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name
   'a request of %s, read into the neutral form and written in its own dialect,',
   (name, dialect) => {
     test('is the same', () => {
-      fc.assert(comesBack(dialect), tries(`requests of ${name} come back from the neutral form`, 30, 5_000));
+      fc.assert(comesBack(dialect), tries(`requests of ${name} survive the neutral form`, 30, 5_000));
     });
 
-    test('has every member that the schema names, but those that the list of exemptions names', () => {
+    test('has every member that the schema names, except the members in the list of exemptions', () => {
       const found = new Set<string>();
       for (const body of fc.sample(dialect.bodies, { numRuns: 700, seed: 7 })) membersIn(dialect.schema, body, found);
       const named = membersNamed(dialect.schema);
@@ -39,7 +39,7 @@ describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name
       );
     });
 
-    test.each(Object.entries(dialect.mutants))('(and it is found out if %s)', (_, spoil) => {
+    test.each(Object.entries(dialect.mutants))('(the law detects that %s)', (_, spoil) => {
       expect(fc.check(comesBack(dialect, spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
     });
   },

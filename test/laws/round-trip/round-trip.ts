@@ -6,23 +6,23 @@ import type { ModelRequest } from '../../../src/core/model-request.ts';
 import type { Surface } from '../../../src/dialects/surface.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 
-/** One dialect, there and back: a body is read into the neutral form, and an adapter writes that in the same dialect. */
+/** The round trip of one dialect: a body is read into the neutral form, and an adapter writes that form in the same dialect. */
 export interface RoundTrip {
   readonly surface: Surface;
   readonly schema: TSchema;
-  /** Bodies of the dialect that its own service takes. */
+  /** Bodies of the dialect that its own service accepts. */
   readonly bodies: fc.Arbitrary<Json>;
-  /** Members that do not come back, by their path in the schema, and why. Those below them are exempt, too. */
+  /** Members that do not survive, by their path in the schema, with the reason. Nested members are exempt, too. */
   readonly exempt: Readonly<Record<string, string>>;
-  /** Losses that the law must notice. */
+  /** Losses that the law must detect. */
   readonly mutants: Readonly<Record<string, (translated: Json) => Json>>;
   /** Writes a request that is not passed through. */
   translate(request: ModelRequest): Json;
-  /** A body in the one form of all that say the same to the service. */
+  /** Converts a body to a normal form. Bodies with the same meaning for the service have the same normal form. */
   plain(body: Json): unknown;
 }
 
-/** Fields of every dialect that are no part of what a model is asked. */
+/** Fields of every dialect that are not meant for the model. */
 export const EXEMPT_FIELDS: Readonly<Record<string, string>> = {
   model: 'routing chooses it',
   route_strategy: 'Signalbox’s own',
@@ -31,11 +31,11 @@ export const EXEMPT_FIELDS: Readonly<Record<string, string>> = {
   agent_wallet: 'Signalbox’s own',
 };
 
-/** Returns a copy of a body with each object in it changed. */
+/** Returns a copy of a body in which each object is changed. */
 export const withEach = (body: Json, change: (object: Json) => Json): Json =>
   JSON.parse(JSON.stringify(body), (_, value) => (isObject(value) ? change(value) : value));
 
-/** The same request, of a dialect that no adapter passes through. */
+/** Returns the same request under a dialect that no adapter passes through. */
 export const ofAnotherDialect = (request: ModelRequest): ModelRequest =>
   new Proxy(request, {
     get: (target, name) => {
@@ -49,7 +49,7 @@ export const ofAnotherDialect = (request: ModelRequest): ModelRequest =>
 export const thereAndBack = ({ surface, translate }: RoundTrip, body: Json): Json =>
   translate(ofAnotherDialect(surface.read(structuredClone(body), new Headers()).request));
 
-/** A call with all that the request's own service can do. */
+/** Makes a call with everything that the request's own service can do. */
 export const callFor = (request: ModelRequest, rest: Partial<ProviderCall>): ProviderCall => ({
   upstream: 'model',
   request,
@@ -60,7 +60,7 @@ export const callFor = (request: ModelRequest, rest: Partial<ProviderCall>): Pro
   ...rest,
 });
 
-/** A text with something to read in it, of any letters: with lone surrogates and all that JSON escapes. */
+/** A text with at least one visible character, from any letters, with lone surrogates and all characters that JSON escapes. */
 export const words = fc
   .array(fc.oneof(anyCodePoint, fc.constantFrom('\u2028', '\ud800', '\udfff', '"', '\\', '\u0000', '</s>', '\ufeff')), {
     minLength: 1,
@@ -68,7 +68,7 @@ export const words = fc
   })
   .map((letters) => `x${letters.join('')}x`);
 
-/** Opaque texts of services: long, and of every letter that they use. */
+/** Opaque texts of services: long, with every character that services use. */
 export const opaque = fc.oneof(
   fc.string({ minLength: 1, maxLength: 40, unit: fc.constantFrom(...'aZ09+/=-_.') }),
   fc.nat(255).map((fill) => Buffer.alloc(6_000, fill).toString('base64')),
@@ -79,7 +79,7 @@ export const base64 = fc
   .uint8Array({ minLength: 1, maxLength: 12 })
   .map((bytes) => Buffer.from(bytes).toString('base64'));
 
-/** Arguments of a call. */
+/** Arguments of a tool call. */
 export const jsonObject: fc.Arbitrary<Json> = fc.dictionary(
   fc.oneof(words, fc.constantFrom('', '__proto__', 'toJSON', '1', 'constructor')),
   fc.oneof(
@@ -91,12 +91,12 @@ export const jsonObject: fc.Arbitrary<Json> = fc.dictionary(
   { maxKeys: 3, noNullPrototype: true },
 );
 
-/** A member that may be left out. */
+/** An optional member. */
 export const maybe = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(one, { nil: undefined });
 
 export const toolName = fc.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom(...'aZ09_-') });
 
-/** Schemas that every service takes as they are. */
+/** Tool schemas that every service accepts unchanged. */
 export const toolSchema: fc.Arbitrary<Json> = fc
   .dictionary(toolName, fc.constantFrom<Json>({ type: 'string' }, { type: 'integer', description: 'How many.' }), {
     maxKeys: 2,
@@ -109,5 +109,5 @@ export const toolSchema: fc.Arbitrary<Json> = fc
     additionalProperties: false,
   }));
 
-/** Without members that are undefined. */
+/** Removes members that are undefined. */
 export const stated = (value: Json): Json => JSON.parse(JSON.stringify(value));

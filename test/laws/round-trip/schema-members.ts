@@ -4,17 +4,17 @@ import { isObject } from '../../../plugins/providers/json.ts';
 
 /** Members of a schema by their paths, such as `messages[]{user}.content[]{text}.text`. */
 
-/** The variants of a schema, without null. */
+/** Returns the variants of a schema, without null. */
 const variantsOf = (schema: TSchema): readonly TSchema[] =>
   Array.isArray(schema.anyOf) ? schema.anyOf.flatMap(variantsOf) : schema.type === 'null' ? [] : [schema];
 
-/** The kind by which a variant is told from others: its `type`. */
+/** Returns the kind that distinguishes a variant from the others: its `type`. */
 function kindOf(schema: TSchema): string {
   const tag: unknown = schema.properties?.type?.const;
   return typeof tag === 'string' ? `{${tag}}` : '';
 }
 
-/** Variants for types that the schema does not name are native: they are passed only. */
+/** Variants for types that the schema does not name are native, and are only passed through. */
 const isNative = (schema: TSchema): boolean => typeof schema.properties?.type?.pattern === 'string';
 
 const membersOf = (schema: TSchema): readonly (readonly [string, TSchema])[] =>
