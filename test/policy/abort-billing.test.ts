@@ -20,15 +20,15 @@ const billingOf = (text: string) => {
 };
 
 describe('what a service bills after an abort', () => {
-  test('is unknown where neither its adapter nor the policy says so', () => {
+  test('is unknown if neither its adapter nor the policy states it', () => {
     expect(billingOf(policyOf(''))).toEqual({ bills: 'unknown' });
   });
 
-  test('is what its adapter declares', () => {
+  test('is what its adapter declares, if the policy states nothing', () => {
     expect(billingOf(policyOf('', '', 'simulated'))).toMatchObject({ bills: 'stops' });
   });
 
-  test('is what the policy states of the provider, whatever the adapter declares', () => {
+  test('is what the policy states for the provider, whatever the adapter declares', () => {
     expect(billingOf(policyOf(', after_abort: { bills: whole }', '', 'simulated'))).toEqual({ bills: 'whole' });
     expect(billingOf(policyOf(', after_abort: { bills: stops, margin_ms: 20 }'))).toEqual({
       bills: 'stops',
@@ -38,7 +38,7 @@ describe('what a service bills after an abort', () => {
     });
   });
 
-  test('is what the policy states of the endpoint, whatever it states of the provider', () => {
+  test('is what the policy states for the endpoint, whatever it states for the provider', () => {
     const provider = ', after_abort: { bills: stops }';
     expect(billingOf(policyOf(provider, ', after_abort: { bills: unknown }'))).toEqual({ bills: 'unknown' });
   });
@@ -48,7 +48,7 @@ describe('what a service bills after an abort', () => {
     ['unknown', 'margin_tokens: 3', ['margin_tokens']],
     ['stops', 'reports: each, margin_tokens: 3, margin_ms: 5', []],
   ])(
-    'with `bills: %s`, `check` names the keys of a provider and of an endpoint that have no effect',
+    'with `bills: %s`, `policy check` names the keys of a provider and of an endpoint that have no effect',
     (bills, more, idle) => {
       const stated = `, after_abort: { bills: ${bills}, ${more} }`;
       for (const text of [policyOf(stated), policyOf('', stated)]) {

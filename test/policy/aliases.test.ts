@@ -16,7 +16,7 @@ const policyOf = (more: string) =>
     { path: 'q.yaml', text: more },
   ]);
 
-test('selectors and models have aliases, and those that state none have none', () => {
+test('selectors and models have the aliases that the policy states, and otherwise none', () => {
   const { aliases } = snapshotOf(policyOf('selectors: { auto: { strategy: auto, aliases: [claude-auto, a/b] } }'));
   expect([...aliases]).toEqual([
     ['claude-auto', 'auto'],
@@ -36,7 +36,7 @@ describe('a request for an alias', () => {
   });
   const ask = (name: string, content: string) => ({ model: name, messages: [{ role: 'user' as const, content }] });
 
-  test('is decided as one for the name that it stands for, whatever it says', () => {
+  test('is decided like a request for the name that the alias stands for, whatever the request contains', () => {
     fc.assert(
       fc.property(
         anyText(60),
@@ -60,7 +60,7 @@ describe('a request for an alias', () => {
     return null;
   };
 
-  test('is refused to a key that may not use the model, which is not suggested to it either', () => {
+  test('is refused if the key may not use the model, and the refusal does not suggest that model', () => {
     const small = new Set(['small']);
     expect(refusal('claude-large', small)?.[0]).toBe('insufficient_permissions');
     expect(refusal('claude-larg', small)?.[1]).not.toContain('claude-large');
@@ -68,12 +68,12 @@ describe('a request for an alias', () => {
     expect(refusal('claude-auto', small)).toBeNull();
   });
 
-  test('for a model that is left out says so', () => {
+  test('is refused with the reason if its model cannot be served', () => {
     expect(refusal('claude-gone')?.[1]).toBe('The model `gone` is in the policy but cannot be served: KEY is not set.');
   });
 });
 
-describe('a selector with the names of a model', () => {
+describe('a selector that has the names of a model as aliases', () => {
   const ofModel = (env: Record<string, string>) =>
     snapshotOf(
       load(
@@ -93,7 +93,7 @@ selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] }
     );
   const meaning = (name: string, env = {}) => meaningOf(name, ofModel(env)).model;
 
-  test('stands in for it only where it is not served', () => {
+  test('replaces the model only if the model cannot be served', () => {
     for (const name of ['opus-5', 'opus', 'opus-5-20260101', 'opus-5[1m]']) {
       expect(meaning(name)).toBe('auto');
       expect(meaning(name, { FAR_KEY: 'key-of-the-test' })).toBe('opus-5');
@@ -105,7 +105,7 @@ selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] }
     ['models', 'a: { aliases: [x] }, b: { aliases: [x] }'],
     ['models', 'a: { aliases: ["x-*"] }, b: { aliases: ["x-*"] }'],
     ['selectors', 'auto: { strategy: auto, aliases: [tiny] }, other: { strategy: auto, aliases: [tiny] }'],
-  ])('two owners of one kind clash: %s: %s', (section, entries) => {
+  ])('two selectors or two models with the same alias clash: %s: %s', (section, entries) => {
     const found = load([
       { path: 'p.yaml', text: SMALL },
       { path: 'q.yaml', text: `${section}: { ${entries} }\n` },
@@ -114,7 +114,7 @@ selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] }
   });
 });
 
-test('the names that Claude Code sends are served by the shipped policy with any key', () => {
+test('the shipped policy serves the names that Claude Code sends, with the key of any provider', () => {
   const NAMES = ['opus', 'sonnet', 'haiku', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'];
   const dated = ['claude-haiku-4-5-20251001', 'claude-opus-5-5-20260922', 'claude-opus-5-5[1m]', 'opus[1m]'];
   const meant = (env: Record<string, string>) =>

@@ -29,7 +29,7 @@ const scope = (labels: Record<string, string> = {}, more: More = {}): BudgetScop
 });
 
 describe('a budget', () => {
-  test('has defaults: one window for everyone, cap, no alerts, the zone of the gateway', () => {
+  test('has defaults: one window for everyone, `cap`, no alerts, the time zone of the gateway', () => {
     const [found] = budgetsOf('name: all, limit_credits: 50000, window: month');
     expect(found).toEqual({
       name: 'all',
@@ -49,7 +49,7 @@ describe('a budget', () => {
     expect(elsewhere.budgets[0]?.timeZone).toBe('Europe/Berlin');
   });
 
-  test('keeps the stated values, with sorted and unique alerts', () => {
+  test('keeps the stated values, and sorts its alerts without duplicates', () => {
     const found = budget('time_zone: Asia/Tokyo, on_exhausted: downgrade, alert_at: [1, 0.5, 0.8, 0.50]');
     expect(found).toMatchObject({ timeZone: 'Asia/Tokyo', onExhausted: 'downgrade', alertAt: [0.5, 0.8, 1] });
   });
@@ -74,7 +74,7 @@ describe('a budget', () => {
     },
   );
 
-  test('keeps the order of the files, and of each file', () => {
+  test('budgets keep the order of the files, and the order within each file', () => {
     const of = (...names: string[]) =>
       `budgets:\n${names.map((name) => `  - { name: ${name}, limit_credits: 1, window: day }\n`).join('')}`;
     const files = [
@@ -117,7 +117,7 @@ describe('`match` and `each`', () => {
     expect(budget('each: key.labels.team').each?.(scope())).toBe('');
   });
 
-  test('see only the current scope', () => {
+  test('`match` and `each` see only the scope of the current request', () => {
     const { each, match } = budget('each: key.labels.team, match: key.labels.team != "b"');
     const [a, b] = [scope({ team: 'a' }), scope({ team: 'b' })];
     expect([a, b, a, b].map((one) => [each?.(one), match?.(one)])).toEqual([
@@ -128,7 +128,7 @@ describe('`match` and `each`', () => {
     ]);
   });
 
-  test('throw if they cannot be evaluated, and loading warns of it', () => {
+  test('`match` and `each` throw if they cannot be evaluated, and loading the policy warns about it', () => {
     const lines = [
       'name: a, limit_credits: 1, window: day, match: double(key.labels.level) > 3.0',
       'name: b, limit_credits: 1, window: day, each: \'key.labels.team.split("-")[1]\'',
@@ -141,10 +141,10 @@ describe('`match` and `each`', () => {
   });
 });
 
-describe('a definition is the same', () => {
+describe('the definition of a budget stays the same', () => {
   const plain = budget('match: key.labels.team != "", each: key.labels.team').definition;
 
-  test('for any limit, alerts and reaction, and in block style', () => {
+  test('with another limit, other alerts, another `on_exhausted`, or in block style', () => {
     const more = 'alert_at: [0.5], on_exhausted: downgrade';
     expect(budget(`match: key.labels.team != "", each: key.labels.team, ${more}`).definition).toBe(plain);
     const text = `${SMALL}budgets:
@@ -201,11 +201,11 @@ describe('keys without the label of an `each` get a warning', () => {
   });
 });
 
-describe('the ledger that a policy would spend from', () => {
+describe('the existing ledger, when a policy is loaded,', () => {
   const loaded = (text: string, ledger: { usdPerCredit: string | null; budgets: string[] }) =>
     load([{ path: 'p.yaml', text: SMALL + text }], {}, { ledger });
 
-  test('may be given its settings', () => {
+  test('gets its settings from the policy', () => {
     expect(snapshotOf(loadText(SMALL)).ledger).toEqual({
       contentionWaitMs: 20_000,
       wholeHoldShare: 0.05,
@@ -219,13 +219,16 @@ describe('the ledger that a policy would spend from', () => {
     });
   });
 
-  test.each(['0.001', '0.0010', '1e-3'])('counts in the same Credits, written %s', (text) => {
-    const result = loaded(`credits: { usd_per_credit: ${text} }\n`, { usdPerCredit: '0.001', budgets: [] });
-    expect(result.diagnostics).toEqual([]);
-    expect(result.snapshot?.usdPerCredit).toBe('0.001');
-  });
+  test.each(['0.001', '0.0010', '1e-3'])(
+    'is compatible with a policy whose Credit has the same worth, written as %s',
+    (text) => {
+      const result = loaded(`credits: { usd_per_credit: ${text} }\n`, { usdPerCredit: '0.001', budgets: [] });
+      expect(result.diagnostics).toEqual([]);
+      expect(result.snapshot?.usdPerCredit).toBe('0.001');
+    },
+  );
 
-  test('must not hold Credits of another value', () => {
+  test('is not compatible with a policy whose Credit has another worth', () => {
     const other = { usdPerCredit: '0.01', budgets: [] };
     expect(loaded('credits: { usd_per_credit: 0.1 }\n', other).diagnostics.map(brief)).toEqual([
       '14:28 credits-changed',
@@ -234,7 +237,7 @@ describe('the ledger that a policy would spend from', () => {
     expect(loaded('credits: { usd_per_credit: 0.1 }\n', { usdPerCredit: null, budgets: [] }).snapshot).not.toBeNull();
   });
 
-  test('is not reported for parts in an unreadable file', () => {
+  test('causes no report about parts that may be in an unreadable file', () => {
     const files = [
       { path: 'p.yaml', text: `${SMALL}budgets:\n  - { name: b, limit_credits: 1, window: day }\n` },
       { path: 'q.yaml', text: 'credits: {' },
@@ -249,7 +252,7 @@ describe('the ledger that a policy would spend from', () => {
     [['a'], ['a', 'b'], []],
     [['b'], ['a'], ['15:11 budget-renamed']],
     [['b'], [], []],
-  ])('budgets %p of the policy and %p of the ledger', (stated, counted, expected) => {
+  ])('is compared by budget names: policy %p, ledger %p', (stated, counted, expected) => {
     const lines = stated.map((name) => `  - name: ${name}\n    limit_credits: 1\n    window: day\n`).join('');
     const result = loaded(`budgets:\n${lines}`, { usdPerCredit: null, budgets: counted });
     expect(result.diagnostics.map(brief)).toEqual(expected);
@@ -274,7 +277,7 @@ test.each([
 });
 
 describe('a budget by team and user', () => {
-  test('sees their IDs, which `each` may name in short, and not the name of a user, which changes', () => {
+  test('sees the IDs of team and user, which `each` may write as `team` and `user`, and not the name of a user, because it can change', () => {
     const { each, match } = budget(`each: team, match: 'user.id != "" && team.id != "none"'`);
     const of = (more: More) => [match?.(scope({}, more)), each?.(scope({}, more))];
     expect(of({ team: 'team_1', user: 'user_1' })).toEqual([true, 'team_1']);
@@ -305,20 +308,20 @@ describe('a budget by team and user', () => {
     ['team.name != "ads"', ['team_1', 'team_3', '']],
     ['team.name == ""', ['']],
     ['(team.name == ("ads") || key.labels.vip == "yes")', ['team_2']],
-  ])('%s covers the teams that its names stand for', (match, covered) => {
+  ])('`%s` applies to the teams that its names mean', (match, covered) => {
     const found = among(match, teams);
     const all = ['team_1', 'team_2', 'team_3', ''];
     expect(all.filter((team) => found.match?.(scope({}, { team })))).toEqual(covered);
   });
 
-  test('a budget counts the same by a former name, the present name and the ID of a team', () => {
+  test('a budget counts the same requests if its condition has a former name, the current name or the ID of a team', () => {
     const definitions = ['team.name == "search"', 'team.name == "find"', 'team.id == "team_1"'].map(
       (match) => among(match, teams).definition,
     );
     expect(new Set(definitions).size).toBe(1);
   });
 
-  test('a name covers nothing where teams are not known, and loads', () => {
+  test('a policy loads if teams are not known, and a team name in it then matches no team', () => {
     const found = among('team.name == "search"', null);
     expect(['team_1', 'search-1', ''].filter((team) => found.match?.(scope({}, { team })))).toEqual([]);
   });

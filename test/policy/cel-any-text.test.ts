@@ -7,11 +7,11 @@ import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 import { load, SMALL } from './support.ts';
 
-/** Random texts as expressions. */
+/** Timeout for evaluating random texts as expressions. */
 
 const TIMEOUT_MS = 600_000;
 
-/** Every key that takes an expression. */
+/** Every key of the policy that takes an expression. */
 const KEYS: readonly ((written: string) => string)[] = [
   (text) => `constraints: [{ name: r, max_cost_credits: 1, when: ${text} }]`,
   (text) => `constraints: [{ name: r, require: ${text} }]`,
@@ -32,7 +32,7 @@ const TOKENS = [
   ...['.getHours("Europe/Berlin")', '.split("")', '[1, 2, 3]', 'cel.bind(a, '],
   ...['.all(a, ', '.map(a, ', '.filter(a, ', '.exists_one(a, '],
 ];
-/** The opening and closing text of a nested level. */
+/** The opening and the closing text of one nested level. */
 const NESTS: readonly (readonly [string, string])[] = [
   ['!', ''],
   ['-', ''],
@@ -60,7 +60,7 @@ const nested = fc
 const chained = fc
   .tuple(tokens, fc.constantFrom(...AFTER), depth)
   .map(([inner, after, times]) => inner + after.repeat(times));
-/** Well-typed expressions of every size, which mostly load. */
+/** Well-typed expressions of every size. Most of them load. */
 const { truth } = fc.letrec<Record<'truth' | 'text' | 'list' | 'figure', string>>((tie) => ({
   truth: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -99,7 +99,7 @@ const anyText = fc.oneof(tokens, nested, chained, fc.string({ unit: 'binary', ma
   weight: 6,
 });
 
-/** The largest request that conditions read. */
+/** The largest request that conditions can read. */
 const LARGEST: RuleScope = {
   request: {
     operation: 'chat',
@@ -114,13 +114,13 @@ const LARGEST: RuleScope = {
   ...NO_GROUPS,
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
-/** A condition should take 1 ms at most. This bound detects growth. */
+/** A condition should take at most 1 ms. This larger bound detects growth. */
 const CONDITION_MS = 50;
 
 const FILE_CHARACTERS_MAX = 1_000_000;
 
 test(
-  'any text as an expression loads or is reported at its place; it never throws or makes a slow condition',
+  'any text as an expression either loads or is reported at its location; it never throws and never makes a slow condition',
   async () => {
     const { runs, seed, proved } = effort('expressions', 20, 20_000);
     const counts = { refused: 0, loaded: 0 };
@@ -141,7 +141,7 @@ test(
       }),
       { numRuns: runs, seed },
     );
-    proved(`${runs} texts as expressions: ${counts.loaded} loaded, ${counts.refused} refused with their place`);
+    proved(`${runs} texts as expressions: ${counts.loaded} loaded, ${counts.refused} refused with their location`);
   },
   TIMEOUT_MS,
 );

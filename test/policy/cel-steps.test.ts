@@ -17,14 +17,14 @@ import { leastOf } from '../support/in-time.ts';
 import { threadMs } from '../support/thread-time.ts';
 import { loadText, SMALL } from './support.ts';
 
-/** The longest time of an accepted expression, ms of CPU. */
+/** The longest evaluation time of an accepted expression, ms of CPU. */
 const TIME_MAX = 5;
 
 const NAME_MAX = 256;
 const texts = (count: number, character: string, length = NAME_MAX) =>
   Array.from({ length: count }, (_, at) => `${at}`.padStart(length, character));
 
-/** The largest request that a condition reads. */
+/** The largest request that a condition can read. */
 const request = viewOf({
   request: {
     ...EMPTY_REQUEST.request,
@@ -49,7 +49,7 @@ const claims = claimsViewOf({
 
 const VIEWS = { when: request, claims };
 
-/** The condition as a policy would evaluate it; null if a policy refuses it. */
+/** Returns the condition as a policy would evaluate it; null if a policy refuses it. */
 function accepted(text: string, kind: keyof typeof VIEWS): (() => unknown) | null {
   if (text.length > EXPRESSION_LENGTH_MAX) return null;
   try {
@@ -60,7 +60,7 @@ function accepted(text: string, kind: keyof typeof VIEWS): (() => unknown) | nul
   }
 }
 
-/** As many copies of a condition as one expression may have; each is evaluated, whatever the others result in. */
+/** Joins as many copies of a condition as one expression may have. All copies are evaluated, whatever their results are. */
 function copiesOf(condition: string, kind: keyof typeof VIEWS = 'when'): (() => unknown) | null {
   const times = (count: number) => Array.from({ length: count }, () => `((${condition}) && false)`).join(' || ');
   let most: (() => unknown) | null = null;
@@ -71,7 +71,7 @@ function copiesOf(condition: string, kind: keyof typeof VIEWS = 'when'): (() => 
   return most;
 }
 
-/** ms */
+/** Measures the evaluation time in ms. */
 const timeOf = (evaluate: () => unknown): Promise<number> =>
   leastOf(TIME_MAX, () => {
     const began = threadMs();
@@ -84,11 +84,11 @@ const timeOf = (evaluate: () => unknown): Promise<number> =>
   });
 
 const list = (length: number) => `[${Array.from({ length }, (_, at) => at).join(', ')}]`;
-/** Around a value, each of the values that has twice the length. */
+/** Binds values around a value. Each has twice the length of the previous value. */
 const doubled = (from: string, times: number) =>
   `${Array.from({ length: times }, (_, at) => `cel.bind(v${at}, ${at === 0 ? from : `v${at - 1} + v${at - 1}`}, `).join('')}v${times - 1}${')'.repeat(times)}`;
 
-/** Expensive forms, of any scale. */
+/** Expensive forms of conditions, at any scale. */
 const FORMS: Readonly<Record<string, (scale: number) => string>> = {
   'nested loops over written lists': (scale) => `${list(scale)}.all(a, ${list(scale)}.all(b, a + b >= 0))`,
   'nested loops over entries of a request': (scale) =>
@@ -99,7 +99,7 @@ const FORMS: Readonly<Record<string, (scale: number) => string>> = {
     `request.user.split("").exists(t, ${Array.from({ length: scale }, () => 't == "b"').join(' || ')})`,
   'searches in a loop': (scale) =>
     `["a", "b"].exists(t, ${Array.from({ length: scale }, () => 'request.user.contains(request.metadata.one)').join(' || ')})`,
-  'a long text that is searched': (scale) =>
+  'a search in a long text': (scale) =>
     `(${Array.from({ length: scale }, () => 'request.user').join(' + ')}).contains(request.metadata.one)`,
   'functions in a loop': (scale) =>
     `request.languages.exists(t, ${Array.from({ length: scale }, () => 't.upperAscii().trim().endsWith("b")').join(' || ')})`,
@@ -108,7 +108,7 @@ const FORMS: Readonly<Record<string, (scale: number) => string>> = {
   'failures in a row': (scale) => Array.from({ length: scale }, () => 'double(request.user) > 1.0').join(' || '),
   'texts that double': (scale) => `${doubled('request.user', scale)}.contains("b")`,
   'lists that double': (scale) => `1 in ${doubled('[1, 2]', scale)}`,
-  'a text of all texts': (scale) =>
+  'a text joined from all texts': (scale) =>
     `request.languages.map(a, ${Array.from({ length: scale }, () => 'a').join(' + ')}).join("") == "b"`,
   'texts in hexadecimal': (scale) => `${'bytes('.repeat(scale)}request.user${').hex()'.repeat(scale)} == "b"`,
   'a loop over the characters of all texts': (scale) =>
@@ -120,13 +120,13 @@ const FORMS: Readonly<Record<string, (scale: number) => string>> = {
   durations: (scale) =>
     Array.from({ length: scale }, () => `duration("${'1'.repeat(32)}") > duration("1h")`).join(' || '),
   'a long duration': (scale) => `duration("${'1'.repeat(scale * 16)}") > duration("1h")`,
-  'lists that are searched': (scale) =>
+  'searches in lists': (scale) =>
     Array.from({ length: scale }, () => 'request.languages.all(a, a in request.needs)').join(' || '),
-  'lists that are compared': (scale) =>
+  'comparisons of lists': (scale) =>
     Array.from({ length: scale }, () => 'request.user.split("") == request.metadata.one.split("")').join(' || '),
 };
 
-/** Expensive forms over the claims of a token. */
+/** Expensive forms of conditions on the claims of a token. */
 const CLAIM_FORMS: typeof FORMS = {
   'a loop over claims': (scale) =>
     `claims.groups.exists(g, ${Array.from({ length: scale }, () => 'g == "b"').join(' || ')})`,
@@ -154,7 +154,7 @@ describe('the most expensive accepted expression takes at most 5 ms:', () => {
     expect(tried).toBeGreaterThan(0);
   });
 
-  /** Values of each type. Names of loops can be unknown: such an expression is refused, and another is drawn. */
+  /** Values of each type. Names of loop variables can be unknown; the policy then refuses the expression, and another is drawn. */
   const { condition } = fc.letrec<{ condition: string; text: string; list: string; figure: string }>((tie) => {
     const [condition, text, aList, figure] = [tie('condition'), tie('text'), tie('list'), tie('figure')];
     const name = fc.constantFrom('a', 'b');
@@ -235,7 +235,7 @@ test.each([
   expect(diagnosticsOf(when)).toEqual([]);
 });
 
-test('the smallest part that takes too many steps is reported', () => {
+test('the report shows the smallest part that takes too many steps', () => {
   const loops = 'request.languages.all(a, request.languages.all(b, request.languages.all(c, a != c)))';
   const [found] = diagnosticsOf(`request.stream || ${loops}`);
   expect(found).toMatchObject({ code: 'cel-too-costly', severity: 'error' });
@@ -244,7 +244,7 @@ test('the smallest part that takes too many steps is reported', () => {
   expect(found!.length).toBe(text.slice(at).length - 1);
 });
 
-test('a duration takes a short written text, as reading one takes cubic time', () => {
+test('a duration must be a short literal text, because parsing a duration takes cubic time', () => {
   for (const text of ['request.user', `"${'1'.repeat(33)}"`])
     expect(diagnosticsOf(`duration(${text}) > duration("1h")`)).toMatchObject([{ code: 'cel-too-costly' }]);
 });

@@ -16,7 +16,7 @@ const priced = (price: string) => {
 };
 
 describe('prices', () => {
-  test('are read from the text, exactly', () => {
+  test('prices are read exactly from the text', () => {
     expect(priced('{ input: 0.1, cached_input: 0.0375, output: 1e1 }')).toEqual({
       lines: [{ overInputTokens: 0, input: 200, cachedInput: 75, cacheWrite: 200, output: 20_000 }],
       perRequest: 0,
@@ -24,13 +24,13 @@ describe('prices', () => {
     });
   });
 
-  test('keep more digits than a double', () => {
+  test('prices keep more digits than a double has', () => {
     const price = priced('{ input: 0.1000000000001, output: 0.3 }');
     expect(price).toMatchObject({ divisor: 10_000_000_000 });
     expect(price?.lines[0].input).toBe(1_000_000_000_001);
   });
 
-  test('have tiers and a fee for each request', () => {
+  test('prices have tiers and a fee for each request', () => {
     const tiers = '[{ over_input_tokens: 200000, input: 2, output: 8 }]';
     expect(priced(`{ input: 1, output: 4, per_request: 0.005, tiers: ${tiers} }`)).toEqual({
       lines: [
@@ -44,7 +44,7 @@ describe('prices', () => {
 });
 
 describe('models', () => {
-  test('take the documented defaults', () => {
+  test('models have the documented defaults', () => {
     const text = model(
       '    price: { input: 1, output: 2 }\n    reasoning_tokens: 500\n    quality: { default: 0.5 }\n',
     );
@@ -55,14 +55,14 @@ describe('models', () => {
       acceptsTemperature: true,
       imageTokensMax: null,
       audioTokensPerSecondMax: null,
-      // 1 s, and 500 tokens at 50 tokens per second.
+      // 1 s, plus 500 tokens at 50 tokens per second.
       latency: { ttftMs: 11_000, outputTokensPerSecond: 50 },
       deadlines: { connectMs: 5_000, firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
       created: 0,
     });
   });
 
-  test('keep the stated values', () => {
+  test('models keep the stated values', () => {
     const text = model(`    upstream: other
     regions: [eu]
     price: { input: 1, output: 2 }
@@ -96,7 +96,7 @@ tasks:
     expect([...(found?.quality ?? [])].slice(0, 3)).toEqual([0.5, 0.7, 0.5]);
   });
 
-  test('declare, lack or leave open each language', () => {
+  test('models declare a language, lack it, or leave it unknown', () => {
     const one = (id: string, more: string) =>
       `  ${id}:\n    provider: sim\n    price: { input: 1, output: 2 }\n    context_window: 1000\n    max_output: 100\n    quality: { default: 0.5 }\n${more}`;
     const text = `version: 1
@@ -117,7 +117,7 @@ ${one('a', '    languages: [Rust, terraform]\n    lacks_languages: [COBOL]\n')}$
     expect(snapshotOf(loadText(text.replace('language_worth: 0.1\n', ''))).languageWorth).toBe(0.04);
   });
 
-  test('have the endpoints that can serve here, each with its own price', () => {
+  test('models have only the endpoints that can be served, each with its own price', () => {
     const text = `version: 1
 providers:
   near: { adapter: openai-compatible, base_url_env: NEAR, allow_private_network: true }
@@ -145,7 +145,7 @@ models:
 });
 
 describe('the rest', () => {
-  test('has defaults, so a small policy is complete', () => {
+  test('a small policy is complete, because all other settings have defaults', () => {
     const snapshot = snapshotOf(loadText(SMALL));
     expect(snapshot).toMatchObject({
       usdPerCredit: '0.001',
@@ -176,7 +176,7 @@ describe('the rest', () => {
     expect([...snapshot.selectors.keys()]).toEqual(['auto', 'auto-fast', 'auto-cheap']);
   });
 
-  test('has the built-in tasks; those without sizes have the sizes of general', () => {
+  test('the policy has the built-in tasks; those without sizes have the sizes of `general`', () => {
     const text = `${SMALL}tasks:\n  general: { expected_output_tokens: 7, default_input_tokens: 8, min_useful_output: 9 }\n`;
     const { tasks, taskIndex } = snapshotOf(loadText(text));
     expect(tasks.length).toBe(12);
@@ -185,7 +185,7 @@ describe('the rest', () => {
     expect(tasks[taskIndex.get('vision') ?? -1]).toEqual(vision);
   });
 
-  test('is joined from files: content and environment change the revision, order and folder do not', () => {
+  test('the revision changes with the content of the files and with the environment, not with the order of the files or the folder', () => {
     const more = {
       path: 'q.yaml',
       text: 'version: 1\ntasks:\n  chat: { expected_output_tokens: 9, default_input_tokens: 9 }\n',
@@ -199,7 +199,7 @@ describe('the rest', () => {
     expect(snapshotOf(load([first])).revision).not.toBe(one.revision);
   });
 
-  test('never has a secret in the snapshot, the revision included', () => {
+  test('the snapshot and its revision never contain a secret', () => {
     const text = SMALL.replace('adapter: simulated', 'adapter: simulated, api_key_env: SIM_KEY');
     const snapshot = snapshotOf(loadText(text, { SIM_KEY: 'the-secret' }));
     expect(JSON.stringify([snapshot, [...snapshot.providers]])).not.toContain('the-secret');

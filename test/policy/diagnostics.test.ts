@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { brief, load, loadText, only, problems, SMALL } from './support.ts';
 
-/** SMALL has 13 lines, so appended text begins at line 14. */
+/** `SMALL` has 13 lines, so the appended text begins at line 14. */
 const plus = (text: string) => problems(SMALL + text);
 const swap = (from: string, to: string) => {
   if (!SMALL.includes(from)) throw new Error(`the policy has no ${from}`);
@@ -10,16 +10,16 @@ const swap = (from: string, to: string) => {
 };
 
 /** The golden files show the other mistakes. */
-describe('every problem has its code and its exact place', () => {
+describe('every problem has its code and its exact location', () => {
   test.each([
     ['a number too small', 'records: { retention_days: 0 }', ['14:28 out-of-range']],
     ['a fraction for a whole', 'gateway: { tools_max: 1.5 }', ['14:23 wrong-type']],
-    ['a reference of no price', 'reference_price: { input: 1, output: 0 }', ['14:38 out-of-range']],
+    ['a reference price of 0', 'reference_price: { input: 1, output: 0 }', ['14:38 out-of-range']],
     ['a Credit worth nothing', 'credits: { usd_per_credit: 0 }', ['14:28 out-of-range']],
     ['a Credit written inexactly', 'credits: { usd_per_credit: .1 }', ['14:28 bad-form']],
     ['an option out of range', 'selectors: { auto: { strategy: auto, options: { cost: 2 } } }', ['14:55 out-of-range']],
     [
-      'a task named like a word',
+      'a task with a reserved name',
       'tasks: { basis: { expected_output_tokens: 1, default_input_tokens: 1 } }',
       ['14:10 bad-name'],
     ],
@@ -30,13 +30,13 @@ describe('every problem has its code and its exact place', () => {
 
   test.each([
     [
-      'a setting not on offer',
+      'a setting that does not exist',
       '{ adapter: simulated }',
       '{ adapter: simulated, settings: { speed: 1 } }',
       ['3:42 unknown-key'],
     ],
     [
-      'more default than output',
+      'a default output above the maximum output',
       'max_output: 2048',
       'max_output: 2048\n    default_max_output: 4096',
       ['10:25 out-of-range'],
@@ -46,14 +46,14 @@ describe('every problem has its code and its exact place', () => {
     expect(problems(swap(from, to))).toEqual(expected);
   });
 
-  test('an environment that cannot serve any model, with the missing variables', () => {
+  test('an environment that cannot serve any model is reported with the missing variables', () => {
     const text = swap('simulated }', 'simulated, api_key_env: SIM_KEY }');
     const found = only(loadText(text), 'nothing-to-serve');
     expect(brief(found)).toBe('2:1 nothing-to-serve');
     expect(found.hint).toContain('SIM_KEY is not set');
   });
 
-  test('a variable that holds no address, without its value', () => {
+  test('a variable that holds no URL is reported without its value', () => {
     const text = swap('simulated }', 'simulated, base_url_env: SIM_URL }');
     const result = loadText(text, { SIM_URL: 'hunter2' });
     expect(brief(only(result, 'bad-environment'))).toBe('3:44 bad-environment');
@@ -61,8 +61,8 @@ describe('every problem has its code and its exact place', () => {
   });
 });
 
-describe('the same name twice shows both places', () => {
-  test('but an empty section does not count as defined', () => {
+describe('a name that is defined twice is reported with both locations', () => {
+  test('an empty section does not count as defined', () => {
     const files = [
       'constraints:\n',
       'constraints:\n  - { name: cap, max_cost_credits: 5 }\n',
@@ -85,9 +85,9 @@ describe('a secret in the policy is refused and never printed', () => {
   };
 
   test.each([
-    ['in place of a variable', swap('simulated }', `simulated, api_key_env: ${key} }`), '3:43'],
-    ['without a mark of its own', swap('simulated }', 'simulated, api_key_env: aB3dE6gH9jK2mN5p }'), '3:43'],
-    ['under a key that nobody knows', swap('simulated }', 'simulated, api_key: hunter2hunter2 }'), '3:39'],
+    ['instead of a variable’s name', swap('simulated }', `simulated, api_key_env: ${key} }`), '3:43'],
+    ['without a recognizable prefix', swap('simulated }', 'simulated, api_key_env: aB3dE6gH9jK2mN5p }'), '3:43'],
+    ['in an unknown key', swap('simulated }', 'simulated, api_key: hunter2hunter2 }'), '3:39'],
     ['anywhere', swap('max_output: 2048', `max_output: 2048\n    tags: [a, ${key}]`), '10:15'],
     ['as a name', `${SMALL}  ${key}: {}\n`, '14:3'],
     ['in an address', swap('simulated }', 'simulated, base_url: "https://me:hunter2@a/v1" }'), '3:40'],
@@ -98,7 +98,7 @@ describe('a secret in the policy is refused and never printed', () => {
     expect(printed).toContain('**');
   });
 
-  test('also in a comment on a line that another problem shows', () => {
+  test('a secret is also masked in a comment on a line that another problem shows', () => {
     const { printed } = print(swap('adapter: simulated }', `adapter: other } # ${key}`));
     expect(printed).toContain('unknown-reference');
     expect(printed).not.toContain(key);
@@ -106,7 +106,7 @@ describe('a secret in the policy is refused and never printed', () => {
 });
 
 describe('all at once', () => {
-  test('problems of all files, sorted by file, line and column', () => {
+  test('problems of all files are sorted by file, line and column', () => {
     const first = swap('input: 0.10, output: 0.40', 'input: -1, output: x').replace('provider: sim', 'provider: sum');
     const result = load([
       { path: 'b.yaml', text: first },
@@ -121,7 +121,7 @@ describe('all at once', () => {
     ]);
   });
 
-  test('an unreadable file is reported once and does not hide problems of the others', () => {
+  test('an unreadable file is reported once and does not hide problems of other files', () => {
     const result = load([
       { path: 'a.yaml', text: 'providers: {' },
       { path: 'b.yaml', text: SMALL.replace(/providers:\n.*\n/, 'gateway: { x: 1 }\n') },
@@ -132,18 +132,18 @@ describe('all at once', () => {
     ]);
   });
 
-  test('no files at all is an error, not a crash', () => {
+  test('a policy without files is an error, not a crash', () => {
     expect(load([]).diagnostics.map((found) => found.code)).toContain('no-models');
   });
 
-  test('endlessly nested text is an error, not a crash', () => {
+  test('an endlessly nested expression is an error, not a crash', () => {
     for (const text of ['['.repeat(100_000), '- '.repeat(100_000), '{a: '.repeat(50_000)]) {
       expect(problems(text).length).toBeGreaterThan(0);
     }
   });
 });
 
-test('endlessly nested YAML has a message of our own, not the library’s', () => {
+test('endlessly nested YAML gets Signalbox’s own message, not the library’s', () => {
   const { message } = only(loadText(`${SMALL}tasks: ${'['.repeat(20_000)}\n`), 'yaml-syntax');
   expect(message).toBe('maps and lists are nested too deeply');
 });

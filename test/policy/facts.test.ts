@@ -13,7 +13,7 @@ const { providers, ...others } = createRegistry(shipped);
 const presets = [...providers.values()].flatMap((plugin) => Object.keys(plugin.presets ?? {}));
 const rows = presets.flatMap((preset) => facts.ids(preset).map((id) => ({ preset, id, row: facts.of(preset, id) })));
 
-/** A policy with every row as a model, as YAML in its form as JSON. */
+/** Makes a policy with every row of the table as a model, written as JSON. */
 function policyOfAll(today: string) {
   const text = JSON.stringify({
     version: 1,
@@ -38,7 +38,7 @@ function policyOfAll(today: string) {
 }
 
 describe('the table of public models', () => {
-  test('has a few hundred models, of each hosted provider but Azure, in at most 150 kB', () => {
+  test('has a few hundred models from every hosted provider except Azure, in at most 150 kB', () => {
     expect(statSync(FILE).size).toBeLessThanOrEqual(150_000);
     expect(rows.length).toBeGreaterThan(300);
     const hosted = [
@@ -54,11 +54,11 @@ describe('the table of public models', () => {
       'cerebras',
     ];
     for (const preset of [...hosted, 'together', 'fireworks', 'openrouter']) expect(facts.ids(preset)).not.toBeEmpty();
-    // Its deployments have names of their operators.
+    // Operators choose the names of Azure deployments.
     expect(facts.ids('azure-openai')).toEqual([]);
   });
 
-  test('names its source, its day and the licence that must accompany it', async () => {
+  test('names its source, its date and the licence that must accompany it', async () => {
     const { default: file } = await import('../../src/policy/facts.json');
     expect(facts.source).toMatch(/^anomalyco\/models\.dev@[0-9a-f]{8}$/);
     expect(facts.asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
@@ -66,19 +66,19 @@ describe('the table of public models', () => {
     expect(file.licence).toContain('shall be included in all copies');
   });
 
-  test('every row is a model that a policy takes, without a word', () => {
+  test('has only rows that a policy accepts as a model without any diagnostic', () => {
     const { snapshot, diagnostics } = policyOfAll(facts.asOf);
     expect(diagnostics).toEqual([]);
     expect(snapshot?.models).toHaveLength(rows.length);
   });
 
-  test('its prices age as those of a policy do', () => {
+  test('has prices that become old like the prices of a policy', () => {
     const { diagnostics } = policyOfAll('2030-01-01');
     expect(diagnostics).toHaveLength(rows.length);
     expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(['stale-figure']));
   });
 
-  test('has no name that moves or stands for another model or another bill, and no price of 0', () => {
+  test('has no name that its vendor moves, no name for another model or price, and no price of 0', () => {
     expect(facts.ids('deepseek')).toEqual(['deepseek-v4-flash', 'deepseek-v4-pro']);
     for (const { id, row } of rows) {
       expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\.|latest|\/router$/);
@@ -87,7 +87,7 @@ describe('the table of public models', () => {
     }
   });
 
-  test('has the figures of names that vendors move apart, so that no wildcard takes them', () => {
+  test('stores the figures of moving names separately, so that no wildcard uses them', () => {
     for (const name of ['deepseek-chat', 'deepseek-reasoner']) {
       expect(facts.of('deepseek', name)).toBeNull();
       expect(facts.rowsOf('deepseek', name)).toEqual([]);
@@ -97,7 +97,7 @@ describe('the table of public models', () => {
     expect(facts.ofMoving('deepseek', 'constructor')).toBeNull();
   });
 
-  test('tells a known model from one that it does not know', () => {
+  test('distinguishes a model in the table from an unknown one', () => {
     expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
       price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },
       ...{ context_window: 128_000, max_output: 16_384, temperature: true, released: '2024-07-18' },

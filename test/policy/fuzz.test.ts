@@ -6,7 +6,7 @@ import { LANGUAGE_POLICY } from './language-policy.ts';
 import { loadShipped as load } from './shipped.ts';
 import { shippedPolicy } from './support.ts';
 
-/** Valid policies that cover the language. One file of each is damaged. */
+/** Valid policies that cover the language. The test damages one file of each. */
 const POLICIES: readonly (readonly string[])[] = [
   LANGUAGE_POLICY.map(({ text }) => text),
   shippedPolicy()
@@ -39,14 +39,14 @@ function apply(from: string, { at, drop, add }: Damage['edits'][number]): string
   return from.slice(0, start) + add + from.slice(start + drop);
 }
 
-test('a mistake behind an alias as the first key has its place', () => {
+test('a mistake after an alias as the first key is reported at its location', () => {
   const { diagnostics } = load([{ path: 'a.yaml', text: '*name: per-key\n    each: key\n    rpm: 600\n' }]);
   const places = diagnostics.filter(({ code }) => code === 'yaml-syntax').map(({ line, column }) => [line, column]);
   expect(places.at(-1)).toEqual([2, 11]);
 });
 
 test(
-  'a damaged policy never crashes the loader: it loads, or its problems have valid places',
+  'a damaged policy never crashes the loader: it loads, or its problems have valid locations',
   () => {
     fc.assert(
       fc.property(damage, (given) => {
@@ -63,7 +63,7 @@ test(
         }
         expect(formatDiagnostics(diagnostics, files).length > 0).toBe(diagnostics.length > 0);
       }),
-      tries('a damaged policy loads, or its problems have valid places', 15, 1_000),
+      tries('a damaged policy loads, or its problems have valid locations', 15, 1_000),
     );
   },
   TIMEOUT_MS,

@@ -12,7 +12,7 @@ const folders = readdirSync(GOLDEN, { withFileTypes: true })
   .sort();
 const found = new Map(folders.map((folder) => [folder, loadGolden(folder)]));
 
-describe('the diagnostics of a faulty policy', () => {
+describe('the diagnostics of a policy with mistakes', () => {
   for (const [folder, { diagnostics, files }] of found) {
     test(folder, () => {
       const output = `${formatDiagnostics(diagnostics, files)}\n`;
@@ -35,6 +35,6 @@ test('cover every code', () => {
   expect(Object.keys(DIAGNOSTICS).filter((code) => !shown.has(code))).toEqual([]);
 });
 
-test('do not come from the base policy', () => {
+test('never come from the base policy', () => {
   expect(load([BASE]).diagnostics).toEqual([]);
 });

@@ -9,7 +9,7 @@ import type { Diagnostic } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
 import { load } from './support.ts';
 
-/** Each folder of `golden/` is a faulty policy with its diagnostics in `expected.txt`. */
+/** Each folder in `golden/` contains a policy with mistakes, and its diagnostics in `expected.txt`. */
 export const GOLDEN = join(import.meta.dir, 'golden');
 export const BASE: PolicyFile = { path: 'base.yaml', text: readFileSync(join(GOLDEN, 'base.yaml'), 'utf8') };
 
@@ -17,7 +17,7 @@ export const BASE: PolicyFile = { path: 'base.yaml', text: readFileSync(join(GOL
 interface GoldenEnvironment {
   readonly variables?: Record<string, string>;
   readonly today?: string;
-  /** False: `base.yaml` is not loaded too. */
+  /** False: `base.yaml` is not loaded in addition. */
   readonly base?: boolean;
   /** Files that cannot be read. */
   readonly problems?: PolicyFile[];
@@ -28,12 +28,12 @@ interface GoldenEnvironment {
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;
   readonly ledger?: LedgerState;
-  /** Teams that exist: a name that one has or had → the team. */
+  /** Existing teams: a current or former name → the team. */
   readonly teams?: Record<string, NamedTeam>;
   /** IDs of teams. */
   readonly teamsWithKeys?: string[];
   readonly started?: StartSettings;
-  /** Failed cases. */
+  /** Failed test cases. */
   readonly failures?: CaseFailure[];
 }
 
@@ -50,7 +50,7 @@ export interface GoldenResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The diagnostics of a folder, optionally with changed texts. */
+/** Returns the diagnostics of a folder. @param change alters the texts before they are loaded */
 export function loadGolden(folder: string, change: (text: string) => string = (text) => text): GoldenResult {
   const names = readdirSync(join(GOLDEN, folder)).filter((name) => name.endsWith('.yaml'));
   const at = join(GOLDEN, folder, 'env.json');

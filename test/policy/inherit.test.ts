@@ -21,7 +21,7 @@ const diagnosticsOf = (selectors: string) => loadWith(policy(selectors)).diagnos
 const TUNED = '  auto: { strategy: auto, options: { quality: 3, cost: 0.5, patience_ms: 5000, quality_floor: 0.7 } }\n';
 
 describe('a selector of auto-cheap or auto-fast', () => {
-  test('inherits options that it leaves out from auto, also if it is built in', () => {
+  test('inherits from `auto` the options that it does not state, also if `auto` is built in', () => {
     const inherited = { quality: 3, cost: 0.5, latency: 0.1, patience_ms: 5000, quality_floor: 0.7 };
     expect(optionsIn(TUNED, 'auto-cheap')).toEqual({ ...inherited, emphasis: 16 });
     expect(optionsIn(TUNED, 'auto-fast')).toEqual({
@@ -33,7 +33,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, latency: 0, quality_floor: 0.5 });
   });
 
-  test('inherits the filter of models from auto, unless it states one', () => {
+  test('inherits the filter of models from `auto`, unless it states a filter', () => {
     const filtered = `  auto: { strategy: auto, models: { require: '"home" in model.tags' } }
   wide: { strategy: auto-cheap, models: { require: 'true' } }
 `;
@@ -44,7 +44,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(allowed('wide')).toEqual([0b11]);
   });
 
-  test('must state its weights if auto runs another strategy; the error names them', () => {
+  test('must state its weights if `auto` uses another strategy, and the error names them', () => {
     const [error, ...others] = diagnosticsOf(
       '  auto: { strategy: weighted }\n  auto-fast: { strategy: fastest-within-margin }\n',
     );
@@ -59,7 +59,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(diagnosticsOf(`${mended}  auto-cheap: ${stated}\n`)).toEqual([]);
   });
 
-  test('does not repeat the errors of auto', () => {
+  test('does not repeat the errors of `auto`', () => {
     const found = diagnosticsOf('  auto: { strategy: auto, options: { quality: -1 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['out-of-range']);
   });
@@ -87,7 +87,7 @@ describe('a policy of 0.1', () => {
     expect(snapshot!.selectors.get('auto-fast')!.strategy).toBe('fastest-within-margin');
   });
 
-  test('that mixes former and current options gets an error that names the strategy and the reason', () => {
+  test('that mixes former and current options gets an error with the strategy and the reason', () => {
     const found = diagnosticsOf('  frugal: { strategy: auto-cheap, options: { emphasis: 4, quality_margin: 0.05 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['unknown-key', 'former-option']);
     expect(found[0]!.hint).toBe(
@@ -101,7 +101,7 @@ describe('a policy of 0.1', () => {
   });
 });
 
-describe('over the shipped catalog, however auto is tuned,', () => {
+describe('over the shipped catalog, with any options of `auto`,', () => {
   const weight = fc.constantFrom(0, 0.05, 0.1, 0.3, 0.6, 1, 5);
   const tuned = fc
     .record({
@@ -123,7 +123,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
       latencyMs: fc.constantFrom(null, 15_000, 60_000),
     }),
   });
-  /** Many for each policy, because loading takes a thousand times as long as deciding. */
+  /** Many requests for each policy, because loading takes a thousand times as long as deciding. */
   const requests = fc.array(request, { minLength: 20, maxLength: 20 });
   const keys = fc.constantFrom(
     EVERY_VARIABLE,
@@ -132,7 +132,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
     { GROQ_API_KEY: 'key-of-the-test' },
   );
 
-  /** The shipped policy with another `auto`. The other two selectors are unchanged. */
+  /** Returns the shipped policy with another `auto`. The other two selectors are unchanged. */
   const policyWith = ({ filter, floor, ...weights }: typeof tuned extends fc.Arbitrary<infer T> ? T : never) => {
     const options = Object.entries({ ...weights, ...(floor === undefined ? {} : { quality_floor: floor }) });
     const text = options.map(([key, value]) => `${key}: ${value}`).join(', ');
@@ -169,7 +169,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
     fc.assert(holds(prepared), tries('auto-cheap never costs more than auto, and auto-fast is never slower', 6, 300));
   });
 
-  test('the property fails for a loader that ignores inheritance', () => {
+  test('the law detects a loader that ignores inheritance', () => {
     const stubborn: typeof prepared = (from, selector) => {
       const { strategy } = from.selectors.get(selector)!;
       if (selector === 'auto') return prepared(from, selector);

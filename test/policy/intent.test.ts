@@ -15,7 +15,7 @@ test.each([
   'rate_limits: [{ name: l, requests_per_minute: 5, concurrent_streams: 2 }]',
   'learning: off',
   'learning: { mode: on }',
-])('a named model’s prompt need not be read for `%s`', (section) => {
+])('if the caller names the model, `%s` does not require reading the prompt', (section) => {
   expect(readsWith(section)).toBe(false);
 });
 
@@ -32,6 +32,6 @@ test.each([
   'constraints: [{ name: r, max_latency_ms: 5 }]',
   'rate_limits: [{ name: l, tokens_per_minute: 500 }]',
   'tasks: { unread: { expected_output_tokens: 1, default_input_tokens: 1, min_useful_output: 1 } }',
-])('a named model’s prompt is read for `%s`', (section) => {
+])('if the caller names the model, `%s` requires reading the prompt', (section) => {
   expect(readsWith(section)).toBe(true);
 });

@@ -2,10 +2,10 @@ import Ajv, { type ErrorObject } from 'ajv';
 import { parse } from 'yaml';
 import type { JsonSchema } from '../../src/policy/json-schema.ts';
 
-/** Checks the text of a file with Ajv. Returns each error as its path and message. */
+/** Makes a function that checks the text of a file with Ajv, and returns each error as its path and message. */
 export function checkerOf(schema: JsonSchema, { strict = true } = {}): (text: string) => string[] {
   const ajv = new Ajv({ strict, strictRequired: false, strictTypes: false, allErrors: true });
-  // Keywords of editors beyond JSON Schema.
+  // Keywords for editors that are not part of JSON Schema.
   ajv.addVocabulary(['markdownDescription', 'errorMessage']);
   const check = ajv.compile(schema);
   return (text) => {

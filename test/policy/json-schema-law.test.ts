@@ -12,9 +12,9 @@ import { loadShipped } from './shipped.ts';
 const schema = policySchema(shipped);
 const TIMEOUT_MS = 600_000;
 
-/** Codes that the schema must find too. */
+/** Codes of problems that the schema must find, too. */
 const SEEN: ReadonlySet<DiagnosticCode> = new Set(['unknown-key', 'wrong-type', 'not-one-of']);
-/** Codes that do not depend on names, expressions or other files. */
+/** Codes of problems that do not depend on names, expressions or other files. */
 const WRONG: ReadonlySet<DiagnosticCode> = new Set([
   ...SEEN,
   'missing-key',
@@ -23,16 +23,16 @@ const WRONG: ReadonlySet<DiagnosticCode> = new Set([
   'bad-name',
   'conflicting-keys',
   'secret',
-  // Options that have nothing to inherit from are not checked.
+  // The schema does not check options that have nothing to inherit from.
   'nothing-to-inherit',
 ]);
-/** A section without entries, which other files may have. */
+/** A section without entries. Other files may contain entries. */
 const ELSEWHERE = /^`\w+` must be a map, found nothing$/;
 
 const isOf = (codes: ReadonlySet<DiagnosticCode>) => (one: Diagnostic) =>
   one.severity === 'error' && codes.has(one.code);
 
-/** The loader and the schema agree on a file. */
+/** The law: the loader and the schema agree about a file. */
 function agree(found: (text: string) => string[]) {
   return fc.property(policies, (policy) => {
     const text = stringify(policy, { aliasDuplicateObjects: false });
@@ -48,9 +48,9 @@ function agree(found: (text: string) => string[]) {
 }
 
 test(
-  'the schema accepts what the loader accepts, and refuses what the loader refuses for its form',
+  'the editor schema accepts what the loader accepts, and refuses what the loader refuses because of its form',
   () => {
-    fc.assert(agree(checkerOf(schema)), tries('the schema for editors and the loader agree on a policy', 25, 5_000));
+    fc.assert(agree(checkerOf(schema)), tries('the editor schema and the loader agree about a policy', 25, 5_000));
   },
   TIMEOUT_MS,
 );
@@ -68,9 +68,9 @@ const without = (keyword: string, keywords: Keywords): Record<string, unknown> =
   Object.fromEntries(Object.entries(keywords).filter(([key]) => key !== keyword));
 
 const MUTANTS: Readonly<Record<string, (keywords: Keywords) => Keywords>> = {
-  'knows one form of each value': (keywords) =>
+  'knows only one form of each value': (keywords) =>
     Array.isArray(keywords.anyOf) ? { ...keywords, anyOf: keywords.anyOf.slice(0, 1) } : keywords,
-  'wants what has a default': (keywords) =>
+  'requires keys that have defaults': (keywords) =>
     keywords.additionalProperties === false && typeof keywords.properties === 'object'
       ? { ...keywords, required: Object.keys(Object(keywords.properties)) }
       : keywords,
@@ -80,7 +80,7 @@ const MUTANTS: Readonly<Record<string, (keywords: Keywords) => Keywords>> = {
 
 for (const [name, change] of Object.entries(MUTANTS)) {
   test(
-    `the law kills a schema that ${name}`,
+    `the law detects a schema that ${name}`,
     () => {
       const mutant = changed(schema, change);
       const found = checkerOf(typeof mutant === 'object' && mutant !== null ? { ...mutant } : {}, { strict: false });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ERROR_CODES } from '../../src/core/errors.ts';
 import { SECTIONS } from '../../src/policy/sections.ts';
 
-/** Random policies that fit the schemas of the language, some with one fault. */
+/** Random policies that satisfy the schemas of the language, some of them with one mistake. */
 
 type Json = unknown;
 type Map = Record<string, Json>;
@@ -24,7 +24,7 @@ const BY_KEY: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   strategy: fc.constantFrom('auto', 'auto-fast', 'weighted'),
 };
 
-/** Values that fit a schema. Texts with a pattern take one of its examples. */
+/** Makes values that satisfy a schema. A text with a pattern is one of its examples. */
 function fitting(schema: TSchema, key = ''): fc.Arbitrary<Json> {
   const special = BY_KEY[key];
   if (special) return special;
@@ -96,7 +96,7 @@ const whole: fc.Arbitrary<Map> = fc
 const FAULTS = ['unknown key', 'key left out', 'text', 'list', 'negative', 'too much', 'nothing'] as const;
 type PolicyFault = (typeof FAULTS)[number];
 
-/** Policies with at most one fault, at a random place. */
+/** Policies with at most one mistake, at a random location. */
 export const policies: fc.Arbitrary<Map> = fc
   .tuple(whole, fc.option(fc.constantFrom(...FAULTS)), fc.nat())
   .map(([policy, slip, at]) => (slip ? withFault(structuredClone(policy), slip, at) : policy));

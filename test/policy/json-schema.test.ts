@@ -13,10 +13,10 @@ const DOCS = join(import.meta.dir, '../../docs');
 const schema = policySchema(shipped);
 const found = checkerOf(schema);
 
-/** Codes of values that do not fit their schema. */
+/** Codes of problems with values that do not satisfy their schema. */
 const OF_THE_SCHEMA = /^\S+:\d+:\d+ {2}(?:unknown-key|wrong-type|not-one-of) /m;
 
-/** Faults in options of a plugin of the policy's own. */
+/** Mistakes in options of the policy's own plugins. */
 const UNSEEN = /^plugin-option-wrong-type$/;
 
 const folders = readdirSync(GOLDEN, { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -33,7 +33,7 @@ const readable = goldens.filter(
   ({ expected }) => !/ {2}(?:yaml-|not-utf-8|file-too-large|unreadable|symlink)/.test(expected),
 );
 
-/** Policies in the docs, except for one with an address to fill in. */
+/** Policies in the docs, except a policy with a placeholder for an address. */
 const examples = readdirSync(DOCS, { encoding: 'utf8', recursive: true })
   .filter((name) => name.endsWith('.md'))
   .flatMap((name) =>
@@ -42,7 +42,7 @@ const examples = readdirSync(DOCS, { encoding: 'utf8', recursive: true })
     ),
   );
 
-describe('the schema accepts what the loader accepts', () => {
+describe('the editor schema accepts what the loader accepts:', () => {
   for (const { path, text } of shippedPolicy()) {
     test(path, () => {
       expect(found(text)).toEqual([]);
@@ -54,7 +54,7 @@ describe('the schema accepts what the loader accepts', () => {
     expect(examples.flatMap(([name, text]) => found(text).map((one) => `${name}: ${one}`))).toEqual([]);
   });
 
-  test('every policy with warnings alone', () => {
+  test('every policy that has only warnings', () => {
     const warned = readable.filter(({ expected }) => !/^\S+:\d+:\d+ {2}(?!warning )/m.test(expected));
     expect(warned.length).toBeGreaterThan(20);
     expect(warned.flatMap(({ name, texts }) => texts.flatMap(found).map((one) => `${name}: ${one}`))).toEqual([]);
@@ -74,7 +74,7 @@ describe('the schema accepts what the loader accepts', () => {
   });
 });
 
-describe('the schema refuses faults that one file shows', () => {
+describe('the editor schema refuses mistakes that are visible in a single file:', () => {
   const faulty = readable.filter(({ name, expected }) => OF_THE_SCHEMA.test(expected) && !UNSEEN.test(name));
 
   test('in many policies', () => {
@@ -87,7 +87,7 @@ describe('the schema refuses faults that one file shows', () => {
     });
   }
 
-  test('keys of models at a wildcard, and keys of a wildcard at models', () => {
+  test('keys of a model in a wildcard, and keys of a wildcard in a model', () => {
     const full =
       'provider: o, price: { input: 1, output: 2 }, context_window: 9, max_output: 9, quality: { default: 0.5 }';
     expect(found(`models: { m: { ${full} }, "o/*": { provider: o, unknown_price: refuse } }`)).toEqual([]);
@@ -100,7 +100,7 @@ describe('the schema refuses faults that one file shows', () => {
     expect(wrong.filter((model) => found(`models: { ${model} }`).length === 0)).toEqual([]);
   });
 
-  test('options of the strategy, the adapter and the preset that are named', () => {
+  test('unknown options of the strategy, the adapter and the preset that the policy names', () => {
     const auto = 'selectors: { a: { strategy: auto, options: { quality_margin: 0.1 } } }';
     expect(found(auto)).toEqual(['/selectors/a/options must NOT have additional properties: quality_margin']);
     expect(found(auto.replace('auto,', 'fastest-within-margin,'))).toEqual([]);
@@ -110,8 +110,8 @@ describe('the schema refuses faults that one file shows', () => {
   });
 });
 
-describe('the texts for editors', () => {
-  /** Every subschema with its path. */
+describe('the descriptions for editors', () => {
+  /** Returns every subschema with its path. */
   function partsOf(part: unknown, path = ''): { path: string; part: Record<string, unknown> }[] {
     if (Array.isArray(part)) return part.flatMap((one, at) => partsOf(one, `${path}/${at}`));
     if (typeof part !== 'object' || part === null) return [];
@@ -121,7 +121,7 @@ describe('the texts for editors', () => {
   }
   const parts = partsOf(schema);
 
-  test('every default is in the description, where no editor writes it into a new map', () => {
+  test('state every default, because editors would write a `default` into each new map', () => {
     const byPath = new Map(parts.map(({ path, part }) => [path, part]));
     const stated = partsOf(SECTIONS).filter(
       ({ path, part }) =>
@@ -136,7 +136,7 @@ describe('the texts for editors', () => {
     expect(parts.filter(({ path, part }) => 'default' in part && !path.endsWith('/properties'))).toEqual([]);
   });
 
-  test('every example of an expression is valid', () => {
+  test('have only valid examples of expressions', () => {
     const wrong = partsOf(SECTIONS).flatMap(({ path, part: { maxLength, examples } }) => {
       const [, section = '', key = ''] = /^\/(\w+)\/items\/properties\/(\w+)$/.exec(path) ?? [];
       if (maxLength !== 4000 || section === '' || !Array.isArray(examples)) return [];
@@ -151,7 +151,7 @@ describe('the texts for editors', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the schema has only keywords that editors know', () => {
+  test('use only keywords that editors know', () => {
     expect(() => checkerOf(schema)).not.toThrow();
     expect(JSON.stringify(schema).length).toBeLessThan(250_000);
   });

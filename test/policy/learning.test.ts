@@ -8,21 +8,21 @@ const exploreOf = (section: string) => snapshotOf(loaded(section)).explore;
 const FORMER = '14:1 former-key';
 const changed = (column: number) => [FORMER, `14:${column} choices-changed`];
 
-describe('a section `learning` loads with a warning at its place,', () => {
+describe('a section `learning` loads with a warning at its location,', () => {
   test.each([
     ['off', 'learning: off'],
     ['off, in a map', 'learning: { mode: off, feedback_window_days: 400, explore: {} }'],
     ['empty', 'learning:'],
     ['shadow', 'learning: shadow'],
     ['a list', 'learning: [on]'],
-    ['of keys that never were', 'learning: { mood: on }'],
+    ['with keys that never existed', 'learning: { mood: on }'],
     ['with the default estimator', 'learning: { mode: shadow, estimator: learned, explore: off }'],
   ])('%s', (_, section) => {
     expect(codesOf(section)).toEqual([FORMER]);
   });
 });
 
-describe('a section that changed the choices of earlier versions has a second warning at its key,', () => {
+describe('a section `learning` that changed the choices of earlier versions has a second warning at the key that did,', () => {
   test.each([
     ['mode: on', 'learning: { mode: on, explore: {} }', 13],
     ['exploration in shadow', 'learning: { mode: shadow, explore: {} }', 27],
@@ -32,25 +32,25 @@ describe('a section that changed the choices of earlier versions has a second wa
     expect(codesOf(section)).toEqual(changed(column));
   });
 
-  test('mode: on in one word', () => {
+  test('the short form `learning: on` gets the same warnings', () => {
     expect(codesOf('learning: on')).toEqual(changed(11));
   });
 
-  test('in version 2 of the language as in version 1', () => {
+  test('`learning` has no effect in version 2 of the language, as in version 1', () => {
     const text = `${SMALL.replace('version: 1', 'version: 2')}learning: { mode: on }\n`;
     expect(loadText(text).diagnostics.map(brief)).toEqual(changed(13));
   });
 });
 
-test('a section may be spread over files', () => {
+test('the section `learning` may be spread over several files', () => {
   const files = [SMALL, 'learning: shadow', 'learning: { explore: {} }'];
   const { snapshot, diagnostics } = load(files.map((text, at) => ({ path: `${at}.yaml`, text })));
   expect(snapshot?.explore).not.toBeNull();
   expect(diagnostics.map(({ code }) => code)).toEqual(['former-key', 'choices-changed']);
 });
 
-describe('the exploration by which decisions of earlier versions are decided again', () => {
-  test('is as those versions read it', () => {
+describe('the exploration settings for replays of earlier versions’ decisions', () => {
+  test('are read as those versions read them', () => {
     expect(exploreOf('learning: { mode: on, explore: {} }')).toEqual({
       share: 0.08,
       temperature: 0.05,
@@ -73,7 +73,7 @@ describe('the exploration by which decisions of earlier versions are decided aga
   });
 });
 
-test('an estimator in a plugin of the policy is ignored with a warning, and the other plugins of its module serve', () => {
+test('an estimator in a plugin of the policy is ignored with a warning, and the other plugins of its module work', () => {
   const policy = { path: 'p.yaml', text: `${SMALL}plugins: [./mine.ts]\n` };
   const modules = { plugins: new Map([['./mine.ts', []]]), estimators: new Map([['./mine.ts', ['mine']]]) };
   const { snapshot, diagnostics } = load([policy], {}, modules);

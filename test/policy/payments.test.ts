@@ -18,7 +18,7 @@ interface Written {
   readonly more?: string;
 }
 
-/** A policy with payments. Each part can be replaced. */
+/** Makes a policy with payments. Each part can be replaced. */
 function policy({
   head = 'enabled: true',
   asset = `{ address: "${TOKEN}", name: Test }`,
@@ -48,16 +48,16 @@ function paymentsOf(text: string): PaymentPolicy {
 describe('payments are off', () => {
   test.each([
     ['without the section', SMALL],
-    ['where it is empty', `${SMALL}payments: {}\n`],
-    ['where nothing turns them on', `${SMALL}payments: { x402: {} }\n`],
-    ['where they are turned off', policy({ head: 'enabled: false' })],
+    ['if the section is empty', `${SMALL}payments: {}\n`],
+    ['if nothing turns payments on', `${SMALL}payments: { x402: {} }\n`],
+    ['if payments are turned off', policy({ head: 'enabled: false' })],
   ])('%s', (_, text) => {
     expect(snapshotOf(loadText(text)).payments).toBeNull();
   });
 });
 
-describe('the section in the snapshot', () => {
-  test('has the documented defaults, and reads no variable', () => {
+describe('the section `payments` in the snapshot', () => {
+  test('has the documented defaults, and reads no environment variable', () => {
     expect(paymentsOf(policy())).toEqual({
       networks: [
         {
@@ -141,7 +141,7 @@ describe('the section in the snapshot', () => {
     expect(twice.diagnostics.map((found) => `${found.file} ${brief(found)}`)).toEqual(['r.yaml 1:13 duplicate-name']);
   });
 
-  test('does not depend on its variables', () => {
+  test('does not depend on the values of its variables', () => {
     const env = { NODES: 'not an address', GAS_KEY: 'nor a key' };
     expect(problems(policy(), env)).toEqual([]);
     expect(snapshotOf(loadText(policy(), env)).payments).toEqual(paymentsOf(policy()));
@@ -152,7 +152,7 @@ describe('a changed section', () => {
   const parsed = (text: string) => parsePolicy([{ path: 'p.yaml', text }]);
   const other = PAY_TO.replace('0x52', '0x53');
 
-  test('shows in the difference of two revisions, key by key', () => {
+  test('is compared between two revisions key by key', () => {
     const after = policy({ more: 'quote: { max_usd: 0.5 }' }).replace(PAY_TO, other);
     const difference = (a: string, b: string) => diffPolicies(parsed(a).outline, parsed(b).outline);
     expect(difference(policy(), after)).toEqual([
@@ -176,29 +176,29 @@ describe('amounts', () => {
       `${policy({ more: `quote: { max_usd: ${max}, min_charge_usd: 0, settle_fee_usd: ${fee} }` })}credits: { usd_per_credit: ${usdPerCredit} }\n`,
     );
 
-  test('are read from the text, not from the double nearest to it', () => {
+  test('amounts are read exactly from the text, not from the nearest double', () => {
     const { quoteMax, settleFee } = amounts('0.000001', '0.100000000001', '0.000000000003');
     expect([quoteMax, settleFee]).toEqual([100_000_000_001, 3]);
   });
 
-  test('are rounded up if they are charged, and down if they are an upper limit', () => {
+  test('amounts are rounded up if they are charged, and down if they are an upper limit', () => {
     const { quoteMax, settleFee, prepaid } = amounts('0.003', '1', '0.001');
     expect(quoteMax).toBe(333_333_333);
     expect(settleFee).toBe(333_334);
     expect(prepaid).toEqual({ min: 333_333_334, max: 33_333_333_333 });
   });
 
-  test('allow a top-up of one fixed amount, whatever a Credit is worth', () => {
+  test('a top-up may have one fixed amount, whatever a Credit is worth', () => {
     const fixed = `${policy({ more: 'prepaid: { min_usd: 1, max_usd: 1 }' })}credits: { usd_per_credit: 0.003 }\n`;
     expect(paymentsOf(fixed).prepaid).toEqual({ min: 333_333_333, max: 333_333_333 });
   });
 
-  /** A decimal above 0: its digits and its number of decimals. */
+  /** A decimal above 0, as its digits and its number of decimals. */
   const decimal = (digits: number, scale: number) =>
     fc.tuple(fc.integer({ min: 1, max: digits }), fc.integer({ min: 0, max: scale }));
   const textOf = ([digits, scale]: readonly [number, number]): string => `${digits}e-${scale}`;
 
-  test('are the nearest whole microcredits on the right side', () => {
+  test('amounts are the nearest whole microcredits in the right direction', () => {
     const law = fc.property(decimal(999, 5), decimal(99_999, 9), decimal(99_999, 9), (credit, high, low) => {
       const usd = ([digits, scale]: readonly [number, number]) => BigInt(digits) * 10n ** BigInt(20 - scale);
       fc.pre(usd(high) <= usd([10_000, 0]) && usd(credit) <= usd([1000, 0]));
@@ -209,7 +209,7 @@ describe('amounts', () => {
       expect(worth(quoteMax) <= usd(high) * 1_000_000n && worth(quoteMax + 1) > usd(high) * 1_000_000n).toBe(true);
       expect(worth(settleFee) >= usd(low) * 1_000_000n && worth(settleFee - 1) < usd(low) * 1_000_000n).toBe(true);
     });
-    fc.assert(law, tries('amounts of a policy are the nearest whole microcredits on the right side', 40, 5_000));
+    fc.assert(law, tries('amounts of a policy are the nearest whole microcredits in the right direction', 40, 5_000));
   });
 });
 
@@ -226,9 +226,12 @@ describe('the rate of an asset', () => {
     ['0.003', 6, 1000n, 3n],
     ['0.01', 2, 1_000_000n, 1n],
     ['0.0005', 0, 2_000_000_000n, 1n],
-  ])('%s USD for a Credit and %d decimals: %d microcredits are %d units', (credit, decimals, microcredits, atomic) => {
-    expect(rateOf(credit, decimals)).toEqual({ microcredits, atomic });
-  });
+  ])(
+    'with %s USD per Credit and %d decimals, %d microcredits are %d units',
+    (credit, decimals, microcredits, atomic) => {
+      expect(rateOf(credit, decimals)).toEqual({ microcredits, atomic });
+    },
+  );
 
   const rates = fc
     .tuple(fc.integer({ min: 1, max: 9999 }), fc.integer({ min: 2, max: 8 }), fc.integer({ min: 0, max: 18 }))
@@ -239,13 +242,13 @@ describe('the rate of an asset', () => {
       below: 10n ** BigInt(scale + 6),
     }));
 
-  test('is exact and in lowest terms', () => {
+  test('is exact and a reduced fraction', () => {
     const law = fc.property(rates, ({ rate: { microcredits, atomic }, above, below }) => {
       expect(atomic * below).toBe(microcredits * above);
       const [least, most] = atomic < microcredits ? [atomic, microcredits] : [microcredits, atomic];
       for (const prime of [2n, 3n, 5n, 7n]) expect(least % prime === 0n && most % prime === 0n).toBe(false);
     });
-    fc.assert(law, tries('the rate of an asset is exact and in lowest terms', 40, 5_000));
+    fc.assert(law, tries('the rate of an asset is exact and a reduced fraction', 40, 5_000));
   });
 
   const amounts = fc.oneof(fc.nat(5000), fc.maxSafeNat(), fc.constant(Number.MAX_SAFE_INTEGER));
@@ -258,26 +261,26 @@ describe('the rate of an asset', () => {
       expect(count(rate, worth(rate, paid)) <= paid).toBe(true);
     });
 
-  test('never loses money of the payee: a quote is the least worth the amount, and no unit is credited twice', () => {
+  test('never loses money of the payee: a quote is the fewest units that are worth the amount, and no unit is credited twice', () => {
     fc.assert(law(atomicOf, worthOf), tries('a quote never loses money of the payee', 100, 10_000));
   });
 
   test.each<[string, typeof atomicOf, typeof worthOf]>([
-    ['asks for too little', ({ microcredits, atomic }, amount) => (BigInt(amount) * atomic) / microcredits, worthOf],
-    ['asks for a unit too much', (rate, amount) => atomicOf(rate, amount) + 1n, worthOf],
+    ['requests too few units', ({ microcredits, atomic }, amount) => (BigInt(amount) * atomic) / microcredits, worthOf],
+    ['requests one unit too many', (rate, amount) => atomicOf(rate, amount) + 1n, worthOf],
     ['credits too much', atomicOf, (rate, paid) => worthOf(rate, paid) + 1],
     [
       'goes by doubles',
       (rate, amount) => BigInt(Math.ceil((amount * Number(rate.atomic)) / Number(rate.microcredits))),
       worthOf,
     ],
-  ])('one that %s is found out', (_, count, worth) => {
+  ])('the law detects a rate that %s', (_, count, worth) => {
     expect(fc.check(law(count, worth), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
   });
 });
 
-describe('errors in payments have their exact place', () => {
-  test('a known token under its own name is none', () => {
+describe('errors in payments have their exact location', () => {
+  test('a known token under its own name is no error', () => {
     const asset = '{ address: "0x036CbD53842c5426634e7929541eC2318f3dCF7e", name: USDC }';
     expect(problems(policy({ asset }))).toEqual([]);
   });
@@ -295,7 +298,7 @@ describe('errors in payments have their exact place', () => {
   });
 });
 
-describe('a secret in the section is refused and never printed', () => {
+describe('a secret in the section `payments` is refused and never printed', () => {
   const key = `4c0883a69102937d${'6231471b5dbb6204'.repeat(3)}`;
   const printed = (text: string) => {
     const result = loadText(text);
@@ -306,26 +309,26 @@ describe('a secret in the section is refused and never printed', () => {
 
   test.each<[string, Written, string]>([
     [
-      'a private key in place of its variable',
+      'a private key instead of a variable’s name',
       { facilitator: `{ mode: local, private_key_env: "0x${key}" }` },
       '22:54',
     ],
     ['without its prefix', { facilitator: `{ mode: local, private_key_env: ${key} }` }, '22:54'],
     ['as a number', { facilitator: `{ mode: local, private_key_env: 0x${key.toUpperCase()} }` }, '22:54'],
     ['in a name', { asset: `{ address: "${TOKEN}", name: "my ${key}" }` }, '19:79'],
-    ['under a key that nobody knows', { more: `key: ${key}` }, '23:10'],
+    ['in an unknown key', { more: `key: ${key}` }, '23:10'],
     ['as a key', { more: `${key}: 1` }, '23:5'],
     [
-      'a token in place of its variable',
+      'a token instead of a variable’s name',
       { facilitator: `{ mode: http, url: "http://a", bearer_env: hunter2hunter }` },
       '22:65',
     ],
-    ['a user in an address', { nodes: 'rpc_urls: ["https://hunter2hunter@node.example"]' }, '21:20'],
-    ['a password in an address', { nodes: 'rpc_urls: ["https://me:hunter2hunter@node.example"]' }, '21:20'],
+    ['a user name in a URL', { nodes: 'rpc_urls: ["https://hunter2hunter@node.example"]' }, '21:20'],
+    ['a password in a URL', { nodes: 'rpc_urls: ["https://me:hunter2hunter@node.example"]' }, '21:20'],
     ['a key in a query', { nodes: 'rpc_urls: ["https://node.example/?key=hunter2hunter"]' }, '21:20'],
     ['a key in a path', { nodes: 'rpc_urls: ["https://node.example/v2/hunter2hunter_abcdef"]' }, '21:20'],
     [
-      'an address with a key in place of its variable',
+      'a URL with a key instead of a variable’s name',
       { nodes: 'rpc_urls_env: https://node.example/?k=hunter2hunter' },
       '21:23',
     ],
@@ -338,14 +341,14 @@ describe('a secret in the section is refused and never printed', () => {
     expect(output).toContain('**');
   });
 
-  test('also in a comment on a line that another problem shows', () => {
+  test('a secret is also masked in a comment on a line that another problem shows', () => {
     const { output, places } = printed(policy({ facilitator: `{ mode: self } # 0x${key}` }));
     expect(places).toEqual([]);
     expect(output).toContain('not-one-of');
     expect(output).not.toContain(key);
   });
 
-  test('but as many digits elsewhere in a policy are a hash, which is allowed', () => {
+  test('the same number of digits elsewhere in a policy is a hash, which is allowed', () => {
     const rule = `constraints: [{ name: known, when: 'request.metadata.sum == "${key}"', max_cost_credits: 1 }]\n`;
     expect(problems(SMALL + rule)).toEqual([]);
   });

@@ -15,8 +15,8 @@ const plain = (snapshot: PolicySnapshot | null) =>
     return value instanceof Map || value instanceof Set ? [...value] : value;
   });
 
-describe('a policy is loaded in two phases', () => {
-  test('the first returns plain data: a clone of it compiles to the same', () => {
+describe('a policy is loaded in two phases:', () => {
+  test('the first phase returns plain data, and a clone of that data compiles to the same snapshot', () => {
     for (const files of [shippedPolicy(), LANGUAGE_POLICY]) {
       const parsed = parsePolicy(files);
       const there = compilePolicy(structuredClone(parsed), context);
@@ -27,7 +27,7 @@ describe('a policy is loaded in two phases', () => {
     }
   });
 
-  test('the second has at least one step for each provider, selector, rule and model', () => {
+  test('the second phase has at least one step for each provider, selector, rule and model', () => {
     const text = `${SMALL}constraints:\n  - { name: a, max_cost_credits: 1 }\n  - { name: b, require: model.price.output < 1.0 }\n`;
     const steps = compileSteps(parsePolicy([{ path: 'p.yaml', text }]), context);
     let count = 0;
@@ -42,13 +42,13 @@ describe('a policy is loaded in two phases', () => {
     expect(count).toBeGreaterThan(10);
   });
 
-  test('problems of both are sorted together', () => {
+  test('problems of both phases are sorted together', () => {
     const text = `${SMALL}baseline: tinny\nselectors: { mine: { strategy: atuo } }\n`;
     const found = loadText(text).diagnostics.map(({ line, code }) => `${line} ${code}`);
     expect(found).toEqual(['14 unknown-reference', '15 unknown-reference']);
   });
 
-  test('the first lists the plugins to load before the second', () => {
+  test('the first phase lists the plugins to load before the second phase', () => {
     const parsed = parsePolicy([{ path: 'p.yaml', text: `${SMALL}plugins: [./a.ts, '@acme/b']\n` }]);
     expect(parsed.plugins.map(({ specifier }) => specifier)).toEqual(['./a.ts', '@acme/b']);
   });
@@ -74,7 +74,7 @@ describe('diagnostics', () => {
     });
   });
 
-  test('put carets under wide signs and after tabs', () => {
+  test('place carets correctly below wide characters and after tabs', () => {
     const text = "tasks:\n  '日本': 1\t# 🚆\n";
     const [found] = loadText(SMALL + text).diagnostics;
     const printed = formatDiagnostics(found ? [{ ...found, line: 2, column: 3, length: 4, file: 'x' }] : [], [
@@ -87,7 +87,7 @@ describe('diagnostics', () => {
     expect(after).toContain('\n    |            \t^^^^');
   });
 
-  test('show only the part of a long line around the place', () => {
+  test('show only the part of a long line around the location', () => {
     const text = `${SMALL}tasks: { ${'a: {}, '.repeat(300)}oops: 7 }\n`;
     const found = loadText(text).diagnostics.filter(({ message }) => message.includes('oops'));
     const printed = formatDiagnostics(found, [{ path: 'p.yaml', text }]);
@@ -96,12 +96,12 @@ describe('diagnostics', () => {
     expect(shown[carets.indexOf('^')]).toBe('7');
   });
 
-  test('do not count a byte order mark', () => {
+  test('do not count a byte order mark as a column', () => {
     expect(loadText(`\ufeff${SMALL}modles: {}\n`).diagnostics).toMatchObject([{ line: 14, column: 1 }]);
     expect(loadText(`\ufeffversion: 2\n`).diagnostics[0]).toMatchObject({ line: 1 });
   });
 
-  test('include failed cases with their place', () => {
+  test('include failed test cases with their location', () => {
     const place = { file: 'p.yaml', line: 2, column: 3 };
     const [found] = caseDiagnostics([{ case: { name: 'cheap', place }, message: 'chose x', expected: 'model y' }]);
     expect(found).toEqual({

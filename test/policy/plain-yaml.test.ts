@@ -58,7 +58,7 @@ const line = fc
   })
   .map(({ indent, parts }) => ' '.repeat(indent) + parts.join(''));
 
-/** A few lines of anything, or a policy with a sign put in somewhere. */
+/** A few lines of random text, or a policy with a character inserted somewhere. */
 const text = fc.oneof(
   fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n')),
   fc
@@ -74,7 +74,10 @@ const text = fc.oneof(
     }),
 );
 
-/** A text that the reader takes is sound, and has the library's tree: values, sources and places. */
+/**
+ * The law: if the reader accepts a text, the text is valid and the tree equals the library's tree, with the same values, sources and
+ * locations.
+ */
 const agreesWithLibrary = (read: Reader) =>
   fc.property(text, (given) => {
     const tree = read('a.yaml', given);
@@ -106,33 +109,33 @@ const MUTANTS: readonly (readonly [what: string, read: Reader])[] = [
     changed((one) => (one.kind === 'scalar' ? { ...one, source: one.source.replace(/^0+/, '') } : one)),
   ],
   [
-    'places a value a column further',
+    'locates a value one column too far right',
     changed((one) => ({ ...one, place: { ...one.place, column: one.place.column + 1 } })),
   ],
   ['passes over anchors', (file, given) => readPlainYaml(file, given.replaceAll('&a ', '   '))],
-  ['takes tabs for blanks', (file, given) => readPlainYaml(file, given.replaceAll('\t', ' '))],
-  ['takes a comment without a blank', (file, given) => readPlainYaml(file, given.replaceAll('#x', ' #x'))],
+  ['accepts tabs as spaces', (file, given) => readPlainYaml(file, given.replaceAll('\t', ' '))],
+  ['accepts a comment without a space before it', (file, given) => readPlainYaml(file, given.replaceAll('#x', ' #x'))],
 ];
 
 describe('the plain reader', () => {
-  const law = 'a policy that the plain reader takes has exactly the tree of the YAML library';
+  const law = 'a policy that the plain reader accepts has exactly the tree of the YAML library';
   test(law, () => fc.assert(agreesWithLibrary(readPlainYaml), tries(law, 1_000, 100_000)), 600_000);
 
   for (const [what, read] of MUTANTS) {
-    test(`the law finds a reader that ${what}`, () => {
+    test(`the law detects a reader that ${what}`, () => {
       expect(fc.check(agreesWithLibrary(read), { endOnFailure: true, numRuns: 20_000 })).toMatchObject({
         failed: true,
       });
     });
   }
 
-  test('takes every file of the shipped policy and most of the language', () => {
+  test('the plain reader accepts every file of the shipped policy and most of the language', () => {
     for (const { path, text } of shippedPolicy())
       expect([path, readPlainYaml(path, text ?? '')?.kind]).toEqual([path, 'map']);
     expect(LANGUAGE_POLICY.filter(({ path, text }) => readPlainYaml(path, text) !== null).length).toBeGreaterThan(7);
   });
 
-  test('leaves texts to the library that nest deeper than a policy may', () => {
+  test('the plain reader leaves texts to the library that are nested deeper than a policy may be', () => {
     const nested = (levels: number) => `a: ${'['.repeat(levels)}${']'.repeat(levels)}`;
     expect(readPlainYaml('a.yaml', nested(NESTING_MAX - 2))).not.toBeNull();
     for (const levels of [NESTING_MAX, 100_000]) expect(readPlainYaml('a.yaml', nested(levels))).toBeNull();

@@ -34,13 +34,13 @@ describe('a preset', () => {
     });
   });
 
-  test('named as an adapter gets a hint', () => {
+  test('in the key `adapter` causes an error with a hint', () => {
     const { diagnostics } = loadText(policy('{ adapter: groq, api_key_env: GROQ_API_KEY }'), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:29 unknown-reference']);
     expect(diagnostics[0]?.hint).toBe('`groq` is a preset of the adapter `openai-compatible`: write `preset: groq`');
   });
 
-  test('may stand beside its adapter', () => {
+  test('may be stated together with its adapter', () => {
     expect(providerOf('{ adapter: openai-compatible, preset: groq }')).toEqual(providerOf('{ preset: groq }')!);
   });
 
@@ -57,7 +57,7 @@ describe('a preset', () => {
       { settings: { max_tokens_field: 'max_tokens' as const, lacks: ['seed'] } },
     ],
     ['settings: { lacks: [] }', { settings: { max_tokens_field: 'max_completion_tokens' as const, lacks: [] } }],
-  ])('gives way to what the policy states: %s', (key, expected) => {
+  ])('is overridden by what the policy states: %s', (key, expected) => {
     const env = { ...KEY, OTHER_KEY: 'key-of-the-test', OTHER_URL: 'http://127.0.0.1:1/v1' };
     expect(providerOf(`{ preset: groq, ${key} }`, env)).toEqual({ ...providerOf('{ preset: groq }')!, ...expected });
   });
@@ -69,7 +69,7 @@ describe('a preset', () => {
     expect(loadText(policy('{ preset: ollama }')).diagnostics[0]).toMatchObject({ hint: 'OLLAMA_BASE_URL is not set' });
   });
 
-  test('reports all the variables that it lacks', () => {
+  test('is reported with all the variables that are not set', () => {
     const own = '{ adapter: openai-compatible, api_key_env: OWN_KEY, base_url_env: OWN_URL }';
     expect(loadText(policy(own)).diagnostics[0]).toMatchObject({ hint: 'OWN_KEY and OWN_URL are not set' });
   });
@@ -84,7 +84,7 @@ describe('a preset', () => {
     ['http://ollama:11434', 'http://ollama:11434/v1'],
     ['http://ollama:11434/', 'http://ollama:11434/v1'],
     ['http://proxy/ollama', 'http://proxy/ollama'],
-  ])('is found at a host alone, at the path of its API: %s', (OLLAMA_BASE_URL, baseUrl) => {
+  ])('appends the path of its API to an address that is only a host: %s', (OLLAMA_BASE_URL, baseUrl) => {
     expect(providerOf('{ preset: ollama }', { OLLAMA_BASE_URL })).toMatchObject({ baseUrl });
   });
 
@@ -95,23 +95,23 @@ describe('a preset', () => {
   });
 });
 
-describe('an adapter with a preset of its own name', () => {
+describe('an adapter that has a preset of the same name', () => {
   const env = { ANTHROPIC_API_KEY: 'key-of-the-test', OWN_URL: 'http://127.0.0.1:1/v1' };
   const found = (provider: string) => {
     const text = policy(provider).replace('    capabilities: [tools]\n', '');
     return snapshotOf(loadShipped([{ path: 'p.yaml', text }], env)).providers.get('it');
   };
 
-  test('implies it where the policy states no address', () => {
+  test('uses that preset if the policy states no address', () => {
     expect(found('{ adapter: anthropic }')).toMatchObject({ apiKeyEnv: 'ANTHROPIC_API_KEY' });
     expect(found('{ adapter: anthropic }')).toEqual(found('{ preset: anthropic }')!);
   });
 
-  // A key of the service must not go to another server.
+  // The key of the service must not be sent to another server.
   test.each([
     ['base_url: https://own.example/v1', 'https://own.example/v1'],
     ['base_url_env: OWN_URL', 'http://127.0.0.1:1/v1'],
-  ])('implies nothing of it, the variable of the key least of all, at another address: %s', (address, baseUrl) => {
+  ])('uses nothing of the preset at another address, and in particular not its key: %s', (address, baseUrl) => {
     expect(found(`{ adapter: anthropic, ${address} }`)).toMatchObject({
       ...{ baseUrl, apiKeyEnv: null, passthrough: new Set() },
       cache: { ttlMs: 300_000, tokensMin: 1_024 },
@@ -136,7 +136,7 @@ describe('a model', () => {
     expect(capabilities('{ preset: groq }')).toEqual({ declared: ['tools'], lacks: ['seed'] });
   });
 
-  test('can lack more of them by the policy', () => {
+  test('can lack more of these capabilities according to the policy', () => {
     expect(capabilities('{ preset: groq }', '    lacks: [stop, tools]\n')).toEqual({
       declared: [],
       lacks: ['seed', 'stop'],

@@ -5,7 +5,7 @@ import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, type ParsedPolicy, type PolicyFile, parsePolicy } from '../../src/policy/load.ts';
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
 
-/** Loads files with the shipped plugins and runs the policy's own cases. Returns the printed diagnostics. */
+/** Loads files with the shipped plugins and runs the policy's own test cases. Returns the printed diagnostics. */
 export function rehearsed(
   files: readonly PolicyFile[],
   get: (name: string) => string | undefined,

@@ -3,7 +3,7 @@ import { Report } from '../../src/policy/report.ts';
 
 const place = (line: number) => ({ file: 'p.yaml', line, column: 1, length: 1 });
 
-test('a load lists at most 1,000 errors and 1,000 warnings, and has failed also if a later phase finds the error', () => {
+test('a load lists at most 1,000 errors and 1,000 warnings, and also fails if a later phase finds the error', () => {
   const report = new Report();
   for (let line = 1; line <= 3_000; line++) report.add('misspelt-value', place(line), 'a warning');
   expect([report.sorted().length, report.failed]).toEqual([1_000, false]);
@@ -13,7 +13,7 @@ test('a load lists at most 1,000 errors and 1,000 warnings, and has failed also 
   expect([later.sorted().length, later.failed]).toEqual([2_000, true]);
 });
 
-test('an unknown name where there are none says so, and where to declare one', () => {
+test('if no names of a kind are declared, the report of an unknown name says so, and where to declare one', () => {
   const report = new Report();
   report.addUnknown('team', 'search', [], place(1));
   report.addUnknown('preset', 'fast', [], place(2));
@@ -23,7 +23,7 @@ test('an unknown name where there are none says so, and where to declare one', (
   ]);
 });
 
-test('names are compared for hints 50,000 times in a load; later unknown names are reported without them', () => {
+test('a load compares names for hints at most 50,000 times, and reports later unknown names without hints', () => {
   const report = new Report();
   const known = Array.from({ length: 1_000 }, (_, at) => `model-${at}`);
   for (let line = 1; line <= 100; line++) report.addUnknown('model', 'modle-1', known, place(line));

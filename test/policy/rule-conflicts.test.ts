@@ -31,14 +31,14 @@ const conflictsIn = (text: string, variables: Record<string, string> = {}) =>
 
 const pair = (a: string | null, b: string | null) => `constraints:\n${rule('a', a, EU)}${rule('b', b, FLAGSHIP)}`;
 
-describe('two constraints that together admit no model are reported', () => {
+describe('Signalbox warns about two constraints that together allow no model', () => {
   test.each([
     ['both without a condition', null, null],
     ['one without a condition', null, 'request.task == "coding"'],
     ['the same condition', 'request.stream', 'request.stream'],
     ['conditions on other fields', 'key.labels.team == "legal"', 'request.task == "coding"'],
-    ['one condition within the other', 'request.task in ["coding", "chat"]', 'request.task == "coding"'],
-    ['a label and a label that is not empty', 'key.labels.team != ""', 'key.labels.team == "legal"'],
+    ['one condition that includes the other', 'request.task in ["coding", "chat"]', 'request.task == "coding"'],
+    ['a label with a value and a label that is not empty', 'key.labels.team != ""', 'key.labels.team == "legal"'],
     ['hours and a task', 'time.hour >= 22.0 || time.hour < 6.0', 'request.task == "coding"'],
     ['ranges that overlap', 'request.input_tokens > 1000.0', 'request.input_tokens < 5000.0'],
     ['two languages, which one request may have', '"rust" in request.languages', '"python" in request.languages'],
@@ -47,7 +47,7 @@ describe('two constraints that together admit no model are reported', () => {
     expect(conflictsIn(pair(a, b))).toHaveLength(1);
   });
 
-  test('with the places and models of both, and a request to which both apply', () => {
+  test('with the locations and models of both, and an example of a request to which both apply', () => {
     const [found] = conflictsIn(pair('key.labels.team == "legal"', 'request.task == "coding"'));
     expect(found?.message).toContain('the first allows `in-the-eu`, the second allows `strong`');
     expect([found?.line, found?.related?.place.line]).toEqual([11, 10]);
@@ -58,14 +58,14 @@ describe('two constraints that together admit no model are reported', () => {
     expect(loaded(pair(null, null)).snapshot).not.toBeNull();
   });
 
-  test('where an embedding model satisfies both, which answers no chat', () => {
+  test('if only an embedding model satisfies both, because it cannot answer chats', () => {
     const vectors =
       '  vectors: { provider: sim, operations: [embed], embedding: { dimensions: 8, vector_space: v }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
     const { diagnostics } = loaded(vectors + pair(null, null));
     expect(diagnostics.map(({ code }) => code)).toContain('rules-conflict');
   });
 
-  test('where the model that satisfies both cannot be served', () => {
+  test('if the model that satisfies both cannot be served', () => {
     const both =
       '  both: { provider: cloud, price: { input: 1, output: 2 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
     expect(conflictsIn(both + pair(null, null))).toHaveLength(1);
@@ -73,27 +73,27 @@ describe('two constraints that together admit no model are reported', () => {
   });
 });
 
-describe('two constraints are not reported', () => {
+describe('Signalbox does not warn about two constraints', () => {
   test.each([
     ['whose tasks differ', 'request.task == "coding"', 'request.task == "chat"'],
     ['whose labels differ', 'key.labels.team == "legal"', 'key.labels.team == "search"'],
-    ['of which one is for streams and one for the rest', 'request.stream', '!request.stream'],
+    ['if one is for streams and the other for all other requests', 'request.stream', '!request.stream'],
     ['whose ranges do not overlap', 'request.input_tokens > 5000.0', 'request.input_tokens < 1000.0'],
-    ['with no whole hour in common', 'time.hour > 9.0 && time.hour < 11.0', 'time.hour > 10.0 && time.hour < 12.0'],
+    ['with no full hour in common', 'time.hour > 9.0 && time.hour < 11.0', 'time.hour > 10.0 && time.hour < 12.0'],
     ['whose texts begin differently', 'request.user.startsWith("a")', 'request.user.startsWith("b")'],
-    ['of callers that perhaps do not exist', 'key.labels.role == "intern"', 'key.labels.team == "legal"'],
-    ['of a team and a user, which may not belong together', 'team.name == "search"', 'user.name == "Ann"'],
-    ['of which one never applies', 'request.task == "coding" && request.task == "chat"', null],
+    ['for callers who perhaps do not exist', 'key.labels.role == "intern"', 'key.labels.team == "legal"'],
+    ['for a team and a user, which may not belong together', 'team.name == "search"', 'user.name == "Ann"'],
+    ['if one of them never applies', 'request.task == "coding" && request.task == "chat"', null],
   ])('%s', (_, a, b) => {
     expect(conflictsIn(pair(a, b))).toEqual([]);
   });
 
-  test('with a model that satisfies both', () => {
+  test('if a model satisfies both', () => {
     const rules = `constraints:\n${rule('a', null, EU)}${rule('b', null, 'model.price.output < 5.0')}`;
     expect(conflictsIn(rules)).toEqual([]);
   });
 
-  test('of which one admits no model, which is reported alone', () => {
+  test('if one of them allows no model, because that constraint is reported separately', () => {
     const rules = `constraints:\n${rule('a', 'request.stream', EU)}${rule('b', 'request.stream', 'model.price.output > 50.0')}`;
     expect(loaded(rules).diagnostics.map(({ code }) => code)).toEqual(['satisfied-by-none']);
   });
@@ -112,7 +112,7 @@ describe('a selector and a constraint', () => {
   });
 
   test.each([['request.model == "auto"'], ['key.labels.team == "legal"']])(
-    'are not reported if some requests to it are served: %s',
+    'are not reported if some requests to the selector are served: %s',
     (when) => {
       expect(conflictsIn(selector(when))).toEqual([]);
     },
@@ -123,31 +123,31 @@ const VECTORS =
   '  vectors: { provider: mine, operations: [embed], embedding: { dimensions: 8, vector_space: v }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, regions: [eu] }\n' +
   '  more-vectors: { provider: mine, operations: [embed], embedding: { dimensions: 8, vector_space: w }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, tags: [flagship] }\n';
 
-describe('requests that cannot exist are no conflict', () => {
+describe('requests that cannot exist cause no conflict:', () => {
   test.each([
     ['embeddings with tools', 'request.operation == "embed"', 'request.tools'],
     ['embeddings of a task', 'request.operation == "embed"', 'request.task == "coding"'],
     ['embeddings with a stream', 'request.operation == "embed"', 'request.stream'],
     ['embeddings with images', 'request.operation == "embed"', 'request.images > 0.0'],
     ['embeddings with a cap on output', 'request.operation == "embed"', 'request.max_tokens > 100.0'],
-    ['tools that the needs do not name', 'request.tools', '!("tools" in request.needs)'],
-    ['needs with tools that are not offered', '!request.tools', '"tools" in request.needs'],
-    ['images that the needs do not name', 'request.images > 0.0', '!("vision" in request.needs)'],
-    ['a task of images without the need', 'request.task == "vision"', '!("vision" in request.needs)'],
-    ['a difficult question about images', 'request.images > 0.0', 'request.difficulty == "hard"'],
+    ['tools that are missing in `request.needs`', 'request.tools', '!("tools" in request.needs)'],
+    ['`request.needs` with tools that the request does not offer', '!request.tools', '"tools" in request.needs'],
+    ['images that are missing in `request.needs`', 'request.images > 0.0', '!("vision" in request.needs)'],
+    ['a task about images without the need for vision', 'request.task == "vision"', '!("vision" in request.needs)'],
+    ['a hard question about images', 'request.images > 0.0', 'request.difficulty == "hard"'],
     ['a chat with an embedding model', 'request.model == "vectors"', 'request.tools'],
     ['embeddings by a selector for chats', 'request.model == "auto"', 'request.operation == "embed"'],
   ])('%s', (_, a, b) => {
     expect(conflictsIn(VECTORS + pair(a, b))).toEqual([]);
   });
 
-  test('but requests with the same fields that can exist are one', () => {
+  test('requests with the same fields that can exist do cause a conflict', () => {
     expect(conflictsIn(VECTORS + pair('request.tools', '"tools" in request.needs'))).toHaveLength(1);
     expect(conflictsIn(VECTORS + pair('request.images > 0.0', '!("tools" in request.needs)'))).toHaveLength(1);
     expect(conflictsIn(VECTORS + pair('request.operation == "embed"', 'request.user == "a"'))).toHaveLength(1);
   });
 
-  test('every request for embeddings has the fields that the check takes for granted', () => {
+  test('every request for embeddings has the field values that the check assumes', () => {
     const condition =
       'request.task.startsWith("unread") && request.difficulty == "usual" && request.max_tokens == 0.0 && !request.stream && !request.tools && request.images == 0.0 && request.output_tokens == 0.0 && request.natural_language == "und" && size(request.needs) == 0 && size(request.languages) == 0';
     const { snapshot } = loaded(`${VECTORS}constraints:\n${rule('of-embeddings', condition, '"true"')}`);
@@ -158,14 +158,14 @@ describe('requests that cannot exist are no conflict', () => {
   });
 });
 
-describe('models that a message names', () => {
-  test('serve the operation: embeddings are compared with models for embeddings', () => {
+describe('the models that a conflict message names', () => {
+  test('serve the operation: for embeddings, the message names embedding models', () => {
     const [found] = conflictsIn(VECTORS + pair('request.operation == "embed"', 'request.operation == "embed"'));
     expect(found?.message).toContain('the first allows `vectors`, the second allows `more-vectors`');
     expect(found?.hint).toContain('requests for embeddings');
   });
 
-  test('are served here: no wildcard of a provider without its key', () => {
+  test('can be served: the message names no wildcard of a provider without its key', () => {
     const wildcard = '  "cloud/*": { provider: cloud, price: { input: 1, output: 2 }, tags: [flagship] }\n';
     const [found] = conflictsIn(wildcard + pair(null, null));
     expect(found?.message).toContain('the second allows `strong`');
@@ -173,28 +173,28 @@ describe('models that a message names', () => {
   });
 });
 
-describe('rules for every request that leave chats no model are reported', () => {
+describe('Signalbox warns about rules for every request that leave no chat model', () => {
   const alone = (text: string, variables: Record<string, string> = {}) =>
     only(loaded(text, variables), 'satisfied-by-none');
 
-  test('where only embedding models are left', () => {
+  test('if only embedding models are left', () => {
     const found = alone(`${VECTORS}constraints:\n${rule('cheap', null, 'model.price.output < 0.5')}`);
     expect(found.message).toContain('`vectors`, `more-vectors`');
     expect(found.hint).toContain('every chat is refused');
   });
 
-  test('but not where the rule is for embeddings, or for callers that may only embed', () => {
+  test('but not if the rule is for embeddings, or for callers that may only embed', () => {
     for (const when of ['request.operation == "embed"', 'key.labels.app == "index"']) {
       expect(loaded(`${VECTORS}constraints:\n${rule('a', when, 'model.price.output < 0.5')}`).diagnostics).toEqual([]);
     }
   });
 
-  test('where a rule for a kind of chats leaves only embedding models', () => {
+  test('if a rule for a kind of chats leaves only embedding models', () => {
     const found = alone(`${VECTORS}constraints:\n${rule('a', 'request.task == "coding"', 'model.price.output < 0.5')}`);
     expect(found.hint).toContain('chats that this constraint applies to');
   });
 
-  test('where the models that are left cannot be served here', () => {
+  test('if the models that are left cannot be served', () => {
     const left =
       '  left: { provider: cloud, price: { input: 1, output: 2 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, tags: [far] }\n';
     const text = `${left}constraints:\n${rule('a', null, `'"far" in model.tags'`)}`;
@@ -202,7 +202,7 @@ describe('rules for every request that leave chats no model are reported', () =>
     expect(loaded(text, { CLOUD_KEY: 'a-long-enough-key' }).diagnostics).toEqual([]);
   });
 
-  test('where only models of wildcards are left that the rule cannot judge yet', () => {
+  test('if only models of wildcards are left, which the rule cannot check yet', () => {
     const wildcard = '  "cloud/*": { provider: cloud }\n';
     const key = { CLOUD_KEY: 'a-long-enough-key' };
     const found = alone(`${wildcard}constraints:\n${rule('a', null, 'model.price.output < 0.5')}`, key);
@@ -211,7 +211,7 @@ describe('rules for every request that leave chats no model are reported', () =>
     expect(loaded(chosen, key).diagnostics).toEqual([]);
   });
 
-  test('where each two rules leave a model, and all three none', () => {
+  test('if every pair of rules leaves a model, but all three together leave none', () => {
     const both =
       '  both: { provider: sim, price: { input: 1, output: 9 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
     const rules = pair(null, null) + rule('c', null, `'model.price.output < 5.0 || !("eu" in endpoint.regions)'`);
@@ -221,7 +221,7 @@ describe('rules for every request that leave chats no model are reported', () =>
   });
 });
 
-test('a load reports at most 20 pairs', () => {
+test('a load reports at most 20 pairs of rules', () => {
   const rules = Array.from({ length: 12 }, (_, at) => rule(`r${at}`, null, at % 2 === 0 ? EU : FLAGSHIP));
   expect(conflictsIn(`constraints:\n${rules.join('')}`)).toHaveLength(20);
 });

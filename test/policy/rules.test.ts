@@ -97,7 +97,7 @@ describe('`when`', () => {
     expect(conditionOf(text)(given)).toBe(expected);
   });
 
-  test('throws if it cannot be evaluated, and loading warns of it', () => {
+  test('throws if it cannot be evaluated, and loading the policy warns about it', () => {
     const when = 'double(request.metadata.n) > 3.0';
     expect(() => conditionOf(when)(scope())).toThrow();
     expect(conditionOf(when)(scope({ metadata: new Map([['n', '4']]) }))).toBe(true);
@@ -106,7 +106,7 @@ describe('`when`', () => {
     ]);
   });
 
-  test('sees only the current scope', () => {
+  test('sees only the scope of the current request', () => {
     const when = conditionOf('key.labels.team == "a"');
     const of = (team: string) => scope({}, { key: { id: 'k', labels: new Map([['team', team]]) } });
     const [a, b] = [of('a'), of('b')];
@@ -114,7 +114,7 @@ describe('`when`', () => {
   });
 });
 
-/** The allowed endpoints of a constraint, as `model/index`. */
+/** Returns the endpoints that a constraint allows, as `model/index`. */
 const allowed = (require: string, env: Record<string, string> = { FAR: 'key-of-the-test' }) => {
   const snapshot = snapshotOf(loadText(CATALOG + constraint(`    require: ${JSON.stringify(require)}\n`), env));
   const bits = snapshot.constraints[0]?.allows;
@@ -124,7 +124,7 @@ const allowed = (require: string, env: Record<string, string> = { FAR: 'key-of-t
   );
 };
 
-describe('`require` is a bit for each endpoint', () => {
+describe('`require` is compiled to a bit for each endpoint', () => {
   test.each([
     ['"eu" in endpoint.regions', ['b-both/1', 'b-both/2', 'c-far/0']],
     ['endpoint.provider == "near"', ['a-near/0', 'b-both/1', 'b-both/2']],
@@ -151,25 +151,25 @@ describe('`require` is a bit for each endpoint', () => {
     expect(allowed(require)).toEqual(expected);
   });
 
-  test('by the slots that can be served here', () => {
+  test('uses the slots of the endpoints that can be served', () => {
     expect(allowed('"eu" in endpoint.regions', {})).toEqual(['b-both/0', 'b-both/1']);
   });
 
-  test('which is 0 for a failing expression, with a warning', () => {
+  test('gives 0 for an expression that fails, with a warning', () => {
     const text = CATALOG + constraint('    require: model.tags[0] == "local"\n');
     const result = loadText(text, { FAR: 'key-of-the-test' });
     expect(result.diagnostics.map(brief)).toEqual(['36:14 require-fails']);
     expect(allowed('model.tags[0] == "local"')).toEqual(['b-both/0', 'b-both/1', 'b-both/2']);
   });
 
-  test('is evaluated over the whole catalog: a model that is only left out here is no error, but a warning', () => {
+  test('is evaluated over the whole catalog, so a model that is left out in this environment causes only a warning', () => {
     const loaded = loadText(CATALOG + constraint('    require: model.id == "c-far"\n'));
     expect(loaded.snapshot).not.toBeNull();
     expect(only(loaded, 'satisfied-by-none').hint).toContain('set the environment variable of a provider');
   });
 });
 
-test('a constraint keeps its ceilings, its place and no bits where it requires nothing', () => {
+test('a constraint keeps its ceilings and its location, and has no bits if it requires nothing', () => {
   const text = SMALL + constraint('    max_latency_ms: 5000\n    max_cost_credits: 0.5\n');
   expect(snapshotOf(loadText(text)).constraints).toEqual([
     {
@@ -183,7 +183,7 @@ test('a constraint keeps its ceilings, its place and no bits where it requires n
   ]);
 });
 
-test('a preference is a bit for each model, and a worth', () => {
+test('a preference has a bit for each model, and a worth', () => {
   const text = `${CATALOG}preferences:\n  - { name: local, when: time.hour < 6.0, prefer: '"local" in model.tags', worth: -0.05 }\n`;
   const [found] = snapshotOf(loadText(text)).preferences;
   expect(found).toMatchObject({ name: 'local', worth: -0.05 });
@@ -191,14 +191,14 @@ test('a preference is a bit for each model, and a worth', () => {
   expect(found?.when?.(scope())).toBe(false);
 });
 
-test("an operator's own selector keeps the bits of its models, or none without a filter", () => {
+test("an operator's own selector has the bits of its models, or none if it has no filter", () => {
   const own = 'selectors:\n  auto-local: { strategy: auto, models: { require: \'"local" in model.tags\' } }\n';
   const { selectors } = snapshotOf(loadText(CATALOG + own, { FAR: 'key-of-the-test' }));
   expect(selectors.get('auto-local')).toMatchObject({ strategy: 'auto', allows: Uint32Array.of(0b010) });
   expect(selectors.get('auto')?.allows).toBeNull();
 });
 
-test('rules of several files keep the order of the files', () => {
+test('rules in several files keep the order of the files', () => {
   const rule = (name: string) => `constraints:\n  - { name: ${name}, max_cost_credits: 5 }\n`;
   const files = [
     { path: 'c.yaml', text: rule('third') },

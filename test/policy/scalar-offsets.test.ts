@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { brief, loadText, SMALL } from './support.ts';
 
-/** Expressions in every style of YAML, with the place of their wrong field. SMALL has 13 lines. */
-describe('a place inside an expression is its place in the file', () => {
+/** Expressions in every YAML style, with the location of their wrong field. `SMALL` has 13 lines. */
+describe('a location inside an expression is the correct location in the file:', () => {
   const head = 'constraints:\n  - name: rule\n    max_cost_credits: 5\n';
   const cases: readonly (readonly [string, string])[] = [
     ['plain', '    when: request.stream && request.oops\n'],
@@ -11,15 +11,15 @@ describe('a place inside an expression is its place in the file', () => {
     ['single quotes', "    when: 'request.user == \"it''s\" && request.oops'\n"],
     ['single quotes over lines', "    when: 'request.stream\n      && request.oops'\n"],
     ['double quotes', '    when: "request.user == \\"a\\\\tb\\" && request.oops"\n'],
-    ['double quotes with signs by number', '    when: "request.user == \'\\x41\\u00e9\\U0001F686\' && request.oops"\n'],
-    ['double quotes with an escaped break', '    when: "request.stream \\\n      && request.oops"\n'],
-    ['double quotes with a written break', '    when: "request.stream\\n && request.oops"\n'],
+    ['double quotes with numeric escapes', '    when: "request.user == \'\\x41\\u00e9\\U0001F686\' && request.oops"\n'],
+    ['double quotes with an escaped line break', '    when: "request.stream \\\n      && request.oops"\n'],
+    ['double quotes with a written line break', '    when: "request.stream\\n && request.oops"\n'],
     ['literal block', '    when: |\n      request.stream\n        && request.oops\n'],
     ['literal block, kept and indented', '    when: |2+ # why\n        request.stream\n         && request.oops\n\n'],
     ['folded block', '    when: >-\n      request.stream\n      && request.oops\n'],
     ['folded block with an empty line', '    when: >\n\n      request.stream\n\n      && request.oops\n'],
     ['windows line ends', '    when: |\r\n      request.stream\r\n      && request.oops\r\n'],
-    ['wide signs before it', '    when: request.user == "日本🚆" && request.oops\n'],
+    ['wide characters before it', '    when: request.user == "日本🚆" && request.oops\n'],
     ['in a flow map', '  - { name: other, max_cost_credits: 5, when: "request.stream && request.oops" }\n'],
   ];
   test.each(cases)('%s', (_, lines) => {

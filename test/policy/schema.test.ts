@@ -28,7 +28,7 @@ test('every key of the language has a description', () => {
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 
-test('every key that is a value has an example, of its own type', () => {
+test('every key that is a value has an example of its own type', () => {
   const values = all.filter(
     ({ schema }) => !schema.properties && !schema.patternProperties && !schema.items?.properties,
   );
@@ -42,7 +42,7 @@ test('every key that is a value has an example, of its own type', () => {
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
-test('every figure says its unit, in its name or its description', () => {
+test('every figure states its unit, in its name or its description', () => {
   const unit =
     /_(?:ms|s|max|days|tokens|credits|window|output)\b|\b(?:USD|tokens|Tokens|ms|Milliseconds|Seconds|Days|Bytes|Most|rate|share|Share|how many|How (?:many|much)|0 to 1|Credits|quality|Version|ratio|dollars)\b/i;
   const silent = all.filter(isFigure).filter(({ path, schema }) => !unit.test(`${path} ${schema.description ?? ''}`));

@@ -18,11 +18,11 @@ const ids = (env: Readonly<Record<string, string>>) => shippedSnapshot(env).mode
 
 /** Presets without a model in the shipped catalog → the reason. */
 const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map(
-  ['lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'what runs there only its operator knows']),
+  ['lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'only the operator knows which models run there']),
 );
 
 describe('the shipped policy', () => {
-  test('loads without a single diagnostic and, without keys, serves the simulated models alone', () => {
+  test('loads without any diagnostic and, without keys, serves only the simulated models', () => {
     const result = loadShippedPolicy();
     expect(result.diagnostics).toEqual([]);
     const snapshot = snapshotOf(result);
@@ -40,7 +40,7 @@ describe('the shipped policy', () => {
     expect(snapshot.payments).toBeNull();
   });
 
-  test('explains why a provider with an address and no model changes nothing', () => {
+  test('explains why a provider with an address and without a model changes nothing', () => {
     const snapshot = shippedSnapshot({ VLLM_BASE_URL: 'http://127.0.0.1:8000/v1' });
     expect(snapshot.models.every(({ id }) => id.startsWith('sim-'))).toBe(true);
     expect(snapshot.leftOut).toContainEqual({
@@ -50,7 +50,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('serves OpenAI and nothing simulated once its key is set', () => {
+  test('serves OpenAI, and no simulated model, once OpenAI’s key is set', () => {
     const snapshot = shippedSnapshot({ OPENAI_API_KEY: 'key-of-the-test' });
     expect([...snapshot.providers.keys()]).toEqual(['openai']);
     expect(snapshot.providers.get('openai')).toMatchObject({ adapter: 'openai', apiKeyEnv: 'OPENAI_API_KEY' });
@@ -64,7 +64,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('serves Claude once its key is set, and routes code by quality alone to the best of its line', () => {
+  test('serves Claude once its key is set, and with quality as the only weight routes code to the best Claude model', () => {
     const snapshot = shippedSnapshot({ ANTHROPIC_API_KEY: 'anything' });
     expect(snapshot.models.every(({ id }) => id.startsWith('claude-'))).toBeTrue();
     const caller = {
@@ -81,7 +81,7 @@ describe('the shipped policy', () => {
     expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
   });
 
-  test('serves local models once the address of an Ollama is set', () => {
+  test('serves local models once the address of an Ollama server is set', () => {
     const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1/' };
     expect(ids(env)).toEqual(['local-gemma4-26b', 'local-gpt-oss-20b', 'local-qwen3.8-27b']);
     expect(shippedSnapshot(env).providers.get('ollama')).toMatchObject({
@@ -90,11 +90,11 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('treats an empty variable as unset', () => {
+  test('treats an empty variable as not set', () => {
     expect(ids({ OPENAI_API_KEY: ' ' })).toEqual(ids({}));
   });
 
-  test('serves every provider together, and names each as its preset is named', () => {
+  test('serves all providers together, and names each provider like its preset', () => {
     const result = loadShippedPolicy(EVERY_VARIABLE);
     const snapshot = snapshotOf(result);
     expect(result.diagnostics).toEqual([]);
@@ -108,27 +108,27 @@ describe('the shipped policy', () => {
       const snapshot = shippedSnapshot(variables);
       const served = snapshot.models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
       expect(served.length > 0).toBe(why === undefined);
-      // Simulated models serve while no real one can.
+      // Simulated models serve while no real model can.
       expect(snapshot.providers.has('simulated')).toBe(why !== undefined);
     });
   }
 
-  test('states a day and a basis for every price, and a basis for every quality', () => {
+  test('states a date and a basis for every price, and a basis for every quality', () => {
     for (const { path, text } of files.filter((file) => file.text.includes('models:\n'))) {
       const models = text.split(/^ {2}(?=[a-z0-9][\w.-]*:$)/m).filter((part) => part.includes('context_window: '));
       expect(models.length, path).toBeGreaterThan(2);
       for (const model of models) {
         expect(model).toMatch(/price:[\s\S]*as_of: \d{4}-\d\d-\d\d,?\s+basis: (vendor-list|aggregator|own)/);
-        // Vectors have no quality of their own: those of one space are alike.
+        // Embedding models have no quality: models of one vector space count as equal.
         if (!model.includes('operations: [embed]'))
           expect(model).toMatch(/quality:\s+\{[^}]*basis: (guessed|unknown)[^}]*\}/);
       }
     }
   });
 
-  test('simulates in one model every capability that can be made up, and bounds its images', () => {
+  test('simulates in one model every capability that can be simulated, and bounds its images', () => {
     const snapshot = shippedSnapshot();
-    // A simulated model has no token probabilities to return, takes no stops and keeps no history, and another one embeds.
+    // A simulated model cannot return token probabilities, accept stop sequences or store history. Another model embeds.
     const all =
       Object.values(CAPABILITIES).reduce((bits, { bit }) => bits | bit, 0) &
       ~(CAPABILITIES.logprobs.bit | CAPABILITIES.stop.bit | CAPABILITIES.token_input.bit | CAPABILITIES.threads.bit);
@@ -137,14 +137,14 @@ describe('the shipped policy', () => {
     expect(large?.imageTokensMax).toBe(1600);
   });
 
-  test('prices exactly: 1M tokens in and out of a model at 0.10 and 0.40 USD are 500 Credits', () => {
+  test('prices exactly: 1M tokens in and out of a model at 0.10 and 0.40 USD cost 500 Credits', () => {
     const snapshot = shippedSnapshot();
     const price = snapshot.models[snapshot.modelIndex.get('sim-small') ?? -1]?.endpoints[0].price;
     if (!price) throw new Error('no price');
     expect(costOf(price, plainUsage(1_000_000, 1_000_000))).toBe(500_000_000);
   });
 
-  test('has cases that hold without keys, with each provider alone, and with all', () => {
+  test('has test cases that pass without keys, with each provider alone, and with all providers', () => {
     const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
     const parsed = parsePolicy(files);
     const outputs = environments.map((env: Readonly<Record<string, string>>) =>
@@ -153,15 +153,15 @@ describe('the shipped policy', () => {
     expect(outputs.filter((each) => each !== '')).toEqual([]);
   });
 
-  test('has cases that hold with any keys, whatever model is added, and however answers are weighed', () => {
-    fc.assert(holdAfter([]), tries('the shipped cases hold whatever model is added, with any keys', 2, 100));
-    // A case on all models breaks at an operator's first edit.
+  test('has test cases that pass with any keys, whatever model an operator adds and whatever a good answer is worth', () => {
+    fc.assert(holdAfter([]), tries('the shipped test cases pass whatever model is added, with any keys', 2, 100));
+    // A test case about all models breaks at an operator's first edit.
     const brittle = 'cases: [{ name: brittle, given: { model: auto }, expect: { model: gpt-6.1-sol } }]';
     const mutant = holdAfter([{ path: 'brittle.yaml', text: brittle }]);
     expect(fc.check(mutant, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('stays valid without its simulated or local models and their cases', () => {
+  test('stays valid without its simulated or local models and their test cases', () => {
     for (const name of ['simulated.yaml', 'models-local.yaml']) {
       const others = files.filter(({ path }) => !path.endsWith(name));
       expect(others.length).toBe(files.length - 1);
@@ -169,7 +169,7 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('has a case in which each model is chosen or kept out', () => {
+  test('has a test case in which each model is chosen or excluded', () => {
     const expected = shippedSnapshot(EVERY_VARIABLE).cases.flatMap(({ expect: { models, rejected } }) => [
       ...(models ?? []),
       ...Object.keys(rejected),
@@ -209,7 +209,7 @@ describe('the shipped policy', () => {
   });
 });
 
-/** An operator's keys, own model, and worth of a good answer. */
+/** An operator's keys, additional model, and worth of a good answer. */
 interface Edit {
   readonly env: Readonly<Record<string, string>>;
   readonly added: { readonly price: number; readonly quality: number; readonly rate: number };
@@ -232,7 +232,7 @@ function holdAfter(more: readonly PolicyFile[]) {
   });
 }
 
-/** The shipped policy with a model of the operator's own, a rule that caps every request, and another worth of answers. */
+/** Returns the shipped policy with an additional model, a rule that caps every request, and another worth of answers. */
 function edited({ price, quality, rate }: Edit['added'], worth: number): PolicyFile[] {
   const mine = `providers: { mine: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1" } }
 models:

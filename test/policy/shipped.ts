@@ -14,7 +14,7 @@ import { shippedPolicy, snapshotOf } from './support.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** The shipped plugins, and an environment. */
+/** Makes a load context with the shipped plugins and an environment. */
 export function shippedContext(env: Variables): LoadContext {
   return { env: { get: (name) => env[name] }, ...createRegistry(shipped), revisionOf: (content) => content };
 }
@@ -26,12 +26,12 @@ export function loadShipped(files: readonly PolicyFile[], env: Variables = {}): 
 
 const parsedOnce = parsePolicy(shippedPolicy());
 
-/** Loads the shipped policy. It is parsed once, because that takes most of the time. */
+/** Loads the shipped policy. It is parsed only once, because parsing takes most of the time. */
 export function loadShippedPolicy(env: Variables = {}): LoadResult {
   return compilePolicy(parsedOnce, shippedContext(env));
 }
 
-/** The shipped policy in an environment. */
+/** Returns the snapshot of the shipped policy in an environment. */
 export function shippedSnapshot(env: Variables = {}): PolicySnapshot {
   return snapshotOf(loadShippedPolicy(env));
 }
@@ -40,7 +40,7 @@ export interface ShippedService {
   readonly plugin: ProviderPlugin;
   readonly name: string;
   readonly preset: ProviderPreset;
-  /** Its variables, with usable values. */
+  /** The service's environment variables, with usable values. */
   readonly variables: Variables;
 }
 

@@ -4,7 +4,7 @@ import type { Claims } from '../../src/core/token-issuer.ts';
 import { BASE } from './golden.ts';
 import { load } from './support.ts';
 
-/** The compiled section of rows, written as flow maps. */
+/** Compiles a section `sign_in` with these rows, which are written as flow maps. */
 function signInOf(...rows: readonly string[]) {
   const text = `sign_in:\n  issuer: https://login.example\n  client_id: gw\n  roles:\n${rows.map((row) => `    - ${row}\n`).join('')}`;
   const { snapshot, diagnostics } = load([BASE, { path: 'p.yaml', text }]);
@@ -20,8 +20,8 @@ const SIGN_IN = signInOf(
 );
 const roleOf = (claims: Claims) => rowFor(SIGN_IN, claims)?.role ?? null;
 
-describe('the roles of sign-in', () => {
-  test('are those of the first row whose condition holds', () => {
+describe('the roles of people who sign in', () => {
+  test('come from the first row whose condition is true', () => {
     expect(rowFor(SIGN_IN, { groups: ['x', 'platform'], is_auditor: true })).toEqual({ role: 'admin', team: null });
     expect(rowFor(SIGN_IN, { groups: ['x'], email_verified: true })).toEqual({ role: 'lead', team: 'search' });
     expect(roleOf({ realm_access: { roles: ['finance'] } })).toBe('finance');
@@ -29,29 +29,29 @@ describe('the roles of sign-in', () => {
     expect(roleOf({ is_auditor: true })).toBe('auditor');
   });
 
-  test('are given by no condition that cannot be judged, also not by one with `!`', () => {
+  test('never come from a condition that cannot be evaluated, even if it contains `!`', () => {
     for (const claims of [{}, { groups: null }, { groups: 7, email_verified: true }, { email_verified: true }]) {
       expect(roleOf(claims)).toBeNull();
     }
     expect(roleOf({ is_auditor: 'yes' })).toBeNull();
   });
 
-  test('are given by no claims that are larger than the cost of conditions assumes', () => {
+  test('never come from claims that are larger than the step limit of conditions assumes', () => {
     const many = Array.from({ length: 257 }, (_, at) => `g${at}`);
     expect(roleOf({ groups: ['platform', ...many] })).toBeNull();
     expect(roleOf({ groups: ['platform', ...many.slice(2)] })).toBe('admin');
   });
 
-  test('of a row without a condition are everybody’s', () => {
+  test('come from a row without a condition for everyone', () => {
     expect(rowFor(signInOf('{ role: member }'), {})).toEqual({ role: 'member', team: null });
   });
 });
 
-test('`openid` is always asked for', () => {
+test('sign-in always requests the scope `openid`', () => {
   expect(SIGN_IN.scopes).toEqual(['openid', 'profile', 'email']);
 });
 
-test('`public_url` keeps its path and loses the slash at its end, and quotes have it unless they state their own', () => {
+test('`public_url` keeps its path and loses the slash at its end, and quotes use it unless `payments` states another', () => {
   const { snapshot } = load([BASE, { path: 'p.yaml', text: 'public_url: https://llm.example.com/gateway/' }]);
   expect(snapshot?.publicUrl).toBe('https://llm.example.com/gateway');
   const listed = load([BASE, { path: 'p.yaml', text: 'public_url: [https://llm.example.com]' }]);

@@ -10,11 +10,11 @@ describe('a small budget', () => {
     );
   };
 
-  test('is reported below one long answer of the cheapest model', () => {
+  test('a budget is reported if it is smaller than the cost of one long answer of the cheapest model', () => {
     expect([at(0.8), at(0.9)]).toEqual([true, false]);
   });
 
-  test('is compared with the models that every request may use', () => {
+  test('a budget is compared with the models that every request may use', () => {
     const rule = (when: string) => `constraints:\n  - { name: c,${when} require: 'model.price.output > 1.0' }\n`;
     const large = `  large:\n    provider: sim\n    price: { input: 1, output: 4, as_of: 2026-10-07, basis: own }\n    context_window: 8192\n    max_output: 2048\n    quality: { default: 0.8, basis: guessed }\n`;
     expect(at(1, large + rule(''))).toBe(true);
@@ -22,7 +22,7 @@ describe('a small budget', () => {
     expect(at(1, large)).toBe(false);
   });
 
-  test('is compared with the models that constraints with its own condition leave', () => {
+  test('a budget is compared with the models that constraints with the same condition allow', () => {
     const large = `  large:\n    provider: sim\n    price: { input: 1, output: 4, as_of: 2026-10-07, basis: own }\n    context_window: 8192\n    max_output: 2048\n    quality: { default: 0.8, basis: guessed }\n`;
     const free = 'key.labels.tier == "free"';
     const rule = `constraints:\n  - { name: c, when: '${free}', require: 'model.price.output > 1.0' }\n`;
@@ -36,7 +36,7 @@ describe('a small budget', () => {
     expect(reported('key.labels.tier == "paid"')).toEqual([]);
   });
 
-  describe('is compared with the models that its `match` covers', () => {
+  describe('a budget is compared with the models that its `match` applies to', () => {
     const MODELS = `  large:
     provider: sim
     price: { input: 1, output: 4, as_of: 2026-10-07, basis: own }

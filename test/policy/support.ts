@@ -131,7 +131,7 @@ const providers: ProviderPlugin[] = [
 const byName = <Plugin extends { name: string }>(plugins: Plugin[]) =>
   new Map(plugins.map((plugin) => [plugin.name, plugin]));
 
-/** Plugins with the names of the shipped ones, and an environment. The revision is the content itself. */
+/** Makes a load context with plugins named like the shipped ones, and an environment. The revision is the content itself. */
 export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
   return {
     env: { get: (name) => env[name] },
@@ -141,7 +141,7 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
   };
 }
 
-/** Loads files in such a context. */
+/** Loads files in a context made by `contextOf`. */
 export function load(
   files: readonly PolicyFile[],
   env: Readonly<Record<string, string>> = {},
@@ -155,23 +155,23 @@ export function loadText(text: string, env: Readonly<Record<string, string>> = {
   return load([{ path: 'p.yaml', text }], env);
 }
 
-/** The snapshot of a policy that must be valid. */
+/** Returns the snapshot of a policy that must be valid. */
 export function snapshotOf(result: LoadResult): PolicySnapshot {
   if (!result.snapshot) throw new Error(result.diagnostics.map(brief).join('\n'));
   return result.snapshot;
 }
 
-/** `line:col code`, without the file. */
+/** Writes a diagnostic as `line:col code`, without the file. */
 export function brief(found: Diagnostic): string {
   return `${found.line}:${found.column} ${found.code}`;
 }
 
-/** All problems of a text, brief. */
+/** Returns all problems of a text in the form of `brief`. */
 export function problems(text: string, env: Readonly<Record<string, string>> = {}): string[] {
   return loadText(text, env).diagnostics.map(brief);
 }
 
-/** The only problem with a code. */
+/** Returns the only problem with a code. */
 export function only(result: LoadResult, code: DiagnosticCode): Diagnostic {
   const found = result.diagnostics.filter((diagnostic) => diagnostic.code === code);
   const [first] = found;
@@ -179,7 +179,7 @@ export function only(result: LoadResult, code: DiagnosticCode): Diagnostic {
   return first;
 }
 
-/** The files of the shipped policy. */
+/** Returns the files of the shipped policy. */
 export function shippedPolicy(): { path: string; text: string }[] {
   const folder = new URL('../../policies/', import.meta.url);
   return readdirSync(folder)

@@ -24,7 +24,7 @@ interface World {
     readonly aliases: readonly string[];
   }[];
   readonly patterns: readonly string[];
-  /** The names with public figures. */
+  /** The names that have public figures. */
   readonly rows: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const asked = fc
   .tuple(fc.constantFrom('', 'a/', 'b/', 'm0', 'fast', 'fa'), fc.oneof(upstream, fc.constant('')), fc.boolean())
   .map(([start, name, isLoud]) => start + (isLoud ? name.toUpperCase() : name));
 
-/** Rows whose prices and windows tell which one it is; the guess of an operator is below all of them. */
+/** Makes rows whose prices and context windows identify them. The operator's guess is lower than all of them. */
 const factsOf = (rows: readonly string[]): FactsTable =>
   new FactsTable({
     ...{ source: 's', commit: '0'.repeat(40), as_of: '2026-07-01', licence: 'l' },
@@ -90,7 +90,7 @@ function snapshotOf(
 type Resolve = (name: string, snapshot: PolicySnapshot) => string;
 const resolve: Resolve = (name, snapshot) => meaningOf(name, snapshot).model;
 
-/** The model of a wildcard that a name reaches; null for a model of the catalog, and for none. */
+/** Returns the wildcard's model that a name leads to; null if it leads to a model of the catalog or to none. */
 type Reach = (
   name: string,
   snapshot: PolicySnapshot,
@@ -113,7 +113,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     fc.assert(law(reach), { seed, numRuns: runs });
   });
 
-  test('would not if only exact names were the catalog’s, and the law shows it', () => {
+  test('would not if only exact names counted as the catalog’s, and the law detects that', () => {
     const exactly: Reach = (name, snapshot) => {
       const [provider = '', upstream = ''] = [name.slice(0, 1), name.slice(2)];
       const isListed = snapshot.models.some(({ endpoints: [one] }) => one.upstream === upstream);
@@ -132,7 +132,8 @@ describe('any name under any catalog, aliases and wildcards', () => {
       const [{ upstream: sent, price }] = endpoints;
       const same = given.rows.filter((row) => undatedOf(row) === undatedOf(sent.toLowerCase()));
       if (same.length === 0) return contextWindow === 128_000;
-      // It is one row: by the name that is sent, by its ID, by its price. A version that has a row is never another.
+      // A name means a row by its own spelling or by its ID, and gets the price of that row. A version that has a row never means another
+      // row.
       const at = given.rows.indexOf(sent);
       const isOther = same.some((row) => row.length > sent.length && name.toLowerCase().endsWith(row));
       const [{ input, output }] = price.lines;
@@ -144,7 +145,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     fc.assert(rowLaw(factsOf), { seed, numRuns: runs });
   });
 
-  test('would pay the operator’s guess if only exact names had figures, and the law shows it', () => {
+  test('would be charged at the operator’s guess if only exact names had public figures, and the law detects that', () => {
     const exactly = (rows: readonly string[]): PublicFigures => {
       const table = factsOf(rows);
       table.rowsOf = (_, id) => (rows.includes(id) ? [id] : []);
@@ -153,7 +154,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     expect(fc.check(rowLaw(exactly), { seed, numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('is an ID, else an alias, else one with `*`, the longest, else a wildcard’s', () => {
+  test('means, in this order, an ID, an alias, the longest alias with `*`, or a wildcard’s model', () => {
     fc.assert(
       fc.property(world, asked, (given, name) => {
         const snapshot = snapshotOf(given);
@@ -170,7 +171,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     );
   });
 
-  test('is a model with public figures before any alias with `*`, where patterns cover unknown names alone', () => {
+  test('means a model with public figures before any alias with `*`, if patterns cover only unknown names', () => {
     fc.assert(
       fc.property(world, asked, (given, name) => {
         const former = snapshotOf(given);
@@ -186,7 +187,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     );
   });
 
-  test('is served to a key with a list only if the list names the model or its wildcard', () => {
+  test('is served to a key with a list of models only if the list contains the model or its wildcard', () => {
     const lists = fc.uniqueArray(fc.constantFrom('m0', 'm1', 'a/*', 'b/*', '*', 'a/gpt-4o', 'b/qwen', 'gpt-4o'));
     fc.assert(
       fc.property(world, asked, lists, (given, name, list) => {
@@ -204,7 +205,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
   });
 });
 
-/** A model of the catalog or of a wildcard, by its ID. */
+/** Returns a model of the catalog or of a wildcard, by its ID. */
 function modelOf(id: string, { models, modelIndex, wildcards }: PolicySnapshot) {
   if (modelIndex.has(id)) return models[modelIndex.get(id)!];
   const found = wildcards?.find(id);
@@ -221,7 +222,7 @@ function isAllowed(name: string, list: readonly string[], snapshot: PolicySnapsh
   }
 }
 
-test('of several versions with figures none is taken for another, and the refusal names them', () => {
+test('if several versions have public figures, none of them is used for the plain name, and the refusal names them', () => {
   const rows = ['gpt-4o-2024-07-18', 'gpt-4o-0613'];
   const { wildcards } = snapshotOf({
     models: [{ provider: 'b', upstream: 'x', aliases: [] }],
@@ -233,7 +234,7 @@ test('of several versions with figures none is taken for another, and the refusa
     expect(wildcards?.find(id)).toEqual({ refused });
   }
   expect(wildcards?.find('a/gpt-4o-0613')).toHaveProperty('model');
-  // A wildcard that does not cover the model has no way round the rules of the one that does.
+  // A wildcard that does not cover the model must not evade the rules of the wildcard that does.
   const narrow = snapshotOf({
     models: [{ provider: 'b', upstream: 'x', aliases: [] }],
     patterns: ['a/*', 'a/gpt-*'],
@@ -244,7 +245,7 @@ test('of several versions with figures none is taken for another, and the refusa
   });
 });
 
-test('a rule that names another writing than the ID is refused with the ID', () => {
+test('a rule that contains another spelling of an ID is refused, and the error shows the ID', () => {
   const rule = (name: string) =>
     `version: 1
 providers: { a: { adapter: openai-compatible, preset: groq, serves: "*" } }
@@ -262,7 +263,7 @@ constraints: [{ name: c, require: 'model.id != "${name}"' }]
   ]);
 });
 
-test('the last IDs that were asked stay compiled, and no more', () => {
+test('only the most recently requested IDs stay compiled', () => {
   const snapshot = snapshotOf({
     models: [{ provider: 'b', upstream: 'qwen', aliases: [] }],
     patterns: ['a/*'],
@@ -276,7 +277,7 @@ test('the last IDs that were asked stay compiled, and no more', () => {
   expect(again).toEqual(first!);
 });
 
-describe('a wildcard that is wrong', () => {
+describe('a wildcard with a mistake is reported:', () => {
   const problemsOf = (models: string, providers = '') =>
     load([
       { path: 'p.yaml', text: SMALL },

@@ -4,7 +4,7 @@ import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { loadText, SMALL } from './support.ts';
 
-/** Small files that are expensive to parse: nested, repeated, self-referential. */
+/** Small files that are expensive to parse: nested, repeated or self-referential. */
 const BOMBS: Readonly<Record<string, (size: number) => string>> = {
   'open lists': (size) => `tasks: ${'['.repeat(size)}`,
   'lists in lists': (size) => `tasks: ${'['.repeat(size)}${']'.repeat(size)}`,
@@ -20,7 +20,7 @@ const BOMBS: Readonly<Record<string, (size: number) => string>> = {
   aliases: (size) => `tasks: &a [1]\nmodels: [${'*a, '.repeat(size)}]`,
   'aliases of aliases': (size) =>
     `${Array.from({ length: Math.min(size, 30) }, (_, i) => `k${i}: &k${i} [${`*k${i - 1}, `.repeat(i === 0 ? 0 : 9)}]`).join('\n')}`,
-  'one key again and again': (size) => `tasks: {${'a: 1, '.repeat(size)}}`,
+  'one key repeated many times': (size) => `tasks: {${'a: 1, '.repeat(size)}}`,
   escapes: (size) => `baseline: "${'\\x41'.repeat(size)}"`,
   digits: (size) => `baseline: ${'9'.repeat(size)}`,
   quotes: (size) => `baseline: ${'"'.repeat(size)}`,
@@ -28,7 +28,7 @@ const BOMBS: Readonly<Record<string, (size: number) => string>> = {
 };
 const SIZES = isDeep ? [100, 4_000, 20_000, 100_000] : [100, 2_000, 5_000];
 
-test('a small file that is expensive to parse is refused in time, at a valid place', () => {
+test('a small file that is expensive to parse is refused in time, at a valid location', () => {
   const { runs, seed, proved } = effort('expressions', 2, 400);
   let characters = 0;
   fc.assert(

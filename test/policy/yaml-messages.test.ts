@@ -37,7 +37,7 @@ test.each([
   expect(faultOf(text)?.message).toBe(message);
 });
 
-test('no message of the YAML library reaches an operator, whatever is wrong with a policy', () => {
+test('operators never see a message of the YAML library, whatever is wrong with a policy', () => {
   const text =
     shippedPolicy()
       .find(({ path }) => path.endsWith('signalbox.yaml'))

@@ -2,7 +2,7 @@ import { isObject, type Json } from '../../plugins/providers/json.ts';
 import type { ProviderCall } from '../../src/contract/provider.ts';
 import { type Adapter, SUBJECTS, type Subject } from './accepted-subjects.ts';
 
-/** Changes a member of the body that is sent, whose root has no name. */
+/** Changes a member of the body that is sent. The root has no name. */
 type Change = (name: string, value: unknown, call: ProviderCall) => unknown;
 
 const others = (value: unknown, test: (item: Json) => boolean): unknown =>
@@ -12,31 +12,31 @@ const isResult = ({ type }: Json): boolean => type === 'tool_result';
 const hasBlank = ({ request }: ProviderCall): boolean =>
   request.conversation.turns.some(({ parts }) => parts.some((part) => part.type === 'text' && part.text === ''));
 
-/** Adapters as a plausible author might get them wrong: each by the subject that it is made of. */
+/** Adapters with plausible mistakes, each with the name of the correct subject that it alters. */
 export const MUTANTS: readonly (readonly [of: string, name: string, Subject])[] = [
   sending('Claude of old', 'sends blank texts', (name, value, call) =>
     name === 'content' && Array.isArray(value) && hasBlank(call) ? [...value, { type: 'text', text: '' }] : value,
   ),
-  sending('Claude of old', 'puts the results of tools behind what the user says', (name, value) =>
+  sending('Claude of old', 'puts tool results after the user’s text', (name, value) =>
     name === 'content' && Array.isArray(value)
       ? [...value.filter((block) => !isResult(block)), ...value.filter(isResult)]
       : value,
   ),
-  sending('Claude of old', 'loses the thoughts before a call', (name, value) =>
+  sending('Claude of old', 'loses the reasoning before a tool call', (name, value) =>
     name === 'content' ? others(value, ({ type }) => type === 'thinking') : value,
   ),
-  sending('Claude of old', 'sends a temperature beside thinking', (name, value, { request, model }) =>
+  sending('Claude of old', 'sends a temperature together with thinking', (name, value, { request, model }) =>
     name === '' && isObject(value) && request.settings.temperature !== undefined && model.acceptsTemperature
       ? { ...value, temperature: request.settings.temperature }
       : value,
   ),
-  sending('Claude of old', 'marks all that is said for the cache', (_, value) =>
+  sending('Claude of old', 'marks everything for the cache', (_, value) =>
     isObject(value) && value.type === 'text' ? { ...value, cache_control: { type: 'ephemeral' } } : value,
   ),
-  asked('Claude of old', 'takes the thoughts of others for its own', (_, value) =>
+  asked('Claude of old', 'accepts reasoning of other services as its own', (_, value) =>
     isObject(value) && typeof value.format === 'string' ? { ...value, format: 'anthropic-claude-v1' } : value,
   ),
-  sending('Claude of today', 'says something new before a signed thought', (name, value) =>
+  sending('Claude of today', 'inserts new text before signed reasoning', (name, value) =>
     name === '' && isObject(value) ? { ...value, system: JSON.stringify(value.messages) } : value,
   ),
   able('Claude of today'),
@@ -72,7 +72,7 @@ function sending(of: string, name: string, change: Change) {
   }));
 }
 
-/** One that reads something else in the request. */
+/** Makes an adapter that reads the request wrongly. */
 function asked(of: string, name: string, change: (name: string, value: unknown) => unknown) {
   return mutant(of, name, ({ request }) => ({
     request: (call) => request({ ...call, request: JSON.parse(JSON.stringify(call.request, change)) }),
@@ -80,5 +80,5 @@ function asked(of: string, name: string, change: (name: string, value: unknown) 
 }
 
 function able(of: string) {
-  return mutant(of, 'is said to do everything', () => ({ lacks: () => [] }));
+  return mutant(of, 'claims to have every capability', () => ({ lacks: () => [] }));
 }

@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const details = (...entries: readonly Fields[]): Fields => ({ reasoning_details: entries });
 const google = (signature: string): Fields => ({ extra_content: { google: { thought_signature: signature } } });
 
-/** As gateways of all kinds hand on what no provider here can read. */
+/** State in the forms of gateways of all kinds, which no provider here can read. */
 const NOBODYS: readonly Fields[] = [
   details({ type: 'reasoning.encrypted', data: 'gAAAAA', format: 'openai-responses-v1', index: 0, id: 'rs_1' }),
   details({ type: 'reasoning.summary', summary: 'Hm.', format: 'openai-responses-v1', index: 0 }),
@@ -20,19 +20,19 @@ const NOBODYS: readonly Fields[] = [
   { reasoning_details: 'Hm.', extra_content: 'odd', thinking_blocks: [null, 1] },
 ];
 
-/** Anthropic's forms: its API would know that this is no signature of its own. */
+/** State in Anthropic's forms, with a signature that its API would recognise as not its own. */
 const CLAUDES: readonly Fields[] = [
   details({ type: 'reasoning.text', text: 'Hm.', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 }),
   { thinking_blocks: [{ type: 'redacted_thinking', data: 'AAAA' }] },
 ];
 
-/** Google's forms, alike. */
+/** State in Google's forms, with a signature that its API would recognise as not its own. */
 const GEMINIS: readonly Fields[] = [
   details({ type: 'reasoning.encrypted', data: 'CiQB', format: 'google-gemini-v1', index: 0, id: 'call_1_0' }),
   google('CiQB'),
 ];
 
-/** Of another model of Anthropic's: its API takes it, and leaves it out. */
+/** Reasoning of another Anthropic model. The API accepts it and leaves it out. */
 const thinking = (text: string, id: string): Fields => ({
   type: 'reasoning.text',
   text,
@@ -44,13 +44,15 @@ const thinking = (text: string, id: string): Fields => ({
 
 const from = (fields: readonly Fields[]): fc.Arbitrary<Fields> => fc.constantFrom(...fields);
 
-/** For OpenAI's own models: the first two would be theirs, and forged. */
+/**
+ * Foreign state for OpenAI's own models. The first two forms are left out, because OpenAI would read them as its own state, and as forged.
+ */
 export const OF_OTHERS: StateGenerators = {
   ofMessage: from([...NOBODYS.slice(2), ...CLAUDES, ...GEMINIS]),
   ofCall: () => google('CiQB'),
 };
 
-/** What a conversation may bring along: of other providers, which is not to reach this one, and sound state of its own. */
+/** State that a conversation may contain: state of other providers, which must not reach this provider, and its own valid state. */
 export const STATE: Readonly<Record<DialectName, StateGenerators>> = {
   openai: { ofMessage: from([...NOBODYS, ...CLAUDES, ...GEMINIS]), ofCall: () => google('CiQB') },
   anthropic: {
@@ -65,7 +67,7 @@ export const STATE: Readonly<Record<DialectName, StateGenerators>> = {
   },
   gemini: {
     ofMessage: from([...NOBODYS, ...CLAUDES, google(thoughtSignature())]),
-    // One that is broken has none.
+    // A broken call has no state.
     ofCall(name, text) {
       const args = text.trim() === '' ? {} : parseJson(text);
       return isObject(args) ? google(thoughtSignature({ name, args })) : {};

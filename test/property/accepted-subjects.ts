@@ -18,17 +18,17 @@ import { WIRE_ADAPTERS } from '../support/wire-adapters.ts';
 
 export type Adapter = WireAdapter & PreparedProvider;
 
-/** An adapter, and names of models by which it knows what they take. */
+/** An adapter, with model names that decide which features it uses. */
 export interface Subject {
   readonly name: string;
   readonly dialect: DialectName;
-  /** The name of the plugin that makes the adapter. */
+  /** Name of the plugin that makes the adapter. */
   readonly plugin: string;
   readonly adapter: Adapter;
   readonly upstreams: readonly string[];
-  /** Fields of its own that the preset lets through. */
+  /** Additional fields that the preset lets through. */
   readonly extras?: readonly Readonly<Record<string, unknown>>[];
-  /** All of its models reason, take no temperature, and would know encrypted reasoning that is not their own. */
+  /** All of its models reason, refuse a temperature, and refuse encrypted reasoning of other services. */
   readonly isOpenAi?: true;
 }
 
@@ -85,7 +85,7 @@ const KNOWN: readonly Subject[] = [
   },
 ];
 
-/** With the other shipped adapters, by the dialects that they state. */
+/** The subjects of the law. Other shipped adapters are added by the dialects that they state. */
 export const SUBJECTS: readonly Subject[] = [
   ...KNOWN,
   ...WIRE_ADAPTERS.filter(({ name }) => KNOWN.every(({ plugin }) => plugin !== name)).map(
@@ -101,13 +101,13 @@ function adapterOf(name: string, settings: Readonly<Record<string, unknown>>): P
   return { plugin: name, adapter: prepared };
 }
 
-/** A model that can do all that the dialect has. */
+/** Returns the traits of a model that has everything in its dialect. */
 export function traitsOf(reasons: boolean, acceptsTemperature: boolean): ModelTraits {
   const capabilities = MODEL_CAPABILITIES.filter((name) => reasons || name !== 'reasoning');
   return { capabilities, lacks: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 100 };
 }
 
-/** The bits of what can be asked of a model. */
+/** Returns the capability bits of a model at this adapter. */
 export function abilities({ adapter }: Subject, { model, upstream }: ProviderCall): number {
   const lacks = adapter.lacks?.(model, upstream) ?? [];
   return (capabilityBits(model.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(lacks);
@@ -115,7 +115,7 @@ export function abilities({ adapter }: Subject, { model, upstream }: ProviderCal
 
 const KEY = 'key-of-the-fake';
 
-/** The request as its server would get it. */
+/** Returns the request as its server would receive it. */
 export function onTheWire({ dialect, adapter }: Subject, { path, headers, body }: HttpCall): WireRequest {
   const url = new URL(`http://localhost${DIALECTS[dialect].basePath}${path}`);
   const { header, prefix } = adapter.auth!;
@@ -129,13 +129,13 @@ export function onTheWire({ dialect, adapter }: Subject, { path, headers, body }
   };
 }
 
-/** Why the server refuses it; null if it takes it. */
+/** Returns why the server refuses a request; null if it accepts it. */
 export function refusalOf({ dialect }: Subject, request: WireRequest): string | null {
   const refusal = DIALECTS[dialect].refusal(request, KEY);
   return refusal && JSON.stringify(refusal.body);
 }
 
-/** What the server answers, as the caller gets it and gives it back. */
+/** Returns the server's answer as the caller receives it and sends it back later. */
 export function answerTo({ dialect, adapter }: Subject, request: WireRequest, behaviour: Behaviour): ChatMessage {
   const server = DIALECTS[dialect];
   return callerMessage(

@@ -19,9 +19,9 @@ import { OF_OTHERS, STATE } from './accepted-state.ts';
 import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, traitsOf } from './accepted-subjects.ts';
 
 /**
- * What we send is taken: of any request that the gateway takes, an adapter makes one that its provider takes, unless it
- * says before what the provider lacks, or which field it cannot say. And the conversation goes on: whatever is answered,
- * and however much of it the client keeps, the next request is taken too.
+ * The law: for any request that the gateway accepts, an adapter makes a request that its provider accepts, unless the gateway says
+ * beforehand what the provider lacks or which field it cannot express. The conversation can also continue: whatever the answer is, and
+ * however much of it the client keeps, the provider accepts the next request, too.
  */
 const { runs, seed, proved } = effort('accepted', 20, 40_000);
 
@@ -29,7 +29,7 @@ const check = compileCheck(ChatRequest);
 const withoutNulls = dropNulls(ChatRequest);
 const LIMITS = { messagesMax: 2_048, toolsMax: 256, allowPrivateImageUrls: false } as GatewayPolicy;
 
-/** Whether the gateway itself takes it. */
+/** Whether the gateway itself accepts a request. */
 function isTaken(request: ChatRequest): boolean {
   check(request);
   try {
@@ -42,10 +42,10 @@ function isTaken(request: ChatRequest): boolean {
   }
 }
 
-/** A refusal names what it is about by its path. */
+/** A refusal begins with the path of the field that it is about. */
 const FIELD = /^(?:messages|tools|stop|response_format|seed|n|max_completion_tokens)(?:\[\d+\]|\.\w+)* /;
 
-/** What became of a request. */
+/** What happened to a request. */
 type Fate = 'lacking' | 'refused' | 'taken';
 
 interface Sent {
@@ -53,7 +53,7 @@ interface Sent {
   readonly wire?: WireRequest;
 }
 
-/** The gateway cuts at stops that the provider does not take, and leaves them out. */
+/** Removes the stop sequences that the provider does not accept, because the gateway applies them itself. */
 function fitted(capabilities: number, { adapter }: Subject, call: ProviderCall): ProviderCall {
   return { ...call, request: fitStops(call.request, { capabilities }, adapter).request };
 }
@@ -78,7 +78,7 @@ const anyCall = (subject: Subject): fc.Arbitrary<ProviderCall> =>
   fc
     .record({
       request: anyRequest(subject.isOpenAi ? OF_OTHERS : STATE[subject.dialect]).filter(
-        // An effort that nobody knows goes to OpenAI as it is, to be refused there.
+        // OpenAI gets an unknown effort unchanged, and refuses it.
         (request) =>
           isTaken(request) && !(subject.isOpenAi && ['often', ''].includes(request.reasoning_effort ?? 'none')),
       ),
@@ -97,19 +97,19 @@ const anyCall = (subject: Subject): fc.Arbitrary<ProviderCall> =>
       model: traitsOf(subject.isOpenAi ?? reasons, !subject.isOpenAi && acceptsTemperature),
     }));
 
-/** What is sent is taken; `saw` hears what became of it. */
+/** The provider accepts every request that is sent. @param saw is called with what happened to each request */
 const isAlwaysTaken = (subject: Subject, saw: (fate: Fate) => void) =>
   fc.property(anyCall(subject), (call) => {
     saw(send(subject, call).fate);
   });
 
-/** How a conversation goes on: what is answered, how much of it the client keeps, and who is asked next. */
+/** How a conversation continues: the answer, the part of it that the client keeps, and the model that gets the next request. */
 interface Round {
   readonly reasoning: string | undefined;
   readonly text: string;
-  /** Tools called, by their place. */
+  /** Called tools, by index. */
   readonly calls: readonly number[];
-  /** False: the client keeps only what OpenAI's own API has. */
+  /** False: the client keeps only members that OpenAI's own API has. */
   readonly keepsAll: boolean;
   readonly next: string;
 }
@@ -148,7 +148,7 @@ function goOn(subject: Subject, call: ProviderCall, wire: WireRequest, round: Ro
   };
 }
 
-/** What is sent next is taken too; `saw` hears of each request that was. */
+/** The provider also accepts the next request of a conversation. @param saw is called for each accepted request */
 const goesOn = (subject: Subject, saw: () => void) =>
   fc.property(anyCall(subject), fc.array(anyRound(subject), { minLength: 1, maxLength: 3 }), (first, rounds) => {
     let call = first;
@@ -161,13 +161,13 @@ const goesOn = (subject: Subject, saw: () => void) =>
     }
   });
 
-/** What became of any requests, by subject; to be told when all laws held. */
+/** What happened to the requests, by subject. It is reported once all laws hold. */
 const shares: string[] = [];
 let continued = 0;
 
 const HOW = { numRuns: runs, seed, includeErrorInReport: true } as const;
 
-describe('what we send is taken by', () => {
+describe('every request that the gateway sends is accepted by', () => {
   for (const subject of SUBJECTS) {
     test(subject.name, () => {
       const fates: Record<Fate, number> = { lacking: 0, refused: 0, taken: 0 };
@@ -179,7 +179,7 @@ describe('what we send is taken by', () => {
       const share = (count: number) => `${Math.round((100 * count) / runs)} %`;
       const line = `${subject.name} ${share(taken)}, lacking ${share(lacking)}, unsayable ${share(refused)}`;
       console.log(line);
-      // Of few runs the shares vary.
+      // With few runs, the shares vary.
       expect(taken).toBeGreaterThan((isDeep ? 0.4 : 0.15) * runs);
       expect(refused).toBeLessThan((isDeep ? 0.3 : 0.6) * runs);
       shares.push(line);
@@ -187,7 +187,7 @@ describe('what we send is taken by', () => {
   }
 });
 
-describe('a conversation goes on with', () => {
+describe('a conversation can continue with', () => {
   for (const subject of SUBJECTS) {
     test(subject.name, () => {
       let count = 0;
@@ -201,22 +201,22 @@ describe('a conversation goes on with', () => {
   }
 });
 
-describe('the laws find an adapter that', () => {
+describe('the laws detect an adapter that', () => {
   for (const [of, name, mutant] of MUTANTS) {
     test(`${name} (${of})`, () => {
-      // Some need a rare request: one that is not found in so many is not found by any.
+      // Some mutants need a rare request. A mutant that is not found in this many runs counts as undetected.
       const laws = [goesOn(mutant, () => {}), isAlwaysTaken(mutant, () => {})];
       const isFound = (numRuns: number) =>
         laws.some((law) => fc.check<unknown[]>(law, { numRuns, seed, endOnFailure: true }).failed);
-      // First in few of both laws: one of them is broken by most mutants soon.
+      // Few runs of both laws come first, because most mutants break one of the laws soon.
       expect(isFound(200) || isFound(25_000)).toBe(true);
     });
   }
 });
 
-test('all of it is reported', () => {
+test('all results are reported', () => {
   expect(shares).toHaveLength(SUBJECTS.length);
   proved(
-    `any request that the gateway takes is taken by its provider or never sent, and told by its field: ${shares.join('; ')}; ${continued} requests of conversations that went on`,
+    `any request that the gateway accepts is accepted by its provider or refused beforehand with its field: ${shares.join('; ')}; ${continued} requests of conversations that continued`,
   );
 });

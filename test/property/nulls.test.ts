@@ -16,10 +16,10 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What its absence is not: servers differ in whether it may be missing, so it goes upstream as it came. */
+/** A member for which null differs from absent: some servers require it, so it goes upstream unchanged. */
 const KEPT = /^\/messages\/\d+\/content$/;
 
-/** The places of optional members that a value leaves out, by the schema alone: `/tools/0/function/description`. */
+/** Returns the locations of optional members that a value leaves out, according to the schema alone: `/tools/0/function/description`. */
 function absentIn(value: unknown, schema: TSchema, at = ''): string[] {
   const variants: TSchema[] = schema.anyOf ?? [];
   const fitting = variants.find((one) => Value.Check(one, value));
@@ -28,7 +28,7 @@ function absentIn(value: unknown, schema: TSchema, at = ''): string[] {
     return schema.items ? value.flatMap((item, index) => absentIn(item, schema.items, `${at}/${index}`)) : [];
   }
   if (!isObject(value)) return [];
-  // Of a map any member is optional, and none has a name: one that is not there.
+  // In a map every member is optional and no name is fixed, so the test adds a new name.
   if (schema.patternProperties) return 'absent' in value ? [] : [`${at}/absent`];
   return Object.entries<TSchema>(schema.properties ?? {}).flatMap(([name, property]) => {
     const place = `${at}/${name}`;
@@ -37,7 +37,7 @@ function absentIn(value: unknown, schema: TSchema, at = ''): string[] {
   });
 }
 
-/** A copy with null at these places. */
+/** Returns a copy with null at these locations. */
 function withNulls(body: Body, places: readonly string[]): Body {
   const copy = structuredClone(body);
   for (const place of places) {
@@ -50,7 +50,7 @@ function withNulls(body: Body, places: readonly string[]): Body {
 }
 
 const clean = dropNulls(ChatRequest);
-/** Nothing that was written as null, or as undefined, is in it. */
+/** Random requests without any null or undefined. */
 const requests = anyRequest({ ofMessage: fc.constant({}), ofCall: () => ({}) })
   .filter((request) => Value.Check(ChatRequest, request))
   .map((request): Body => structuredClone(clean(JSON.parse(JSON.stringify(request)))));
@@ -69,7 +69,7 @@ const steering: fc.Arbitrary<Body> = fc.record(
 const chat = fc.tuple(requests, steering).map(([request, more]): Body => ({ ...request, ...more, model: 'auto' }));
 const query: fc.Arbitrary<Body> = steering.map(({ stream: _, stream_options: __, logit_bias: ___, ...rest }) => rest);
 
-/** A body with some of what it leaves out, at any depth, as null. */
+/** A body, and the same body with null for some of its absent members, at any depth. */
 const nulled = (bodies: fc.Arbitrary<Body>, schema: TSchema): fc.Arbitrary<readonly [Body, Body]> =>
   bodies.chain((body) => fc.subarray(absentIn(body, schema)).map((places) => [body, withNulls(body, places)] as const));
 
@@ -79,7 +79,7 @@ describe('null in any optional field of a body', () => {
     ([body, nulls]: readonly [Body, Body]) => {
       expect(outcomeOf(read, nulls)).toEqual(outcomeOf(read, body));
     };
-  /** The body as it is read, or the text of its refusal. */
+  /** Returns the body as it is read, or the text of its refusal. */
   function outcomeOf(read: (body: unknown) => unknown, body: unknown): unknown {
     try {
       return read(body);
@@ -88,14 +88,14 @@ describe('null in any optional field of a body', () => {
     }
   }
 
-  test('is read as if it were not there, in chats, in chats given to /v1/route, and in route queries', () => {
-    const often = tries('null in any optional field is read as if it were not there', 60, 5_000);
+  test('is read as if it were absent, in chats, in chats sent to /v1/route, and in route queries', () => {
+    const often = tries('null in any optional field is read as if the field were absent', 60, 5_000);
     fc.assert(fc.property(nulled(chat, ChatRequest), same(readChat)), often);
     fc.assert(fc.property(nulled(chat, RouteChat), same(readRoute)), often);
     fc.assert(fc.property(nulled(query, RouteQuery), same(readRoute)), often);
   });
 
-  test('would not be if only the top level were looked at', () => {
+  test('would be kept at deeper levels if only the top level were checked', () => {
     const shallow = (body: unknown) => {
       const deep = readChat(body);
       const own = Object.entries(Object(body)).filter(([, value]) => value !== null);
@@ -106,7 +106,7 @@ describe('null in any optional field of a body', () => {
     ).not.toBeNull();
   });
 
-  test('in a map is a member that is not there, and options of nulls alone are none', () => {
+  test('in a map counts as an absent member, and an object with only nulls counts as absent options', () => {
     const messages = [{ role: 'user', content: 'x' }];
     const nulls = { metadata: { k: null, team: 'a' }, logit_bias: { 1: null } };
     const read = { metadata: { team: 'a' }, logit_bias: {} };
@@ -115,7 +115,7 @@ describe('null in any optional field of a body', () => {
     expect<unknown>(readRoute({ metadata: { k: null } })).toEqual({ metadata: {} });
   });
 
-  test('leaves what is not Signalbox’s own as it came, and the content of a message', () => {
+  test('stays in fields that are not Signalbox’s own, and in the content of a message', () => {
     const body = {
       model: 'auto',
       messages: [{ role: 'assistant', content: null, refusal: 'No.', own: null }],
@@ -138,7 +138,7 @@ describe('null in any optional field of a body', () => {
       'messages[0].content[0].text',
     ],
     [{ model: 'auto', messages: [{ role: 'user', content: 'x' }], metadata: { a: 5 } }, 'metadata.a'],
-  ])('in a required one is refused by its place: %p', (body, param) => {
+  ])('in a required field is refused with the field’s path: %p', (body, param) => {
     let error: unknown;
     try {
       readChat(body);
@@ -165,7 +165,7 @@ describe('a request with nulls', () => {
     await upstream.stop();
   });
 
-  /** What the upstream gets, and what the caller is recommended or refused. */
+  /** Returns what the upstream receives, and the recommendation or refusal that the caller gets. */
   async function outcome(body: Body): Promise<unknown> {
     const before = upstream.requests.length;
     const answer = await box.post('/v1/chat/completions', body);
@@ -177,14 +177,14 @@ describe('a request with nulls', () => {
     return { status: answer.status, error, sent, recommended_model, route_reason, estimated_cost_credits, refused };
   }
 
-  test('is served though it states nothing but nulls in a map, and in options that go with a stream', async () => {
+  test('is served even if a map or the stream options contain only nulls', async () => {
     const body = { model: 'auto', messages: [{ role: 'user', content: 'x' }] };
     const nulls = { ...body, metadata: { k: null }, stream_options: { include_usage: null } };
     expect(await outcome(nulls)).toMatchObject({ status: 200, recommended_model: 'b', refused: undefined });
     expect(await outcome({ ...body, stream_options: { include_usage: true } })).toMatchObject({ status: 400 });
   });
 
-  test('gets the same decision and makes the same upstream request as one that leaves them out', async () => {
+  test('gets the same decision and makes the same upstream request as a request without the nulls', async () => {
     const plain = chat.map(({ task_type: _, ...body }): Body => body);
     await fc.assert(
       fc.asyncProperty(nulled(plain, ChatRequest), async ([body, nulls]) => {

@@ -5,16 +5,16 @@ export type Random = () => number;
 export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
 const chance = (random: Random, share: number): boolean => random() < share;
 
-/** What the provider `second` needs; without it, it is left out. */
+/** The variable that the provider `second` needs. Without it, the provider is left out. */
 export const SECOND_KEY = 'SECOND_UPSTREAM_KEY';
 export const SECOND_URL = 'SECOND_UPSTREAM_URL';
 
-/** Any policy: other models, prices, qualities, rules, selectors and budgets each time. All of them are valid. */
+/** Makes a random valid policy, with different models, prices, qualities, rules, selectors and budgets each time. */
 export function anyPolicy(random: Random, firstUrl: string, comment: string): string {
-  // Two at least, for a selector leaves one out.
+  // At least two models, because one of the selectors excludes a model.
   const ids = ['m0', 'm1', ...['m2', 'm3', 'm4', 'm5'].filter(() => chance(random, 0.7))];
   const made = ids.map((id) => [id, anyModel(random)] as const);
-  // Without the second provider something must still be served.
+  // Without the second provider some model must still be served.
   const isServed = made.some(([, { endpoints }]) => endpoints.includes('first'));
   const models = { ...Object.fromEntries(made), ...(!isServed && { m0: { ...made[0]![1], endpoints: ['first'] } }) };
   const rules = [
@@ -68,7 +68,7 @@ const QUESTIONS = [
   'Translate into French: The weather is fine, and the train is late again.',
 ];
 
-/** Any chat request, often one that goes on with a conversation. */
+/** Makes a random chat request, which often continues a conversation. */
 export function anyChat(random: Random): object {
   const question = pick(random, QUESTIONS).repeat(pick(random, [1, 1, 1, 20, 150]));
   const turns = [
@@ -89,7 +89,7 @@ export function anyChat(random: Random): object {
   };
 }
 
-/** Any route query. */
+/** Makes a random route query. */
 export function anyQuery(random: Random): object {
   return {
     model: anyTarget(random),

@@ -20,15 +20,15 @@ import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '..
 import { anyChat, anyPolicy, anyQuery, pick, SECOND_KEY, SECOND_URL } from './replay-worlds.ts';
 
 /**
- * Any requests to a real server, while upstreams falter, the policy is edited and the process restarts in another
- * environment: every decision that was ever made is made again, bit for bit, whatever is in force by then.
+ * The test sends random requests to a real server while upstreams fail, the policy is edited and the process restarts in other
+ * environments. Every decision must be reproduced bit for bit, whichever policy is active later.
  */
 const { runs, seed, random, proved } = effort('replay', 6, 1_500);
 
 const data = temporaryFolder();
 const policies = temporaryFolder();
 const key = makeTestKey();
-/** Decisions with what their callers were told; null where that was no JSON. */
+/** Decisions with the `platform` object that their callers received; null if the answer was not JSON. */
 const made = new Map<string, Platform | null>();
 let box: Signalbox;
 let first: FakeUpstream;
@@ -49,7 +49,7 @@ afterAll(async () => {
   for (const folder of [data, policies]) rmSync(folder, { recursive: true, force: true });
 });
 
-/** To begin with: two models on two providers. */
+/** The policy at the start: two models at two providers. */
 const steady = () =>
   testPolicy(
     { first: first.url, second: second.url },
@@ -88,7 +88,7 @@ async function edit(text: string): Promise<void> {
 }
 
 async function restart(): Promise<void> {
-  // To list decisions, a server first writes all that it has.
+  // Before a server lists decisions, it writes all decisions in memory.
   expect((await box.get('/admin/decisions?limit=1')).status).toBe(200);
   box.signal(pick(random, ['SIGTERM', 'SIGKILL']));
   await box.exited;
@@ -96,7 +96,7 @@ async function restart(): Promise<void> {
   restarts++;
 }
 
-/** Upstreams of one temper, until the next. */
+/** Gives the upstreams one random behaviour, until the next call. */
 function falter(): void {
   for (const upstream of [first, second]) {
     const faults = pick(random, [0, 0, 0.3, 0.9]);
@@ -112,7 +112,7 @@ function falter(): void {
 const chats = () => Promise.all(Array.from({ length: 1 + random() * 4 }, () => chat(anyChat(random))));
 const queries = () => Promise.all([route(anyQuery(random)), route(anyQuery(random))]);
 const edits = () => edit(anyPolicy(random, first.url, `a comment with the key: ${UPSTREAM_KEY}`));
-/** Until what was measured is published. */
+/** Waits until measurements are published. */
 const pause = () => Bun.sleep(1_050);
 
 const ACTIONS: readonly (() => unknown)[] = [
@@ -153,7 +153,7 @@ async function expectAllReplayed(): Promise<void> {
   while (all.length > 0) await Promise.all(all.splice(0, 8).map(([id, platform]) => expectReplayed(id, platform)));
 }
 
-/** Who replays from the file alone, as a command does; `records` and `past` may be spoilt. */
+/** Replays from the database file alone, as a command does, and counts the differences. `records` and `past` may be altered. */
 async function mismatches(spoil: (records: RecordReader) => RecordReader, inForce = false): Promise<number> {
   const reader = openReader(join(data, 'signalbox.db'), [recordsMigrations]);
   expect(await reader.records.isCurrent()).toBe(true);
@@ -172,13 +172,13 @@ async function mismatches(spoil: (records: RecordReader) => RecordReader, inForc
   return wrong;
 }
 
-test(`every decision is made again, bit for bit (seed ${seed})`, async () => {
-  // A breaker opens, so that there are last resorts.
+test(`every decision can be reproduced bit for bit (seed ${seed})`, async () => {
+  // A circuit breaker opens, so that there are last resorts.
   first.behave({ status: 500 });
   for (let i = 0; i < 6; i++) await chat({ model: 'm0', messages: [{ role: 'user', content: 'Hello' }] });
   await chat({ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] });
   await route({ model: 'auto-fast' });
-  // Readings that differ from the catalog's are in force from here on.
+  // From this point, readings differ from the catalog's figures.
   await pause();
   await chats();
   for (let i = 0; i < runs; i++) {
@@ -190,11 +190,11 @@ test(`every decision is made again, bit for bit (seed ${seed})`, async () => {
   await restart();
   await expectAllReplayed();
   const counted = `${made.size} decisions, ${reloads} reloads and ${restarts} restarts`;
-  proved(`every decision is made again: ${counted}`);
+  proved(`every decision can be reproduced: ${counted}`);
   console.log(counted);
 }, 1_800_000);
 
-test('deciding by other readings, or another policy, is detected; the file alone is enough', async () => {
+test('a replay with other readings or another policy is detected, and a replay needs only the database file', async () => {
   expect(await mismatches((records) => records)).toBe(0);
   const byPresentReadings = (records: RecordReader): RecordReader => ({
     ...records,

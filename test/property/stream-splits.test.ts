@@ -10,8 +10,8 @@ import { openTo, partsOf } from '../support/provider-call.ts';
 import { cuts, DIALECT_NAMES, type DialectName, type StreamText, split, streamTexts } from './stream-text.ts';
 
 /**
- * Any split of a stream's bytes, within a UTF-8 sequence or a CRLF, any mixture of line ends, comments, keep-alives and
- * fields that mean nothing, with a byte order mark or without: the parts are the same.
+ * The law: however the bytes of a stream are split (within a UTF-8 sequence or a CRLF), and with any mixture of line ends, comments,
+ * keep-alives and fields without meaning, with or without a byte order mark, the parts are the same.
  */
 const { runs, seed, proved } = effort('stream-splits', 80, 50_000);
 const encoder = new TextEncoder();
@@ -31,7 +31,7 @@ function wireAdapter(name: string): WireAdapter {
   return prepared;
 }
 
-/** What the events say, each given to the reader as a frame of its own: no bytes, no lines. */
+/** Returns the parts of the events, each given to the reader as a frame, without bytes and lines. */
 function meant({ events }: StreamText, adapter: WireAdapter): StreamPart[] {
   const reader = adapter.stream();
   return events.flatMap((frame) => [...reader.read(frame)]);
@@ -39,7 +39,7 @@ function meant({ events }: StreamText, adapter: WireAdapter): StreamPart[] {
 
 type Read = (pieces: readonly Uint8Array[], adapter: WireAdapter) => StreamPart[];
 
-/** As a call reads it. */
+/** Reads a stream as a call does. */
 const read: Read = (pieces, adapter) => {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const parser = frameParser('sse');
@@ -59,13 +59,13 @@ const anySplit = (dialect: DialectName, reading: Read) =>
     expect(reading(split(encoder.encode(stream.text), places), adapter)).toEqual(meant(stream, adapter));
   });
 
-/** Each makes a mistake that a reader could really make; the law must see it. */
+/** Each mutant makes a mistake that a real reader could make. The law must detect it. */
 const decoded = (pieces: readonly Uint8Array[]) => {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return [...pieces.map((piece) => decoder.decode(piece, { stream: true })), decoder.decode()];
 };
 const mutants: Readonly<Record<string, Read>> = {
-  'decodes each piece for itself': (pieces, adapter) =>
+  'decodes each piece separately': (pieces, adapter) =>
     readTexts(
       pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(piece)),
       adapter,
@@ -75,7 +75,7 @@ const mutants: Readonly<Record<string, Read>> = {
       decoded(pieces).map((text) => text.replace(/\r$/, '')),
       adapter,
     ),
-  'takes CR and LF in two pieces for two ends': (pieces, adapter) =>
+  'reads CR and LF in two pieces as two line ends': (pieces, adapter) =>
     readTexts(
       decoded(pieces).map((text) => text.replace(/\r$/, '\n')),
       adapter,
@@ -85,7 +85,7 @@ const mutants: Readonly<Record<string, Read>> = {
       decoded(pieces).map((text) => text.replaceAll('\r', '')),
       adapter,
     ),
-  'takes a comment for data': (pieces, adapter) =>
+  'reads a comment as data': (pieces, adapter) =>
     readTexts(
       [
         decoded(pieces)
@@ -95,7 +95,7 @@ const mutants: Readonly<Record<string, Read>> = {
       adapter,
     ),
   'keeps the byte order mark': (pieces, adapter) => readTexts(['\uFEFF', ...decoded(pieces)], adapter),
-  'takes every data line for an event': (pieces, adapter) =>
+  'reads every data line as an event': (pieces, adapter) =>
     readTexts(
       [
         decoded(pieces)
@@ -107,8 +107,8 @@ const mutants: Readonly<Record<string, Read>> = {
   'reads only whole pieces': (pieces, adapter) => decoded(pieces).flatMap((text) => readTexts([text], adapter)),
 };
 
-describe('a stream says the same', () => {
-  test(`however it is cut, its lines end and comments stand between (seed ${seed})`, () => {
+describe('a stream has the same meaning', () => {
+  test(`however it is cut, however its lines end, and whatever comments it contains (seed ${seed})`, () => {
     for (const dialect of DIALECT_NAMES) fc.assert(anySplit(dialect, read), { seed, numRuns: runs });
     const dialects = DIALECT_NAMES.join(', ');
     proved(
@@ -116,7 +116,7 @@ describe('a stream says the same', () => {
     );
   });
 
-  test.each(Object.entries(mutants))('and a reader that %s is found out', (_, mutant) => {
+  test.each(Object.entries(mutants))('the law detects a reader that %s', (_, mutant) => {
     for (const dialect of DIALECT_NAMES) {
       expect([
         dialect,
@@ -126,7 +126,9 @@ describe('a stream says the same', () => {
   });
 });
 
-/** Answers one connection after the other with the pieces that the test laid out, each a write and a chunk of HTTP's own. */
+/**
+ * Starts a server that answers one connection after the other with the prepared pieces. Each piece is a write and an HTTP chunk of its own.
+ */
 function startPieceServer() {
   let pieces: readonly Uint8Array[] = [];
   const server = Bun.listen<{ begun: boolean }>({
@@ -145,7 +147,7 @@ function startPieceServer() {
         );
         for (const piece of pieces) {
           socket.write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
-          // Time for it to be a read of its own at the other end.
+          // Allows the other end to read the piece separately.
           await new Promise(setImmediate);
         }
         socket.end('0\r\n\r\n');
@@ -161,15 +163,15 @@ function startPieceServer() {
   };
 }
 
-/** What a call reads of them: nothing behind the usage that comes behind the finish. */
+/** Returns the parts that a call reads: it ignores everything after the usage that follows the finish. */
 function upToWhole(parts: readonly StreamPart[]): StreamPart[] {
   const finish = parts.findIndex(({ type }) => type === 'finish');
   const usage = parts.findIndex(({ type }, at) => type === 'usage' && at > finish);
   return parts.slice(0, usage + 1);
 }
 
-describe('a stream that goes out as it came', () => {
-  /** Its events too, whatever lines they came in. */
+describe('a stream that is passed through unchanged', () => {
+  /** Also compares the passed events, however their lines arrived. */
   const passed = (parts: readonly StreamPart[]) =>
     parts.map((part) => (part.type === 'passthrough' ? { type: part.type, event: part.event } : part));
   const anyPassed = (dialect: DialectName, reading: Read) =>
@@ -181,12 +183,12 @@ describe('a stream that goes out as it came', () => {
       );
     });
 
-  test.each<DialectName>(['anthropic', 'responses'])('says the same, however it is cut: %s', (dialect) => {
+  test.each<DialectName>(['anthropic', 'responses'])('has the same meaning, however it is cut: %s', (dialect) => {
     fc.assert(anyPassed(dialect, read), { seed, numRuns: runs });
     expect(
       fc.check(anyPassed(dialect, mutants['knows no CR']!), { seed, numRuns: 2_000, endOnFailure: true }).failed,
     ).toBe(true);
-    proved(`any split of a stream of ${dialect} that goes out as it came: the same events and parts`);
+    proved(`any split of a stream of ${dialect} that is passed through: the same events and parts`);
   });
 });
 
@@ -194,7 +196,7 @@ describe('over a socket', () => {
   const server = startPieceServer();
   afterAll(() => server.stop());
 
-  test.each(DIALECT_NAMES)(`a stream of %s says the same, however it is cut (seed ${seed})`, async (dialect) => {
+  test.each(DIALECT_NAMES)(`a stream of %s has the same meaning, however it is cut (seed ${seed})`, async (dialect) => {
     const adapter = ADAPTERS[dialect];
     const law = fc.asyncProperty(
       streamTexts(dialect),

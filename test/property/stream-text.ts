@@ -7,13 +7,13 @@ import { chunk, DONE, delta, finish } from '../fault/wire-openai.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 /**
- * Streams of one answer as text, told in every way that the rules of server-sent events allow: whatever the line
- * ends, comments and fields between, they say the same.
+ * The stream of one answer as text, in any form that the rules of server-sent events allow. Line ends, comments and other fields do not
+ * change its meaning.
  */
 export interface StreamText {
-  /** The events, as they are meant. */
+  /** The events that the text means. */
   readonly events: readonly Frame[];
-  /** The stream, with its noise. */
+  /** The stream, with noise between its events. */
   readonly text: string;
 }
 
@@ -35,11 +35,11 @@ const words = fc.oneof(
   ),
 );
 
-/** Arguments of a call in pieces that are no JSON of their own. */
+/** Arguments of a call in pieces, none of which is JSON by itself. */
 const pieces = fc.array(words, { minLength: 1, maxLength: 4 });
 const tokens = { prompt: 7, output: 5 };
 
-/** The events of whole answers, by their dialect. */
+/** The events of whole answers, by dialect. */
 const ANSWERS = {
   openai: openaiAnswers(),
   anthropic: anthropicAnswers(),
@@ -67,7 +67,7 @@ function openaiAnswers(): fc.Arbitrary<readonly Frame[]> {
   });
 }
 
-/** Blocks one after the other, each with its deltas; thoughts with their signature, calls with their arguments in pieces. */
+/** Blocks one after the other, each with its deltas: reasoning with its signature, and calls with their arguments in pieces. */
 function anthropicAnswers(): fc.Arbitrary<readonly Frame[]> {
   const thinking = fc
     .tuple(fc.array(words, { maxLength: 4 }), fc.base64String({ minLength: 4 }))
@@ -100,7 +100,7 @@ function anthropicAnswers(): fc.Arbitrary<readonly Frame[]> {
   });
 }
 
-/** A response in each event: texts, thoughts and calls, some of them signed. */
+/** A response in each event: texts, reasoning and calls, some of them signed. */
 function geminiAnswers(): fc.Arbitrary<readonly Frame[]> {
   const part = fc.oneof(
     words.map((text) => ({ text })),
@@ -160,7 +160,7 @@ const RESPONSE_DELTAS = {
 
 const frameOf = (said: Event, event: string): Frame => ({ event, data: JSON.stringify(said) });
 
-/** What may stand between two events and says nothing. A line each; an empty one ends no event, for none is open. */
+/** Lines without meaning that may come between two events. An empty line ends no event, because none has begun. */
 const noise = fc.array(
   fc.constantFrom(
     '',
@@ -177,12 +177,12 @@ const noise = fc.array(
 
 interface Manner {
   readonly between: readonly string[];
-  /** Within the event, where it must not end it. */
+  /** A line inside the event, which must not end it. */
   readonly within: string | null;
   readonly space: boolean;
-  /** The JSON over several `data` lines. */
+  /** Whether the JSON is spread over several `data` lines. */
   readonly tall: boolean;
-  /** The event's name before its data, or behind. */
+  /** Whether the event's name comes before its data, or after it. */
   readonly nameFirst: boolean;
 }
 
@@ -205,12 +205,12 @@ function linesOf({ event, data: json }: Frame, { between, within, space, tall, n
 
 const ending = fc.constantFrom('\n', '\r\n', '\r');
 
-/** Ends line after line, each in the next of the ways. */
+/** Ends each line with the next kind of line end. */
 function ended(lines: readonly string[], endings: readonly string[]): string {
   let text = '';
   for (const [at, line] of lines.entries()) {
     const end = endings[at % endings.length]!;
-    // A CR and an LF behind it would be one end and not two.
+    // A CR followed by an LF would be one line end instead of two.
     text += line + (line === '' && end === '\n' && text.endsWith('\r') ? '\r' : end);
   }
   return text;
@@ -230,13 +230,13 @@ export const streamTexts = (dialect: DialectName): fc.Arbitrary<StreamText> =>
       return { events, text: (mark ? '\uFEFF' : '') + ended(lines, endings) };
     });
 
-/** How a stream's bytes are cut: at these places, each taken modulo its length. Often into single bytes. */
+/** Where the bytes of a stream are cut: each position is taken modulo the length. Often the pieces are single bytes. */
 export const cuts: fc.Arbitrary<readonly number[]> = fc.oneof(
   fc.array(fc.nat(8_192), { maxLength: 24 }),
   fc.integer({ min: 1, max: 5 }).map((step) => Array.from({ length: Math.ceil(8_192 / step) }, (_, at) => at * step)),
 );
 
-/** The pieces of bytes between the cuts; never an empty one. */
+/** Returns the pieces between the cuts. No piece is empty. */
 export function split(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const sorted = [...new Set(places.map((place) => place % bytes.length))].filter((place) => place > 0);
   sorted.sort((a, b) => a - b);

@@ -21,13 +21,13 @@ const leaf = fc.oneof(
 const key = fc.constantFrom('constructor', 'input', 'output', 'tags', 'when');
 const thing = fc.dictionary(key, fc.oneof(leaf, fc.dictionary(key, leaf, { minKeys: 1 })), { maxKeys: 4 });
 
-/** A value edited at a path: nothing, a removal, another value; a map may be edited inside. */
+/** An edit of the value at a path: nothing, a removal, or another value. A map may also be edited inside. */
 interface Cut {
   readonly value: unknown;
   readonly keys: readonly KeyChange[];
 }
 
-/** Generated values never contain `\u0000`. */
+/** Makes a different value, because generated values never contain `\u0000`. */
 const other = (value: unknown): unknown => (typeof value === 'string' ? `${value}\u0000` : [value, '\u0000']);
 
 function cut(value: unknown, path: string, dice: () => number): Cut | null {
@@ -66,7 +66,7 @@ function editThing(section: string, name: string | null, value: Thing, dice: () 
   return { after, changes };
 }
 
-/** Members are a map, as of `models`, or a list of things with a name, as of `constraints`. */
+/** Edits members, which are a map, as in `models`, or a list of items with a name, as in `constraints`. */
 function editMembers(section: string, members: Readonly<Record<string, Thing>>, isList: boolean, dice: () => number) {
   const changes: PolicyChange[] = [];
   const after: [string, unknown][] = [];
@@ -127,7 +127,7 @@ const mirrored = ({ change, keys, ...rest }: PolicyChange): PolicyChange => ({
   }),
 });
 
-/** The same policy, written in another order: keys of maps, members of lists with names. */
+/** Returns the same policy in another order: keys of maps, and named members of lists. */
 function reordered(value: unknown, depth = 0): unknown {
   if (Array.isArray(value) && value.every(isThing) && depth === 1)
     return value.map((one) => reordered(one, 2)).reverse();
@@ -140,13 +140,13 @@ function reordered(value: unknown, depth = 0): unknown {
 }
 
 const LAWS: Readonly<Record<string, (diff: Diff) => fc.IProperty<unknown>>> = {
-  'lists exactly what was edited': (diff) =>
+  'lists exactly the edits': (diff) =>
     fc.property(edits, ({ before, after, changes }) => expect(diff(before, after)).toEqual([...changes].sort(order))),
-  'is empty for a policy and itself': (diff) =>
+  'is empty between a policy and itself': (diff) =>
     fc.property(edits, ({ before }) => expect(diff(before, structuredClone(before))).toEqual([])),
-  'the way back is its mirror': (diff) =>
+  'is mirrored if the two policies are swapped': (diff) =>
     fc.property(edits, ({ before, after }) => expect(diff(after, before)).toEqual(diff(before, after).map(mirrored))),
-  'does not tell of another order': (diff) =>
+  'does not contain changes of order': (diff) =>
     fc.property(edits, ({ before }) => {
       expect(diff(before, reordered(before) as Outline)).toEqual([]);
     }),
@@ -165,37 +165,37 @@ const byPosition = (outline: Outline): Outline => {
     : outline;
 };
 
-/** Plausible wrong implementations, by the law that must detect them. */
+/** Plausible wrong implementations, with the law that must detect them. */
 const MUTANTS: readonly (readonly [law: keyof typeof LAWS, what: string, diff: Diff])[] = [
   [
-    'lists exactly what was edited',
-    'is blind to what is gone',
+    'lists exactly the edits',
+    'does not see removals',
     (a, b) => diffPolicies(a, b).filter(({ change }) => change !== 'removed'),
   ],
-  ['lists exactly what was edited', 'is blind to new keys', withoutKeys((one) => 'from' in one)],
-  ['lists exactly what was edited', 'looks only at the first level', withoutKeys(({ key }) => !key.includes('.'))],
+  ['lists exactly the edits', 'does not see new keys', withoutKeys((one) => 'from' in one)],
+  ['lists exactly the edits', 'looks only at the first level', withoutKeys(({ key }) => !key.includes('.'))],
   [
-    'lists exactly what was edited',
-    'looks up names that every object has',
+    'lists exactly the edits',
+    'finds names that every object inherits',
     withoutKeys(({ key }) => !key.includes('constructor')),
   ],
   [
-    'is empty for a policy and itself',
+    'is empty between a policy and itself',
     'compares by identity',
     (a, b) => (a === b ? [] : [{ change: 'changed', section: 'gateway', name: null }]),
   ],
   [
-    'the way back is its mirror',
-    'tells of additions alone',
+    'is mirrored if the two policies are swapped',
+    'lists only additions',
     (a, b) => diffPolicies(a, b).filter(({ change }) => change !== 'removed'),
   ],
   [
-    'does not tell of another order',
-    'goes by the place in a list',
+    'does not contain changes of order',
+    'compares by position in a list',
     (a, b) => diffPolicies(byPosition(a), byPosition(b)),
   ],
   [
-    'does not tell of another order',
+    'does not contain changes of order',
     'compares texts',
     (a, b) => (JSON.stringify(a) === JSON.stringify(b) ? [] : [{ change: 'changed', section: 'models', name: null }]),
   ],
@@ -207,8 +207,8 @@ describe('the difference of two policies', () => {
   }
 
   for (const [law, what, diff] of MUTANTS) {
-    test(`the law “${law}” finds a difference that ${what}`, () => {
-      // A surviving mutant is reported with its seed.
+    test(`the law “${law}” detects a difference that ${what}`, () => {
+      // A mutant that is not detected is reported with its seed.
       expect(fc.check(LAWS[law]!(diff), { endOnFailure: true, numRuns: 1_000 })).toMatchObject({ failed: true });
     });
   }

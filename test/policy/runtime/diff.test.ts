@@ -43,7 +43,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('names the members of every section that is a list, teams and issuers of tokens too', () => {
+  test('names the members of every section that is a list, also teams and issuers of tokens', () => {
     const teams = [{ name: 'search', models: ['a'] }];
     expect(diffPolicies({ teams, tokens: [{ name: 'ci' }] }, { teams: [{ name: 'ads' }, ...teams] })).toEqual([
       { change: 'added', section: 'teams', name: 'ads' },
@@ -90,7 +90,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('is inverted by swapping the policies', () => {
+  test('is inverted if the policies are swapped', () => {
     fc.assert(
       fc.property(outline, outline, (a, b) => {
         const there = diffPolicies(a, b).map(({ section, name, keys }) => [section, name, keys?.map(({ key }) => key)]);

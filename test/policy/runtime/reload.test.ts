@@ -27,7 +27,7 @@ const write = (model: string) =>
     testPolicy({ first: 'http://127.0.0.1:9/v1' }, { [model]: { endpoints: ['first'] } }),
   );
 
-/** A reloader whose parser can be blocked. */
+/** Starts a reloader whose parser can be blocked. */
 async function start(prepare = async () => () => {}) {
   let gate = Promise.resolve();
   let parses = 0;
@@ -69,7 +69,7 @@ async function start(prepare = async () => () => {}) {
 }
 
 describe('the reloader', () => {
-  test('runs one attempt at a time; a newer edit restarts it', async () => {
+  test('runs one attempt at a time, and a newer edit restarts it', async () => {
     const { reloader, attempts, parses, models, hold } = await start();
     const release = hold();
     write('two');
@@ -98,7 +98,7 @@ describe('the reloader', () => {
     expect(models()).toEqual(['two']);
   });
 
-  test('does not change a leased runtime at a swap', async () => {
+  test('does not change a leased runtime when it swaps the policy', async () => {
     const { reloader } = await start();
     const lease = reloader.lease();
     write('two');
@@ -107,7 +107,7 @@ describe('the reloader', () => {
     expect(reloader.lease()).not.toBe(lease);
   });
 
-  test('changes nothing when the new revision cannot be saved', async () => {
+  test('changes nothing if the new revision cannot be saved', async () => {
     const { reloader, models } = await start(async () => {
       throw new Error('the disk is full');
     });
@@ -117,7 +117,7 @@ describe('the reloader', () => {
     expect(models()).toEqual(['one']);
   });
 
-  test('checks a condition when the attempt begins: the second of two conditional reloads is stale', async () => {
+  test('checks a condition when the attempt begins, so the second of two conditional reloads fails as stale', async () => {
     const { reloader, hold, parses } = await start();
     const { revision } = reloader.status();
     const release = hold();
@@ -126,7 +126,7 @@ describe('the reloader', () => {
     await waitFor(() => parses() === 2);
     const { now } = performance;
     using _ = spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 1_000);
-    // From here on the first attempt is not restarted.
+    // From this point the first attempt is not restarted.
     const second = reloader.reload('request', revision);
     release();
     expect(await first).toMatchObject({ result: 'applied' });
@@ -179,7 +179,7 @@ describe('work in slices', () => {
     expect(turns.taken).toBeGreaterThanOrEqual(20);
   });
 
-  test('stops once it is stale', async () => {
+  test('stops once `isStale` returns true', async () => {
     let time = 0;
     const work = inSlices(
       steps(100, () => time++),

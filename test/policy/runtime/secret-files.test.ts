@@ -15,7 +15,7 @@ const read = () =>
     onUnusable: () => {},
   });
 
-test('A secret is the text of its file without one line end', () => {
+test('A secret is the text of its file without one final line break', () => {
   const cases = {
     secret: 'secret',
     'secret\n': 'secret',
@@ -29,7 +29,7 @@ test('A secret is the text of its file without one line end', () => {
   }
 });
 
-test('A file is read again when it is told to, and returns the variables that changed', () => {
+test('`reread` reads the files again and returns the variables whose values have changed', () => {
   writeFileSync(file, 'one');
   const files = read();
   expect([files.get('PLAIN'), files.get('PLAIN_FILE'), files.get('KEY')]).toEqual(['plain', undefined, 'one']);

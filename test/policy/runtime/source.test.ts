@@ -9,7 +9,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-/** A policy folder of so many files of so many characters. */
+/** Makes a policy folder with this many files of this many characters. */
 function folderOf(files: number, length: number): string {
   const folder = temporaryFolder();
   folders.push(folder);
@@ -26,12 +26,12 @@ test('a policy has at most 256 files', async () => {
   await expect(readBundle(folder)).rejects.toThrow('has 257 files; the limit is 256');
 });
 
-test('a policy has at most 16,777,216 characters, of at most 1 MiB a file', async () => {
+test('a policy has at most 16,777,216 characters, and at most 1 MiB per file', async () => {
   const folder = folderOf(16, 1_048_576);
   expect((await readBundle(folder)).files.filter((file) => 'problem' in file)).toEqual([]);
   writeFileSync(join(folder, 'more.yaml'), ' ');
   await expect(readBundle(folder)).rejects.toThrow('more than 16777216 characters');
-  // A file that is too large is a mistake in it, and not read.
+  // A file that is too large is a mistake in the policy, and is not read.
   writeFileSync(join(folder, 'more.yaml'), ' '.repeat(1_048_577));
   const { files } = await readBundle(folder);
   expect(files.filter((file) => 'problem' in file)).toMatchObject([

@@ -29,20 +29,20 @@ function makePolicies(name: string, text: string): string {
   return folder;
 }
 
-/** What this process watches, by the inodes in Linux's own list. */
+/** Returns the inodes that this process watches, from Linux's own list. */
 const watchedInodes = (): readonly number[] =>
   readdirSync('/proc/self/fdinfo').flatMap((fd) => {
     try {
       const info = readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
       return Array.from(info.matchAll(/^inotify wd:\S+ ino:([0-9a-f]+)/gm), ([, inode]) => Number.parseInt(inode!, 16));
     } catch {
-      // The descriptor of the listing itself is closed by now.
+      // The descriptor of the listing itself is already closed.
       return [];
     }
   });
 
 test.skipIf(process.platform !== 'linux')(
-  'writes to the data folder wake no watch of a policy folder in it, which may still be replaced',
+  'writes to the data folder trigger no watch of a policy folder inside it, and that policy folder may still be replaced',
   async () => {
     const folder = makePolicies('policies', 'models: {}');
     let edited = Promise.withResolvers<void>();
@@ -57,7 +57,7 @@ test.skipIf(process.platform !== 'linux')(
     });
     expect(watchedInodes()).toContain(statSync(folder).ino);
     expect(watchedInodes()).not.toContain(statSync(data).ino);
-    // The first look: the start may have read the folder long ago.
+    // This is the first poll. The start may have read the folder long ago.
     await edited.promise;
     edited = Promise.withResolvers();
     writeFileSync(join(folder, 'policy.yaml'), 'models: {} # edited');

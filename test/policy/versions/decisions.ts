@@ -7,21 +7,21 @@ import { loaded, outcomeOf, prepared } from '../../routing/build.ts';
 import { routeFacts } from '../../support/chat-body.ts';
 import { EVERY_VARIABLE } from '../shipped.ts';
 
-/** The policy files that 0.1 came with. */
+/** The policy files that version 0.1 was shipped with. */
 const FOLDER = join(import.meta.dir, 'shipped-0.1');
 const shippedWithFirst = readdirSync(FOLDER).map((name) => ({
   path: name,
   text: readFileSync(join(FOLDER, name), 'utf8'),
 }));
 
-/** The same where an operator deleted every section of the main file, so that each default decides. */
+/** The shipped policy after an operator has deleted every section of the main file, so that each default applies. */
 const bare = shippedWithFirst
   .filter(({ path }) => path !== 'cases.yaml' && path !== 'simulated.yaml')
   .map((file) => (file.path === 'signalbox.yaml' ? { ...file, text: 'version: 1\n' } : file));
 
 const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
 
-/** Every task, selector and kind of language → the choice and its utility to the last bit. */
+/** Maps every task, selector and kind of language to the choice and its exact utility. */
 function decisionsWith(from: PolicySnapshot): Record<string, string> {
   const decided: Record<string, string> = {};
   for (const task_type of TASK_NAMES)
@@ -41,7 +41,7 @@ function decisionsWith(from: PolicySnapshot): Record<string, string> {
   return decided;
 }
 
-/** The decisions of both folders of version 1. `version-1.json` has them as the last program before version 2 made them. */
+/** Returns the decisions of both policies under version 1. `version-1.json` contains the decisions of the last release before version 2. */
 export const decisionsOfVersion1 = () => ({
   shipped: decisionsWith(loaded(shippedWithFirst, EVERY_VARIABLE)),
   bare: decisionsWith(loaded(bare, EVERY_VARIABLE)),

@@ -22,11 +22,11 @@ const THREE = ['gpt-6.1-sol', 'gpt-6-luna', 'claude-sonnet-5-5'];
 const handWritten = readFileSync(new URL('three-models.yaml', import.meta.url), 'utf8');
 const panel = PARTS.flatMap((part) => panelOf(part));
 
-test('version 1 decides as the program before version 2, to the last bit', () => {
+test('version 1 decides exactly as the release before version 2 did', () => {
   expect(decisionsOfVersion1()).toEqual(recorded);
 });
 
-/** What each selector makes of each request of the panel, of the three models alone. */
+/** Returns the decision of each selector for each request of the panel, among only the three models. */
 function decidedBy(runtime: Runtime): string[] {
   const key = { id: 'panel', labels: {}, models: THREE };
   return panel.flatMap(({ id, body }) =>
@@ -48,19 +48,19 @@ describe('a policy of three models that states no default', () => {
   const runtimeOf = (text: string) => buildRuntime(loaded(text, KEYS), createRegistry(shipped), () => 'x');
   const ofShipped = decidedBy(runtimeWith({ name: 'two', providers: ['openai', 'anthropic'] }));
 
-  test('decides every request of the panel as the shipped policy does among those models, in version 2', () => {
+  test('decides every request of the panel in version 2 as the shipped policy does among those models', () => {
     expect(ofShipped.length).toBeGreaterThan(500);
     expect(decidedBy(runtimeOf(handWritten))).toEqual(ofShipped);
   });
 
-  test('decides otherwise in version 1', () => {
+  test('decides differently in version 1', () => {
     const former = decidedBy(runtimeOf(handWritten.replace('version: 2', 'version: 1')));
     const chosen = (line: string) => line.split(' ').slice(0, 3).join(' ');
     expect(former.filter((line, at) => chosen(line) !== chosen(ofShipped[at]!)).length).toBeGreaterThan(10);
   });
 });
 
-/** What version 2 fills in, as a policy of version 1 states it. */
+/** The defaults of version 2, as a policy of version 1 states them. */
 const WRITTEN_OUT: Readonly<Record<string, string>> = {
   unstated_latency: 'median',
   unstated_languages: 'admit',
@@ -115,7 +115,7 @@ models:
   m: { provider: o, price: { input: 1, output: 2 }, context_window: 9000, max_output: 900, quality: { default: 0.5 } }
 `;
 
-/** A policy that states these settings, by name. */
+/** Makes a policy that states these settings, by name. */
 function policyOf(version: number, settings: Readonly<Record<string, string>>): string {
   const below = (owner: string) =>
     Object.entries(settings).flatMap(([name, value]) =>
@@ -130,7 +130,10 @@ tasks: { ${below('tasks.').join(', ')} }
 selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: auto, options: { ${auto} } }, frugal: { strategy: auto-cheap }, auto-fast: { strategy: auto-fast, options: { ${below('auto-fast.').join(', ')} } } }\n`;
 }
 
-/** Of a snapshot, everything that defaults decide. Tasks by name: their order is the order in which they are written. */
+/**
+ * Returns everything in a snapshot that defaults affect. Tasks are compared by name, because their order is the order in which they are
+ * written.
+ */
 function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnapshot) {
   const {
     languageWorth,
@@ -172,7 +175,7 @@ describe('version 2 is version 1 with the defaults written out:', () => {
       expect(effectIn(policyOf(2, own))).toEqual(effectIn(policyOf(1, { ...defaults, ...own })));
     });
 
-  test('whatever a policy states itself, both have the same effect', () => {
+  test('whatever a policy states itself, both versions have the same effect', () => {
     fc.assert(law(WRITTEN_OUT), tries('version 2 is version 1 with the defaults written out', 30, 3000));
   });
 
