@@ -60,11 +60,15 @@ const TierText = closed('A price for requests with long inputs.', {
 
 export const PriceText = closed('Price of the model, in USD per 1M tokens.', {
   ...LINE,
-  per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.'),
+  per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.'),
   tool_uses: Type.Optional(
-    Type.Record(Type.String({ minLength: 1 }), number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD per use.'), {
-      description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
-    }),
+    Type.Record(
+      Type.String({ minLength: 1 }),
+      number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD for each use of the tool.'),
+      {
+        description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
+      },
+    ),
   ),
   tiers: Type.Array(TierText, {
     default: [],
@@ -208,7 +212,7 @@ const MODEL = {
     'The most tokens of input and output together; for an embedding model, the most tokens of one text.',
     400_000,
   ),
-  max_output: count('Most output tokens.', 128_000),
+  max_output: count('The most output tokens of an answer.', 128_000),
   default_max_output: Type.Optional(
     count('Cap on the output tokens of a request that states none. Default: `max_output`, but at most 4096.', 4096),
   ),

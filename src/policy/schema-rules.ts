@@ -33,7 +33,7 @@ export const ConstraintText = closed(
   needsOneOf('require', 'max_latency_ms', 'max_cost_credits'),
 );
 
-export const PreferenceText = closed('A soft rule.', {
+export const PreferenceText = closed('A soft rule, which raises or lowers the quality of models.', {
   name: itemName(RULE_NAME, 'own-hardware-at-night'),
   when,
   prefer: expression(

@@ -189,7 +189,7 @@ const PROVIDER = {
   after_abort: Type.Optional(AbortText),
   pages_max: Type.Optional(PagesMaxText),
   serve: oneOfExplained({
-    means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve any model.' },
+    means: { always: 'At any time.', when_alone: 'Only while no other provider can serve any model.' },
     default: 'always',
     examples: ['when_alone'],
     description:

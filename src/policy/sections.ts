@@ -79,7 +79,7 @@ export const LANGUAGE = {
   default_weights: ordinary(
     closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
       cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),
-      quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
+      quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality. Only the ratio of the weights matters.'),
     }),
   ),
   reference_price: ordinary(

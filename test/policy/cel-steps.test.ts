@@ -206,7 +206,7 @@ describe('the most expensive accepted expression takes at most 5 ms:', () => {
     };
   });
 
-  test('any other', async () => {
+  test('any other random expression', async () => {
     const property = fc.asyncProperty(condition, async (text) => {
       const evaluate = copiesOf(text);
       fc.pre(evaluate !== null);

@@ -41,7 +41,7 @@ export const ToolCall = openShape({
 export type ToolCall = Static<typeof ToolCall>;
 
 export const ChatMessage = openShape({
-  role: word(['system', 'developer', 'user', 'assistant', 'tool', 'function'], 'Who speaks.'),
+  role: word(['system', 'developer', 'user', 'assistant', 'tool', 'function'], 'Who wrote the message.'),
   content: Type.Optional(
     Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()], {
       description: 'Required, except in an `assistant` message with `tool_calls`.',

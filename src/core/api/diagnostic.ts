@@ -3,7 +3,7 @@ import { named, shape, text, word } from './parts.ts';
 
 const place = {
   file: text('Path of the file.', 'policies/models.yaml'),
-  line: Type.Integer({ minimum: 1, description: 'Counts from 1.' }),
+  line: Type.Integer({ minimum: 1, description: 'The line, counted from 1.' }),
   column: Type.Integer({ minimum: 1, description: 'The column, counted from 1, in UTF-16 units.' }),
   length: Type.Integer({ minimum: 1, description: 'The number of columns that the problem covers.' }),
 };

@@ -52,7 +52,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   ),
   attempts: field.arrayOf(
     Type.Object({
-      model: field.modelId('The model asked.'),
+      model: field.modelId('The model that was called.'),
       provider: field.text('The provider that was called, under its name in the policy.', 'openai'),
       ms: Type.Integer({
         description: 'Time from sending the request to the end of the attempt, in ms.',
