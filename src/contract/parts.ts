@@ -54,7 +54,8 @@ export type StreamPart =
   /**
    * An event of an answer in the caller's own dialect, as the service sent it. The surface of that dialect writes this event instead of the
    * other parts of the answer. All other readers use the other parts. A whole body counts as one event. A `passthrough` part comes before
-   * the parts that were read from the same event. The gateway keeps events that precede the first content until that content arrives.
+   * the parts that were read from the same event. The adapter
+   * keeps events that precede the first content, and returns them together with that content, so that another model may still answer.
    */
   | {
       readonly type: 'passthrough';
@@ -65,8 +66,8 @@ export type StreamPart =
        */
       readonly json?: string;
       /**
-       * Output in the event that no other part contains, such as the input of a service's own tool. It counts as output tokens. Absent for
-       * none.
+       * Output in the event that no other part contains, such as the input of a service's own tool. The gateway counts it if the service
+       * reports no usage. Absent for none.
        */
       readonly unread?: UnreadOutput;
       /**

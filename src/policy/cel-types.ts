@@ -60,11 +60,11 @@ export const FIELDS = {
   },
   Team: {
     id: ['string', 'ID of the team that the key belongs to; empty for none.'],
-    name: ['string', 'Its name.'],
+    name: ['string', 'Name of the team; empty for none.'],
   },
   User: {
     id: ['string', 'ID of the user that the key belongs to; empty for none.'],
-    name: ['string', 'Its name.'],
+    name: ['string', 'Name of the user; empty for none.'],
     role: ['string', 'Role of the user, such as `member` or `lead`.'],
   },
   BudgetTeam: {
@@ -78,21 +78,21 @@ export const FIELDS = {
     id: ['string', 'ID of the user that the key belonged to at the time of the request; empty for none.'],
   },
   Time: {
-    year: ['double', 'Such as 2026.'],
-    month: ['double', '1 to 12.'],
-    day: ['double', '1 to 31.'],
-    weekday: ['double', '1 is Monday, 7 is Sunday.'],
-    hour: ['double', '0 to 23.'],
-    minute: ['double', '0 to 59.'],
+    year: ['double', 'The year, such as 2026.'],
+    month: ['double', 'The month, 1 to 12.'],
+    day: ['double', 'The day of the month, 1 to 31.'],
+    weekday: ['double', 'The day of the week: 1 is Monday, 7 is Sunday.'],
+    hour: ['double', 'The hour, 0 to 23.'],
+    minute: ['double', 'The minute, 0 to 59.'],
   },
   Model: {
-    id: ['string', 'ID in the catalog.'],
+    id: ['string', 'ID of the model in the catalog.'],
     price: ['Price', 'Price at the first endpoint.'],
-    context_window: ['double', 'Tokens of input and output together.'],
-    max_output: ['double', 'Most output tokens.'],
+    context_window: ['double', 'The most tokens of input and output together.'],
+    max_output: ['double', 'The most output tokens.'],
     capabilities: ['list<string>', 'Features that the model has, such as `tools`.'],
     languages: ['list<string>', 'Programming languages that the model supports, by canonical names.'],
-    tags: ['list<string>', 'Your own marks.'],
+    tags: ['list<string>', 'Your own marks for the model.'],
     quality: [
       'map<string, double>',
       'Share of good answers by task, 0 to 1. `default` is the key for tasks without a figure of their own.',
@@ -105,7 +105,7 @@ export const FIELDS = {
   Endpoint: {
     provider: ['string', 'Name of the provider.'],
     upstream: ['string', "The provider's own name for the model."],
-    regions: ['list<string>', 'Where it computes.'],
+    regions: ['list<string>', 'Regions in which the endpoint runs the model.'],
     price: ['Price', 'Its own price.'],
   },
   Price: {

@@ -16,7 +16,7 @@ export const AbortText = closed(
       },
       examples: ['stops'],
       description:
-        'How the provider bills an aborted answer. Only with `stops` is money reserved in steps as an answer grows; otherwise its worst case is reserved at once.',
+        'How the provider bills an aborted answer. With `stops` and `reports: each`, Signalbox reserves money in steps as an answer grows. Otherwise it reserves the worst case at once.',
     }),
     reports: oneOfExplained({
       means: {
@@ -26,7 +26,7 @@ export const AbortText = closed(
       default: 'end',
       examples: ['each'],
       description:
-        'When the provider reports usage. Only with `bills: stops` and `reports: each` is money reserved in steps as an answer grows.',
+        'When the provider reports usage. With `bills: stops` and `reports: each`, Signalbox reserves money in steps as an answer grows.',
     }),
     margin_tokens: integer(
       { minimum: 0, maximum: 1_000_000, default: 64 },

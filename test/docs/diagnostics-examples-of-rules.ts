@@ -8,7 +8,7 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
   Expressions: {
     'cel-syntax': {
       golden: 'cel-single-equals',
-      mend: 'Correct it at the marked place: `==` compares, `=` does not.',
+      mend: 'Correct the expression at the marked location: `==` compares, `=` does not.',
       correction: [' = ', ' == '],
     },
     'cel-unknown-name': {
@@ -23,12 +23,12 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'cel-type': {
       golden: 'cel-whole-number-against-figure',
-      mend: 'Give numbers a point: `100.0`.',
+      mend: 'Write numbers with a decimal point: `100.0`.',
       correction: ['== 100', '== 100.0'],
     },
     'cel-not-bool': {
       golden: 'cel-not-bool',
-      mend: 'Compare its value with something.',
+      mend: 'Compare the value with another value.',
       correction: ['when: request.task', 'when: request.task == "chat"'],
     },
     'cel-not-text': {
@@ -51,7 +51,7 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'cel-too-large': {
       golden: 'cel-too-large',
-      mend: 'Simplify it.',
+      mend: 'Simplify the expression.',
       correction: [`${'('.repeat(60)}request.stream${')'.repeat(60)}`, 'request.stream'],
     },
     'cel-too-costly': {
@@ -66,21 +66,21 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
   'Rules and selectors': {
     'refuses-everything': {
       golden: 'rule-refuses-everything',
-      mend: 'Correct the rule, or write `require: "false"` if you mean it.',
+      mend: 'Correct the rule. If it is intended, write `require: "false"`.',
       correction: ['< 0.1', '< 1.0'],
     },
     'satisfied-by-none': {
       golden: 'rule-satisfied-by-none',
-      mend: 'Correct the rule, or set the variable of a provider that serves such a model.',
+      mend: 'Correct the rule, or set the environment variable of a provider that serves such a model.',
       correction: ['"ch" in', '"eu" in'],
     },
     'nothing-to-inherit': {
       golden: 'selector-nothing-to-inherit',
-      mend: 'State the options, or let `auto` run the strategy `auto`.',
+      mend: 'State the options, or let the selector `auto` use the strategy `auto`.',
     },
     'former-option': {
       golden: 'selector-former-option',
-      mend: 'Name the strategy in the hint, or remove the option.',
+      mend: 'State the strategy from the hint, or remove the option.',
       correction: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
     },
     'former-key': {
@@ -110,12 +110,12 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'vector-space-missing': {
       golden: 'vector-space-missing',
-      mend: 'Name the `vector_space`.',
+      mend: 'State the `vector_space`.',
       correction: ['strategy: auto\n', 'strategy: auto\n    vector_space: embed-a\n'],
     },
     'vector-space-differs': {
       golden: 'vector-space-differs',
-      mend: 'Correct the `dimensions`, or give one of the models a space of its own.',
+      mend: 'Correct the `dimensions`, or give one of the models another vector space.',
       correction: ['dimensions: 768', 'dimensions: 1536'],
     },
     'provider-without-embeddings': {
@@ -123,7 +123,10 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'Name a provider whose adapter embeds: `openai`, `openai-compatible`, `gemini` or `simulated`.',
       correction: ['provider: sim', 'provider: cloud'],
     },
-    'selector-idle': { golden: 'selector-idle', mend: 'Set the variable of a provider that serves one.' },
+    'selector-idle': {
+      golden: 'selector-idle',
+      mend: 'Set the environment variable of a provider that serves such a model.',
+    },
     'rules-conflict': {
       golden: 'rules-that-exclude-each-other',
       mend: 'Relax one of the rules, or exclude the requests of one from the other with `when`.',
@@ -131,12 +134,12 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'admits-undeclared': {
       golden: 'region-excluded-by-negation',
-      mend: 'Name the regions that are allowed, or add `&& size(endpoint.regions) > 0`.',
+      mend: 'Name the allowed regions, or add `&& size(endpoint.regions) > 0`.',
       correction: ['!("us" in endpoint.regions)', '"eu" in endpoint.regions'],
     },
     'misspelt-value': {
       golden: 'tag-misspelt',
-      mend: 'Correct its spelling, or compare with the name: `team.name` in place of `team.id`.',
+      mend: 'Correct the spelling, or compare with the name: `team.name` instead of `team.id`.',
       correction: ['"privat"', '"private"'],
     },
     'prefers-none': {
@@ -146,12 +149,12 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'rule-never-applies': {
       golden: 'rule-hours-over-midnight',
-      mend: 'Join hours over midnight with `||`.',
+      mend: 'For a time span that includes midnight, join the hours with `||`.',
       correction: ['&&', '||'],
     },
     'when-can-fail': {
       golden: 'rule-when-can-fail',
-      mend: 'Test first: `request.metadata.n != "" && …`.',
+      mend: 'Test first that the value exists: `request.metadata.n != "" && …`.',
       correction: [
         'double(request.metadata.priority) > 3.0',
         'request.metadata.priority != "" && double(request.metadata.priority) > 3.0',

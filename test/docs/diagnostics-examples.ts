@@ -11,12 +11,12 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'Keys and values': {
     'wrong-type': {
       golden: 'type-quoted-number',
-      mend: 'Look at its quotes first: `20` is a number, `"20"` a text.',
+      mend: 'Check the quotes first: `20` is a number, `"20"` is a text.',
       correction: ['"20"', '20'],
     },
     'out-of-range': {
       golden: 'output-exceeds-context',
-      mend: 'Keep it within the bounds in the message.',
+      mend: 'Use a value within the bounds in the message.',
       correction: ['max_output: 9000', 'max_output: 8192'],
     },
     'not-one-of': {
@@ -36,27 +36,27 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'missing-key': {
       golden: 'price-missing',
-      mend: 'Add it.',
+      mend: 'Add the key.',
       correction: [extra, `${extra}    price: { input: 1, output: 2 }\n`],
     },
     'unknown-key': {
       golden: 'section-misspelt',
-      mend: 'Correct its spelling or its indentation.',
+      mend: 'Correct the spelling or the indentation of the key.',
       correction: ['constrains', 'constraints'],
     },
     'conflicting-keys': {
       golden: 'model-both-forms',
-      mend: 'Remove one.',
+      mend: 'Remove one of them.',
       correction: ['    endpoints: [{ provider: sim }]\n', ''],
     },
     'duplicate-name': {
       golden: 'duplicate-model-in-two-files',
-      mend: 'Rename or remove one.',
+      mend: 'Rename or remove one of the two.',
       correction: ['  tiny:', '  tiny-of-mine:'],
     },
     'unknown-reference': {
       golden: 'provider-misspelt',
-      mend: 'Correct its spelling, or define it.',
+      mend: 'Correct the spelling, or define the name.',
       correction: ['sin', 'sim'],
     },
   },
@@ -66,17 +66,20 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Add `version: 2`.',
       correction: ['providers:', 'version: 2\nproviders:'],
     },
-    'no-models': { golden: 'models-missing', mend: '[Add one](guide.md#add-a-model), or name the right folder.' },
-    'nothing-to-serve': { golden: 'variable-missing', mend: 'Set one of the variables in the hint.' },
+    'no-models': {
+      golden: 'models-missing',
+      mend: '[Add a model](guide.md#add-a-model), or start Signalbox with the right policy folder.',
+    },
+    'nothing-to-serve': { golden: 'variable-missing', mend: 'Set one of the environment variables in the hint.' },
     'bad-environment': {
       golden: 'variable-holds-no-address',
-      mend: 'Correct it, as in `LAN_URL=http://10.0.0.1:8080`.',
+      mend: 'Correct the value, such as `LAN_URL=http://10.0.0.1:8080`.',
     },
   },
   'Secrets, addresses, prices': {
     secret: {
       golden: 'secret-in-place-of-a-variable',
-      mend: "Put it into a variable, and write the variable's name.",
+      mend: "Put the secret into an environment variable, and write the variable's name.",
       correction: ['sk-proj-Abc123Def456Ghi789', 'MORE_API_KEY'],
     },
     'forbidden-address': {
@@ -89,7 +92,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'State USD per 1M tokens: `2.5`, not `0.0000025`.',
       correction: ['input: 0.0000025, output: 0.00001', 'input: 2.5, output: 10'],
     },
-    'price-not-exact': { golden: 'price-too-exact', mend: 'Round it.', correction: ['0.10000000000000000001', '0.1'] },
+    'price-not-exact': {
+      golden: 'price-too-exact',
+      mend: 'Round the price to fewer digits.',
+      correction: ['0.10000000000000000001', '0.1'],
+    },
     'after-abort-idle': {
       golden: 'after-abort-idle',
       mend: 'Remove the key.',
@@ -97,24 +104,28 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'webhook-unset': {
       golden: 'webhook-unset',
-      mend: 'Set the variable, or its file.',
+      mend: 'Set the variable, or name a file with its value in `NAME_FILE`.',
     },
     'private-host': {
       golden: 'private-host',
       mend: 'Add `allow_private_network: true` to the provider.',
       correction: ['gpu-box:8000/v1"', 'gpu-box:8000/v1", allow_private_network: true'],
     },
-    'short-key': { golden: 'key-too-short', mend: 'Use a longer key, or none.' },
+    'short-key': { golden: 'key-too-short', mend: 'Use a longer key, or no key if the server needs none.' },
     'free-model': {
       golden: 'price-zero-with-key',
-      mend: 'State the price.',
+      mend: 'State the real price.',
       correction: ['price: { input: 0, output: 0 }', 'price: { input: 0.25, output: 2 }'],
     },
-    'passthrough-all': { golden: 'passthrough-all', mend: 'List the fields.', correction: ['["*"]', '[verbosity]'] },
-    'unknown-language': { golden: 'language-misspelt', mend: 'Correct its spelling.', correction: ['pythn', 'python'] },
+    'passthrough-all': {
+      golden: 'passthrough-all',
+      mend: 'List the fields that you need.',
+      correction: ['["*"]', '[verbosity]'],
+    },
+    'unknown-language': { golden: 'language-misspelt', mend: 'Correct the spelling.', correction: ['pythn', 'python'] },
     'stale-figure': {
       golden: 'figures-stale',
-      mend: 'Check it, and update `as_of`.',
+      mend: 'Check the figure at its source, and update `as_of`.',
       correction: ['as_of: 2026-01-05', 'as_of: 2026-11-20'],
     },
     'unverified-figure': {
@@ -126,12 +137,12 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   Plugins: {
     'plugin-not-loaded': {
       golden: 'plugin-not-there',
-      mend: 'Check the path, which begins at the policy folder, or install the package beside it.',
+      mend: 'Check the path, which is relative to the policy folder, or install the package where the policy folder can find it.',
     },
     'plugin-outside': { golden: 'plugin-outside', mend: 'Move the code into the folder, or install it as a package.' },
     'plugin-failed': {
       golden: 'selector-refused-by-plugin',
-      mend: 'Use options that it takes; the message is its own.',
+      mend: 'Use options that the plugin accepts. The message comes from the plugin.',
     },
   },
   ...RULE_EXAMPLES,
@@ -143,37 +154,37 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'small-budget': {
       golden: 'budget-in-usd',
-      mend: 'Count in Credits: 1 USD is 1000 Credits as shipped. If you mean it, leave it: the policy loads.',
+      mend: 'State Credits instead of USD: 1 USD is 1000 Credits by default. If the small limit is intended, ignore the warning.',
       correction: ['limit_credits: 0.5,', 'limit_credits: 500,'],
     },
     'nothing-to-spend': {
       golden: 'budget-limit-zero',
-      mend: 'Raise it; to refuse requests, use a constraint.',
+      mend: 'Raise the limit. To refuse requests, use a constraint.',
       correction: ['limit_credits: 0', 'limit_credits: 100'],
     },
     'ambiguous-name': {
       golden: 'budget-named-balance',
-      mend: 'Rename it.',
+      mend: 'Rename the budget.',
       correction: ['name: balance', 'name: interns'],
     },
     'budget-renamed': {
       golden: 'budget-renamed',
-      mend: 'Restore the old name, unless you mean it.',
+      mend: 'Restore the old name, unless you want a new budget.',
       correction: ['name: team-monthly', 'name: team-month'],
     },
     'credits-changed': {
       golden: 'credits-changed',
-      mend: 'Restore `usd_per_credit`, or begin a new data folder.',
+      mend: 'Restore `usd_per_credit`, or start with a new data folder.',
       correction: ['0.01', '0.001'],
     },
     'team-exists': {
       golden: 'team-exists',
-      mend: 'Give it another name, or hand the other one to the policy: `teams change NAME --origin policy`.',
+      mend: 'Give the declared team another name, or let the policy manage the existing team: `teams change NAME --origin policy`.',
       correction: ['name: search', 'name: search-policy'],
     },
     'no-such-team': {
       golden: 'team-renamed',
-      mend: 'Write the present name of the team.',
+      mend: 'Write the current name of the team.',
       correction: ['"search"', '"find"'],
     },
     'team-replaced': {
@@ -183,12 +194,12 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'two-meanings-of-team': {
       golden: 'two-meanings-of-team',
-      mend: 'Use teams, or give the label another name.',
+      mend: 'Use only teams, or give the label another name.',
       correction: ['each: key.labels.team, match: key.labels.team != ""', 'each: team, match: team.id != ""'],
     },
     'needs-restart': {
       golden: 'gateway-socket-restart',
-      mend: 'Restart.',
+      mend: 'Restart the server.',
       correction: ['2097152', '1048576'],
     },
     'trusts-everybody': {
@@ -200,7 +211,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'Agents that pay': {
     'mainnet-not-allowed': {
       golden: 'payments-mainnet-not-allowed',
-      mend: 'Add `allow_mainnet: true` to take real money.',
+      mend: 'Add `allow_mainnet: true` to accept real money.',
       correction: ['    enabled: true\n', '    enabled: true\n    allow_mainnet: true\n'],
     },
     'token-differs': {
@@ -210,7 +221,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'pays-nobody': {
       golden: 'payments-to-nobody',
-      mend: 'Use an address whose key you hold.',
+      mend: 'Use an address whose private key you hold.',
       correction: [
         'pay_to: "0x0000000000000000000000000000000000000000"',
         'pay_to: "0x52908400098527886E0F7030069857D2E4169EE7"',
@@ -218,7 +229,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'facilitator-without-token': {
       golden: 'payments-facilitator-without-token',
-      mend: 'Name the variable of its token.',
+      mend: 'Name the environment variable with its token in `bearer_env`.',
       correction: [
         'url: "https://x402.example" }',
         'url: "https://x402.example", bearer_env: X402_FACILITATOR_TOKEN }',
@@ -228,13 +239,13 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'Sign-in': {
     'nobody-signs-in': {
       golden: 'sign-in-secret-unset',
-      mend: 'Set the variable, or its file.',
+      mend: 'Set the variable, or name a file with its value in `NAME_FILE`.',
     },
   },
   Tokens: {
     'claim-is-object': {
       golden: 'claim-is-object',
-      mend: 'Name the list, or compare a member of the [object](../operate/tokens.md#claims-that-are-objects). If the claim can be a list as well, test it first: `type(claims.teams) == list && "platform" in claims.teams`.',
+      mend: 'Search in the list inside the [object](../operate/tokens.md#claims-that-are-objects). If the claim can be a list as well, test it first: `type(claims.teams) == list && "platform" in claims.teams`.',
       correction: ['"agents" in claims.realm_access', '"agents" in claims.realm_access.roles'],
     },
     'open-issuer': {

@@ -20,8 +20,8 @@ export function diagnosticsPage(): string {
   );
   return `# Diagnostics
 
-For everyone whose policy is refused or warned about: the codes that \`./signalbox policy check\`, a start and a reload report, with
-the mend of each. The message shows the place, the expected form and a probable intention:
+This page lists every problem that Signalbox can report about a policy, by its code, and how to fix it. \`./signalbox policy check\`,
+the start of a server and a reload report these problems. Each message shows the location, a hint and the expected form:
 
 \`\`\`text
 policies/rules.yaml:3:35  cel-type  CEL does not mix whole numbers and decimal numbers
@@ -32,8 +32,8 @@ policies/rules.yaml:3:35  cel-type  CEL does not mix whole numbers and decimal n
   expected: a number with a decimal point
 \`\`\`
 
-An error keeps the policy from coming into force: a start stops, and a reload changes nothing. A warning, marked below, does not.
-Only \`policy check\` reports \`unknown-language\`, \`small-budget\`, \`stale-figure\` and \`unverified-figure\`. Codes are never renamed or reused.
+An error prevents the policy from becoming active: a server does not start, and a reload changes nothing. A warning, which is marked
+below, does not prevent anything. Only \`policy check\` reports \`unknown-language\`, \`small-budget\`, \`stale-figure\` and \`unverified-figure\`. Codes are never renamed or reused.
 Columns count from 1, in UTF-16 units. \`--json\` prints \`{ errors, warnings, diagnostics: [{ file, line, column, length, severity,
 code, message, expected, hint, related, end_column, frame, help }] }\`, with the other fields of \`POST /admin/policy/check\`. \`file\` is a name within the policy’s folder.
 

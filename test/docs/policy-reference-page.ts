@@ -25,36 +25,36 @@ export function policyReferencePage(): string {
   );
   return `# Policy reference
 
-For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
-error. The brackets hold the type (without one it is a text), its bounds and, after a semicolon, the default. A key without a default is
-optional unless it is *required*.
+This page lists every key of a policy with its type, bounds, default and meaning. [guide.md](guide.md) explains common tasks instead. An
+unknown key is an error. The brackets contain the type (a text if there is none), the bounds and, after a semicolon, the default. A key
+without a default is optional unless it is *required*.
 
 ${index.join('\n')}
-- Beside these: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
+- Other parts: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
 
 ${GROUPS.flatMap(({ members }) => members.map(section)).join('\n\n')}
 
 ## values
 
-Sections of few keys.
+Sections that have only a few keys.
 
 ${HEAD}${VALUES.flatMap(valueRows).join('\n')}
 
 ## Capabilities
 
-Models state these in \`capabilities\` or \`lacks\`:
+A model states these capabilities in \`capabilities\` or \`lacks\`:
 
 ${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model')
   .map((name) => `- ${code(name)} ${CAPABILITIES[name].means}`)
   .join('\n')}
 
-Providers are taken to have ${namesOf('dialect')}, unless a model \`lacks\` them. [providers.md](../extend/providers.md#capabilities) says which fields need each.
+Signalbox assumes that every provider has ${namesOf('dialect')}, unless a model \`lacks\` them. [providers.md](../extend/providers.md#capabilities) lists the request fields that need each capability.
 
 ## Plugin options
 
 ### Strategies
 
-Options of a selector. \`auto-fast\` and \`auto-cheap\` also take those of \`auto\`, by default the values of the selector \`auto\`.
+Options of a selector. \`auto-fast\` and \`auto-cheap\` also accept the options of \`auto\`. Their defaults are the values of the selector \`auto\`.
 
 ${pluginRows('strategy')}
 
@@ -66,7 +66,7 @@ ${pluginRows('provider')}
 
 ## Expressions
 
-[language.md](language.md#expressions) explains them. Numbers are doubles: write \`100.0\` after \`==\` and in sums.
+[language.md](language.md#expressions) explains expressions. Numbers are doubles: write \`100.0\` instead of \`100\` after \`==\` and in sums.
 
 field | meaning
 ---|---
@@ -141,18 +141,27 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
 
 /** Keys that stand elsewhere on the page, and share a row here, by what precedes them or the name of their section. */
 const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
-  'endpoints[].': { keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'], as: 'likewise' },
-  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'], as: 'likewise' },
+  'endpoints[].': {
+    keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'],
+    as: 'the same keys for one endpoint',
+  },
+  'price.tiers[].': {
+    keys: ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'],
+    as: 'the same keys for this tier',
+  },
   'budgets[].': {
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
-    as: 'as of [budgets](#budgets)',
+    as: 'as in [budgets](#budgets)',
   },
   'limits.': {
     keys: ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'],
-    as: 'as of [rate_limits](#rate_limits)',
+    as: 'as in [rate_limits](#rate_limits)',
   },
-  'member_defaults.': { keys: ['models', 'limits', 'budgets'], as: 'likewise, of each member that states none' },
-  teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as of the [organization](#organization)' },
+  'member_defaults.': {
+    keys: ['models', 'limits', 'budgets'],
+    as: 'the same keys for each member who has no terms of their own',
+  },
+  teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as in [organization](#organization)' },
 };
 
 /** Whether the rows of a map's keys say all about the map. */
