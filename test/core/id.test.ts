@@ -66,7 +66,7 @@ function live(life: readonly Step[], last: number, make: typeof createIds): stri
 const aLife = fc.tuple(steps, fc.integer({ min: idAt(START - 1_000), max: idAt(START + 1_000) }));
 
 describe('IDs', () => {
-  test('never repeat, and the IDs of each generator grow, across slots, restarts and clocks that jump', () => {
+  test('IDs never repeat, and the IDs of each generator grow, across slots, restarts and clocks that jump', () => {
     fc.assert(
       fc.property(aLife, ([life, last]) => live(life, last, createIds) === null),
       tries('IDs never repeat across slots, restarts and clocks that jump', 300, 20_000),

@@ -129,7 +129,7 @@ const DEAREST = { model: 'auto', route_strategy: { cost_weight: 0, quality_weigh
 const seen = new Map<string, number>();
 
 describe('chat and route', () => {
-  test('choose the same model for the same facts, or refuse with the same status, code and message', async () => {
+  test('chat and /v1/route choose the same model for the same facts, or refuse with the same status, code and message', async () => {
     await fc.assert(
       fc.asyncProperty(
         facts,
@@ -161,7 +161,7 @@ describe('chat and route', () => {
     }
   });
 
-  test('agree for keys whose budgets run out, whether the budgets downgrade or refuse', async () => {
+  test('chat and /v1/route agree for keys whose budgets run out, whether the budgets downgrade or refuse', async () => {
     const kinds = Array.from({ length: 4 }, (_, at) => ({ kind: at % 2 === 0 ? 'reject' : 'downgrade' }));
     const keys = await makeKeys(box, kinds);
     const outcomes = new Map<string, number>();

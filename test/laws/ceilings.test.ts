@@ -144,7 +144,7 @@ describe('a figure of /v1/route, sent back as a ceiling,', () => {
     await Promise.all([live.stop(), shipped.stop()]);
   });
 
-  test('admits its model under any policy, and so do the figures in a refusal', async () => {
+  test('a figure of /v1/route, sent back as a ceiling, admits its model under any policy, and so do the figures in a refusal', async () => {
     const first = fc.sample(fc.nat({ max: 1e6 }), 1)[0]!;
     console.log(`policies from seed ${first} on`);
     for (let seed = first; seed < first + 200; seed += 100) {
@@ -158,14 +158,14 @@ describe('a figure of /v1/route, sent back as a ceiling,', () => {
     expect(relaxed).toBeGreaterThan(10);
   });
 
-  test('admits its model under the shipped policy with every provider', async () => {
+  test('a figure of /v1/route, sent back as a ceiling, admits its model under the shipped policy with every provider', async () => {
     await fc.assert(
       law(shipped, asShown),
       tries('a figure of /v1/route, sent back as a ceiling, admits its model under the shipped policy', 2, 50),
     );
   });
 
-  test('(rounding figures to the nearest or down would break this)', async () => {
+  test('the law detects figures that are rounded to the nearest or down', async () => {
     for (const round of [Math.round, Math.floor]) {
       const { counterexample } = await fc.check(law(live.box, roundedBy(round)), { numRuns: 50, endOnFailure: true });
       expect(counterexample).not.toBeNull();
@@ -175,7 +175,7 @@ describe('a figure of /v1/route, sent back as a ceiling,', () => {
     await fc.assert(law(live.box, roundedBy(up)), { numRuns: 2 });
   });
 
-  test('may be 0, which free models satisfy', async () => {
+  test('a figure of /v1/route, sent back as a ceiling, may be 0, which free models satisfy', async () => {
     const free = { constraints: { max_cost_credits: 0 } };
     expect((await adviceOf(await shipped.post('/v1/route', free))).estimated_cost_credits).toBe(0);
     const { error } = await adviceOf(await live.box.post('/v1/route', free));

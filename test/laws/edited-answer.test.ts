@@ -196,7 +196,7 @@ const isOne = (form: ToldForm, change: Change, ways: readonly Way[] = WAYS) =>
   );
 
 describe.each(FORMS)('$name', (form) => {
-  test(`is what its service would have sent with the edited text, and all other bytes stay the same (seed ${seed})`, () => {
+  test(`an edited answer is what its service would have sent with the edited text, and all other bytes stay the same (seed ${seed})`, () => {
     fc.assert(isOne(form, withTexts), { seed, numRuns: runs });
     proved(`an edit of a neutral part changes its event, repeats of its text and nothing else: ${form.name}`);
   });
@@ -260,12 +260,12 @@ describe('the law detects code that leaves two different copies of a text', () =
   const isFound = (form: ToldForm, change: Change, ways?: readonly Way[]) =>
     fc.check(isOne(form, change, ways), { seed, numRuns: 3_000, endOnFailure: true }).failed;
 
-  test.each(Object.entries(mutants))('one that %s', (_, { change, of }) => {
+  test.each(Object.entries(mutants))('the law detects code that %s', (_, { change, of }) => {
     for (const form of FORMS)
       if (of.includes(form.name)) expect([form.name, isFound(form, change)]).toEqual([form.name, true]);
   });
 
-  test('a wait in which the locations are lost', () => {
+  test('the law detects a wait in which the locations are lost', () => {
     for (const form of PASSED) expect([form.name, isFound(form, withTexts, [lost])]).toEqual([form.name, true]);
   });
 });

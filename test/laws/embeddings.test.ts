@@ -32,7 +32,7 @@ describe('batches', () => {
       return batches.every(fits) && Bun.deepEquals(batches.flat(), inputs);
     });
 
-  test('contain the inputs in order, and each batch satisfies the limits of its endpoint', () => {
+  test('batches contain the inputs in order, and each batch satisfies the limits of its endpoint', () => {
     fc.assert(splits(batchesOf), { numRuns: 2000 });
   });
 
@@ -45,7 +45,7 @@ describe('batches', () => {
     'batches turned round': (inputs, limit, length) => batchesOf(inputs, limit, length).toReversed(),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(${name} would break it)`, () => {
+    test(`the law of batches detects ${name}`, () => {
       expect(fc.check(splits(mutant), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
     });
   }
@@ -89,14 +89,14 @@ describe('an answer', () => {
       );
     });
 
-  test('joined from batches has the vector of each text at the text’s index', async () => {
+  test('an answer joined from batches has the vector of each text at the text’s index', async () => {
     await fc.assert(
       answers((at) => at),
       { numRuns: 300 },
     );
   });
 
-  test('(vectors numbered from 1 would break it)', async () => {
+  test('the law of answers detects vectors that are numbered from 1', async () => {
     expect(
       (
         await fc.check(
@@ -152,7 +152,7 @@ describe('vector spaces', () => {
       return space !== null && used.every((id) => spaces[Number(id.slice(1))] === space);
     });
 
-  test('are never mixed in one decision, and a selector without a vector space embeds nothing', () => {
+  test('vector spaces are never mixed in one decision, and a selector without a vector space embeds nothing', () => {
     fc.assert(
       isOneSpace((space) => space),
       { numRuns: 2000 },
@@ -160,7 +160,7 @@ describe('vector spaces', () => {
     expect(Math.min(decisions.made, decisions.refused)).toBeGreaterThan(50);
   });
 
-  test('(confusing two vector spaces would break it)', () => {
+  test('the law of vector spaces detects two confused vector spaces', () => {
     const mistaken = (space: string) => (space === 'b' ? 'a' : space);
     expect(fc.check(isOneSpace(mistaken), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
   });

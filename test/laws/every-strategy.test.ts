@@ -132,14 +132,14 @@ describe('the order of the models in the policy’s files', () => {
   const agrees = (load: (list: readonly Candidate[]) => PolicySnapshot) =>
     fc.property(shuffles, ([a, b]) => Bun.deepEquals(decisions(load(a)), decisions(load(b))));
 
-  test('never affects a decision', () => {
+  test('the order of the models in the policy’s files never affects a decision', () => {
     fc.assert(
       agrees((list) => loaded(yamlOf(list))),
       tries('the order of the models in the policy’s files never matters', 8, 600),
     );
   });
 
-  test('(a loader that keeps the order would break this)', () => {
+  test('the law detects a loader that keeps the order of the files', () => {
     const unsorted = (list: readonly Candidate[]): PolicySnapshot => {
       const sorted = loaded(yamlOf(list));
       const models: Model[] = list.map(({ id }) => sorted.models[sorted.modelIndex.get(id)!]!);

@@ -55,7 +55,7 @@ const promised = (of: Chances) =>
   });
 
 describe('the probabilities of a random draw', () => {
-  test('cover the candidates that the strategy accepts and that are good enough, follow utility, and add up to 1', () => {
+  test('the probabilities of a random draw cover the candidates that the strategy accepts and that are good enough, follow utility, and add up to 1', () => {
     fc.assert(promised(chancesOf), { numRuns: 3000 });
   });
 
@@ -86,7 +86,7 @@ describe('the probabilities of a random draw', () => {
     },
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(${name} would break it)`, () => {
+    test(`the law of probabilities detects ${name}`, () => {
       expect(fc.check(promised(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
     });
   }
@@ -119,12 +119,12 @@ describe('draws', () => {
     'seeds far apart': (i) => hex(BigInt.asUintN(64, BigInt(i) * 0x9e3779b97f4a7c15n)),
   };
   for (const [name, seedOf] of Object.entries(families)) {
-    test(`occur as often as their probabilities say, for ${name}`, () => {
+    test(`draws occur as often as their probabilities say, for ${name}`, () => {
       expect(chiSquare(seedOf, draw)).toBeLessThan(LIMIT);
     });
   }
 
-  test('(an unmixed seed, or a draw that ignores utilities, would break it)', () => {
+  test('the law of draws detects an unmixed seed, and a draw that ignores utilities', () => {
     const unmixed = (seed: string) => {
       const number = Number(BigInt(`0x${seed}`)) / 2 ** 64;
       let sum = 0;
@@ -138,13 +138,13 @@ describe('draws', () => {
     expect(chiSquare(families['consecutive seeds']!, even)).toBeGreaterThan(LIMIT);
   });
 
-  test('need two candidates, and report their probability', () => {
+  test('draws need two candidates, and report their probability', () => {
     expect(drawCandidate('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
     const one = drawCandidate('00000000deadbeef', policy, given, utility, 0)!;
     expect(one).toEqual({ at: one.at, among: 4, probability: probability[at.indexOf(one.at)]! });
   });
 
-  test('stay within bounds with thousands of candidates', () => {
+  test('draws stay within bounds with thousands of candidates', () => {
     const n = 5000;
     const many = { n, quality: new Float64Array(n).fill(0.5) };
     const scores = Float64Array.from({ length: n }, (_, i) => -i * 1e300);
@@ -211,7 +211,7 @@ describe('a ranking by estimates', () => {
       );
     });
 
-  test('equals, bit for bit, the ranking with the same figures declared, so that all laws of rankings hold', () => {
+  test('a ranking by estimates equals, bit for bit, the ranking with the same figures declared, so that all laws of rankings hold', () => {
     fc.assert(holds(estimateOf), { numRuns: 800 });
   });
 
@@ -223,7 +223,7 @@ describe('a ranking by estimates', () => {
     },
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(${name} would break it)`, () => {
+    test(`the law of rankings detects ${name}`, () => {
       expect(fc.check(holds(mutant), { numRuns: 800, endOnFailure: true }).failed).toBe(true);
     });
   }
@@ -261,7 +261,7 @@ describe('exploring', () => {
       );
     });
 
-  test('moves one model that is good enough to the front, the same model for the same seed, and nothing else', () => {
+  test('exploration moves one model that is good enough to the front, the same model for the same seed, and nothing else', () => {
     fc.assert(holds(real), { numRuns: 800 });
   });
 
@@ -282,12 +282,12 @@ describe('exploring', () => {
     }),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`(${name} would break it)`, () => {
+    test(`the law of exploration detects ${name}`, () => {
       expect(fc.check(holds(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
     });
   }
 
-  test('changes no bit of a decision if the policy has no exploration settings', () => {
+  test('exploration changes no bit of a decision if the policy has no exploration settings', () => {
     fc.assert(
       fc.property(worlds, seeds, (world, seed) =>
         Bun.deepEquals(
@@ -299,7 +299,7 @@ describe('exploring', () => {
     );
   });
 
-  test('does not draw if the strategy returned no usable score', () => {
+  test('exploration draws no model if the strategy returned no usable score', () => {
     const from = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.8 })]);
     const strategy = { reason: 'broken', score: () => {} };
     const explore = { share: 1, temperature: 1, qualityMargin: 1 };

@@ -192,7 +192,7 @@ export function prove(strategy: string, real: Ranker, { says, holds, mutants }: 
     fc.assert(holds(real), tries(`${strategy}: ${says}`, 300, 20_000));
   });
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`${says} (${name} would break this)`, () => {
+    test(`${says}: the law detects ${name}`, () => {
       const found = fc.check(holds(mutant), { numRuns: 20_000, endOnFailure: true });
       expect(found.failed).toBe(true);
     });

@@ -110,7 +110,7 @@ const law = (reader: Reader) =>
   });
 
 describe('a request that names its model', () => {
-  test('is decided in the same way with and without reading its prompt, whenever Signalbox does not read it', () => {
+  test('a request that names its model is decided in the same way with and without reading its prompt, whenever Signalbox does not read it', () => {
     const reads = new Map([
       [true, 0],
       [false, 0],
@@ -149,9 +149,12 @@ describe('a request that names its model', () => {
       withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16), mayReason: false }),
     ),
   };
-  test.each(Object.entries(MUTANTS))('would be decided differently if %s', (_, mutant) => {
-    expect(fc.check(law(mutant), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
-  });
+  test.each(Object.entries(MUTANTS))(
+    'a request that names its model would be decided differently if %s',
+    (_, mutant) => {
+      expect(fc.check(law(mutant), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
+    },
+  );
 });
 
 describe('if outputs are capped at the maximum of a model, a named model that serves a request without `max_tokens`', () => {
@@ -196,7 +199,7 @@ describe('if outputs are capped at the maximum of a model, a named model that se
       expect(outcome.ranked[0].outputCap).toBeLessThanOrEqual(from.models[0]!.maxOutput);
     });
 
-  test('serves it with any `max_tokens`, within its maximum', () => {
+  test('a named model that serves a request without `max_tokens` serves it with any `max_tokens`, within its maximum, if outputs are capped', () => {
     let served = 0;
     const counting = law(
       (facts) => facts,
@@ -213,7 +216,7 @@ describe('if outputs are capped at the maximum of a model, a named model that se
       ({ capsOutput, ...facts }, { models }) =>
         capsOutput && facts.outputTokensMax! > models[0]!.maxOutput ? { ...facts, capsOutput } : facts,
     ],
-  ])('would not if %s', (_, mutate) => {
+  ])('a named model would not serve some `max_tokens` if %s', (_, mutate) => {
     expect(fc.check(law(mutate), { numRuns: 20_000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -55,7 +55,7 @@ for (const plugin of strategies) {
       fc.assert(addUp(preparedBy(plugin)), tries(`${plugin.name}: the parts of a utility add up to it`, 500, 20_000));
     });
 
-    test('(a missing part would break it)', () => {
+    test('the law detects a missing part', () => {
       const without = (given: Record<string, unknown>): PreparedStrategy => {
         const strategy = preparedBy(plugin)(given);
         return {

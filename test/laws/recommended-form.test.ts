@@ -144,7 +144,7 @@ describe('chat accepts the form of every body for which /v1/route recommends a m
       () => law(strict, strict, (body) => ({ ...body, messages: [{ role: 'user', content: 'Hi' }] })),
     ],
   ])(
-    'but would refuse some if /v1/route %s',
+    'the law fails if /v1/route %s',
     async (_, mutant) => {
       const { failed } = await fc.check(mutant(), { numRuns: 400, endOnFailure: true, seed: 1 });
       expect(failed).toBe(true);

@@ -85,7 +85,7 @@ const without =
     Object.fromEntries(Object.entries(chat).filter(([name]) => !names.includes(name)));
 
 describe('a chat that was sent to /v1/route unchanged', () => {
-  test('gets the recommended decision with an equal record, or the same refusal', async () => {
+  test('a chat that was sent to /v1/route unchanged gets the recommended decision with an equal record, or the same refusal', async () => {
     for (const chat of ALWAYS) await withRetries(agree)(chat, unchanged, {});
     expect(OUTCOMES.filter((outcome) => !outcomes.has(outcome))).toEqual([]);
     await fc.assert(
@@ -95,7 +95,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
   });
 
-  test('also does for keys whose budgets run out, whether the budgets downgrade, refuse or cap', async () => {
+  test('a chat that was sent to /v1/route unchanged also gets the recommended decision if the budget of its key runs out, whether it downgrades, refuses or caps', async () => {
     const keys = await makeKeys(
       box,
       ['reject', 'downgrade', 'cap', 'reject'].map((kind) => ({ kind })),
@@ -127,7 +127,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     ['user', without('user')],
     ['unknown fields, which it refuses', (chat) => ({ ...chat, ...('never_heard_of' in chat && { messages: null }) })],
   ])(
-    'would get another decision if /v1/route ignored %s',
+    'a chat that was sent to /v1/route unchanged would get another decision if /v1/route ignored %s',
     async (_, asRead) => {
       const { failed } = await fc.check(law(asRead), { numRuns: 400, endOnFailure: true });
       expect(failed).toBe(true);
@@ -135,7 +135,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     60_000,
   );
 
-  test('may state facts, which then override the facts of its content', async () => {
+  test('a chat that was sent to /v1/route unchanged may state facts, which then override the facts of its content', async () => {
     const chat = { messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 300, tools: null };
     const hints = { task_type: 'coding', estimated_input_tokens: 9000, estimated_output_tokens: 200 };
     const advice = await adviceOf(await box.post('/v1/route', { ...chat, ...hints }));

@@ -19,16 +19,16 @@ const billingOf = (text: string) => {
   return endpoint.afterAbort ?? providers.get('it')!.afterAbort;
 };
 
-describe('what a service bills after an abort', () => {
-  test('is unknown if neither its adapter nor the policy states it', () => {
+describe('the abort billing of an endpoint', () => {
+  test('the abort billing of an endpoint is unknown if neither its adapter nor the policy states it', () => {
     expect(billingOf(policyOf(''))).toEqual({ bills: 'unknown' });
   });
 
-  test('is what its adapter declares, if the policy states nothing', () => {
+  test('the abort billing of an endpoint is what its adapter declares, if the policy states nothing', () => {
     expect(billingOf(policyOf('', '', 'simulated'))).toMatchObject({ bills: 'stops' });
   });
 
-  test('is what the policy states for the provider, whatever the adapter declares', () => {
+  test('the abort billing of an endpoint is what the policy states for the provider, whatever the adapter declares', () => {
     expect(billingOf(policyOf(', after_abort: { bills: whole }', '', 'simulated'))).toEqual({ bills: 'whole' });
     expect(billingOf(policyOf(', after_abort: { bills: stops, margin_ms: 20 }'))).toEqual({
       bills: 'stops',
@@ -38,7 +38,7 @@ describe('what a service bills after an abort', () => {
     });
   });
 
-  test('is what the policy states for the endpoint, whatever it states for the provider', () => {
+  test('the abort billing of an endpoint is what the policy states for the endpoint, whatever it states for the provider', () => {
     const provider = ', after_abort: { bills: stops }';
     expect(billingOf(policyOf(provider, ', after_abort: { bills: unknown }'))).toEqual({ bills: 'unknown' });
   });

@@ -36,7 +36,7 @@ describe('a request for an alias', () => {
   });
   const ask = (name: string, content: string) => ({ model: name, messages: [{ role: 'user' as const, content }] });
 
-  test('is decided like a request for the name that the alias stands for, whatever the request contains', () => {
+  test('a request for an alias is decided like a request for the name that the alias stands for, whatever the request contains', () => {
     fc.assert(
       fc.property(
         anyText(60),
@@ -60,7 +60,7 @@ describe('a request for an alias', () => {
     return null;
   };
 
-  test('is refused if the key may not use the model, and the refusal does not suggest that model', () => {
+  test('a request for an alias is refused if the key may not use the model, and the refusal does not suggest that model', () => {
     const small = new Set(['small']);
     expect(refusal('claude-large', small)?.[0]).toBe('insufficient_permissions');
     expect(refusal('claude-larg', small)?.[1]).not.toContain('claude-large');
@@ -68,7 +68,7 @@ describe('a request for an alias', () => {
     expect(refusal('claude-auto', small)).toBeNull();
   });
 
-  test('is refused with the reason if its model cannot be served', () => {
+  test('a request for an alias is refused with the reason if its model cannot be served', () => {
     expect(refusal('claude-gone')?.[1]).toBe('The model `gone` is in the policy but cannot be served: KEY is not set.');
   });
 });
@@ -93,7 +93,7 @@ selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] }
     );
   const meaning = (name: string, env = {}) => meaningOf(name, ofModel(env)).model;
 
-  test('replaces the model only if the model cannot be served', () => {
+  test('a selector that has the names of a model as aliases replaces the model only if the model cannot be served', () => {
     for (const name of ['opus-5', 'opus', 'opus-5-20260101', 'opus-5[1m]']) {
       expect(meaning(name)).toBe('auto');
       expect(meaning(name, { FAR_KEY: 'key-of-the-test' })).toBe('opus-5');

@@ -29,7 +29,7 @@ const scope = (labels: Record<string, string> = {}, more: More = {}): BudgetScop
 });
 
 describe('a budget', () => {
-  test('has defaults: one window for everyone, `cap`, no alerts, the time zone of the gateway', () => {
+  test('a budget has defaults: one window for everyone, `cap`, no alerts, the time zone of the gateway', () => {
     const [found] = budgetsOf('name: all, limit_credits: 50000, window: month');
     expect(found).toEqual({
       name: 'all',
@@ -49,7 +49,7 @@ describe('a budget', () => {
     expect(elsewhere.budgets[0]?.timeZone).toBe('Europe/Berlin');
   });
 
-  test('keeps the stated values, and sorts its alerts without duplicates', () => {
+  test('a budget keeps the stated values, and sorts its alerts without duplicates', () => {
     const found = budget('time_zone: Asia/Tokyo, on_exhausted: downgrade, alert_at: [1, 0.5, 0.8, 0.50]');
     expect(found).toMatchObject({ timeZone: 'Asia/Tokyo', onExhausted: 'downgrade', alertAt: [0.5, 0.8, 1] });
   });
@@ -68,7 +68,7 @@ describe('a budget', () => {
   });
 
   test.each(['0.0000001', '1000000000.000001', '-0.000001', '.5', '0x10', '1e-99', `-0.${'0'.repeat(400)}1`])(
-    'refuses a limit of %s',
+    'a budget refuses a limit of %s',
     (text) => {
       expect(loadText(section([`name: b, limit_credits: ${text}, window: day`])).snapshot).toBeNull();
     },
@@ -144,7 +144,7 @@ describe('`match` and `each`', () => {
 describe('the definition of a budget stays the same', () => {
   const plain = budget('match: key.labels.team != "", each: key.labels.team').definition;
 
-  test('with another limit, other alerts, another `on_exhausted`, or in block style', () => {
+  test('the definition of a budget stays the same with another limit, other alerts, another `on_exhausted`, or in block style', () => {
     const more = 'alert_at: [0.5], on_exhausted: downgrade';
     expect(budget(`match: key.labels.team != "", each: key.labels.team, ${more}`).definition).toBe(plain);
     const text = `${SMALL}budgets:
@@ -166,7 +166,7 @@ describe('the definition of a budget stays the same', () => {
     'match: key.labels.team != "", each: key',
     'match: key.labels.team == "red", each: key.labels.team',
     'match: key.labels.team != "", each: key.labels.team, time_zone: Europe/Berlin',
-  ])('but not with %s', (line) => {
+  ])('the definition of a budget changes with %s', (line) => {
     expect(budget(line).definition).not.toBe(plain);
   });
 });
@@ -196,16 +196,16 @@ describe('keys without the label of an `each` get a warning', () => {
     [`match: 'key.labels.team != "red"', each: key.labels.team`, 88],
     [`match: 'key.labels.team == "red" || request.model == "auto"', each: key.labels.team`, 115],
     [`match: 'key.labels.org != ""', each: 'key.labels.org + key.labels.team'`, 102],
-  ])('for %s', (line, column) => {
+  ])('keys without the label of an `each` get a warning for %s', (line, column) => {
     expect(warned(line)).toEqual([`15:${column} shared-window`]);
   });
 });
 
-describe('the existing ledger, when a policy is loaded,', () => {
+describe('an existing ledger', () => {
   const loaded = (text: string, ledger: { usdPerCredit: string | null; budgets: string[] }) =>
     load([{ path: 'p.yaml', text: SMALL + text }], {}, { ledger });
 
-  test('gets its settings from the policy', () => {
+  test('the ledger gets its settings from the policy', () => {
     expect(snapshotOf(loadText(SMALL)).ledger).toEqual({
       contentionWaitMs: 20_000,
       wholeHoldShare: 0.05,
@@ -220,7 +220,7 @@ describe('the existing ledger, when a policy is loaded,', () => {
   });
 
   test.each(['0.001', '0.0010', '1e-3'])(
-    'is compatible with a policy whose Credit has the same worth, written as %s',
+    'an existing ledger is compatible with a policy whose Credit has the same worth, written as %s',
     (text) => {
       const result = loaded(`credits: { usd_per_credit: ${text} }\n`, { usdPerCredit: '0.001', budgets: [] });
       expect(result.diagnostics).toEqual([]);
@@ -228,7 +228,7 @@ describe('the existing ledger, when a policy is loaded,', () => {
     },
   );
 
-  test('is not compatible with a policy whose Credit has another worth', () => {
+  test('an existing ledger is not compatible with a policy whose Credit has another worth', () => {
     const other = { usdPerCredit: '0.01', budgets: [] };
     expect(loaded('credits: { usd_per_credit: 0.1 }\n', other).diagnostics.map(brief)).toEqual([
       '14:28 credits-changed',
@@ -237,7 +237,7 @@ describe('the existing ledger, when a policy is loaded,', () => {
     expect(loaded('credits: { usd_per_credit: 0.1 }\n', { usdPerCredit: null, budgets: [] }).snapshot).not.toBeNull();
   });
 
-  test('causes no report about parts that may be in an unreadable file', () => {
+  test('an existing ledger causes no report about parts that may be in an unreadable file', () => {
     const files = [
       { path: 'p.yaml', text: `${SMALL}budgets:\n  - { name: b, limit_credits: 1, window: day }\n` },
       { path: 'q.yaml', text: 'credits: {' },
@@ -252,12 +252,15 @@ describe('the existing ledger, when a policy is loaded,', () => {
     [['a'], ['a', 'b'], []],
     [['b'], ['a'], ['15:11 budget-renamed']],
     [['b'], [], []],
-  ])('is compared by budget names: policy %p, ledger %p', (stated, counted, expected) => {
-    const lines = stated.map((name) => `  - name: ${name}\n    limit_credits: 1\n    window: day\n`).join('');
-    const result = loaded(`budgets:\n${lines}`, { usdPerCredit: null, budgets: counted });
-    expect(result.diagnostics.map(brief)).toEqual(expected);
-    expect(result.snapshot).not.toBeNull();
-  });
+  ])(
+    'an existing ledger is compared with the policy by budget names: policy %p, ledger %p',
+    (stated, counted, expected) => {
+      const lines = stated.map((name) => `  - name: ${name}\n    limit_credits: 1\n    window: day\n`).join('');
+      const result = loaded(`budgets:\n${lines}`, { usdPerCredit: null, budgets: counted });
+      expect(result.diagnostics.map(brief)).toEqual(expected);
+      expect(result.snapshot).not.toBeNull();
+    },
+  );
 });
 
 test.each([
@@ -277,7 +280,7 @@ test.each([
 });
 
 describe('a budget by team and user', () => {
-  test('sees the IDs of team and user, which `each` may write as `team` and `user`, and not the name of a user, because it can change', () => {
+  test('a budget sees the IDs of team and user, which `each` may write as `team` and `user`, and not the name of a user, because it can change', () => {
     const { each, match } = budget(`each: team, match: 'user.id != "" && team.id != "none"'`);
     const of = (more: More) => [match?.(scope({}, more)), each?.(scope({}, more))];
     expect(of({ team: 'team_1', user: 'user_1' })).toEqual([true, 'team_1']);

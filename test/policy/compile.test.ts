@@ -205,7 +205,7 @@ describe('the rest', () => {
     expect(JSON.stringify([snapshot, [...snapshot.providers]])).not.toContain('the-secret');
   });
 
-  test('is deeply frozen', () => {
+  test('the snapshot is deeply frozen', () => {
     const snapshot = snapshotOf(loadText(SMALL));
     const mutable: string[] = [];
     const walk = (value: unknown, path: string) => {
@@ -223,7 +223,7 @@ describe('the rest', () => {
     expect(mutable).toEqual([]);
   });
 
-  test('loads with warnings', () => {
+  test('a policy that has only warnings loads', () => {
     const text = SMALL.replace('simulated }', 'simulated, api_key_env: K, passthrough: ["*"] }').replace(
       'input: 0.10, output: 0.40',
       'input: 0, output: 0',

@@ -38,7 +38,7 @@ function policyOfAll(today: string) {
 }
 
 describe('the table of public models', () => {
-  test('has a few hundred models from every hosted provider except Azure, in at most 150 kB', () => {
+  test('the table of public models has a few hundred models from every hosted provider except Azure, in at most 150 kB', () => {
     expect(statSync(FILE).size).toBeLessThanOrEqual(150_000);
     expect(rows.length).toBeGreaterThan(300);
     const hosted = [
@@ -58,7 +58,7 @@ describe('the table of public models', () => {
     expect(facts.ids('azure-openai')).toEqual([]);
   });
 
-  test('names its source, its date and the licence that must accompany it', async () => {
+  test('the table of public models names its source, its date and the licence that must accompany it', async () => {
     const { default: file } = await import('../../src/policy/facts.json');
     expect(facts.source).toMatch(/^anomalyco\/models\.dev@[0-9a-f]{8}$/);
     expect(facts.asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
@@ -66,19 +66,19 @@ describe('the table of public models', () => {
     expect(file.licence).toContain('shall be included in all copies');
   });
 
-  test('has only rows that a policy accepts as a model without any diagnostic', () => {
+  test('the table of public models has only rows that a policy accepts as a model without any diagnostic', () => {
     const { snapshot, diagnostics } = policyOfAll(facts.asOf);
     expect(diagnostics).toEqual([]);
     expect(snapshot?.models).toHaveLength(rows.length);
   });
 
-  test('has prices that become old like the prices of a policy', () => {
+  test('the table of public models has prices that become old like the prices of a policy', () => {
     const { diagnostics } = policyOfAll('2030-01-01');
     expect(diagnostics).toHaveLength(rows.length);
     expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(['stale-figure']));
   });
 
-  test('has no name that its vendor moves, no name for another model or price, and no price of 0', () => {
+  test('the table of public models has no name that its vendor moves, no name for another model or price, and no price of 0', () => {
     expect(facts.ids('deepseek')).toEqual(['deepseek-v4-flash', 'deepseek-v4-pro']);
     for (const { id, row } of rows) {
       expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\.|latest|\/router$/);
@@ -87,7 +87,7 @@ describe('the table of public models', () => {
     }
   });
 
-  test('stores the figures of moving names separately, so that no wildcard uses them', () => {
+  test('the table of public models stores the figures of moving names separately, so that no wildcard uses them', () => {
     for (const name of ['deepseek-chat', 'deepseek-reasoner']) {
       expect(facts.of('deepseek', name)).toBeNull();
       expect(facts.rowsOf('deepseek', name)).toEqual([]);
@@ -97,7 +97,7 @@ describe('the table of public models', () => {
     expect(facts.ofMoving('deepseek', 'constructor')).toBeNull();
   });
 
-  test('distinguishes a model in the table from an unknown one', () => {
+  test('the table of public models distinguishes a model in the table from an unknown one', () => {
     expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
       price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },
       ...{ context_window: 128_000, max_output: 16_384, temperature: true, released: '2024-07-18' },

@@ -24,17 +24,17 @@ describe('the diagnostics of a policy with mistakes', () => {
   }
 });
 
-test('cover at least 60 situations', () => {
+test('the golden policies cover at least 60 situations', () => {
   const outputs = new Set([...found.values()].map(({ diagnostics, files }) => formatDiagnostics(diagnostics, files)));
   expect(outputs.size).toBe(folders.length);
   expect(outputs.size).toBeGreaterThanOrEqual(60);
 });
 
-test('cover every code', () => {
+test('the golden policies cover every diagnostic code', () => {
   const shown = new Set<string>([...found.values()].flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code)));
   expect(Object.keys(DIAGNOSTICS).filter((code) => !shown.has(code))).toEqual([]);
 });
 
-test('never come from the base policy', () => {
+test('the base policy has no diagnostics', () => {
   expect(load([BASE]).diagnostics).toEqual([]);
 });

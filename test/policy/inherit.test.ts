@@ -21,7 +21,7 @@ const diagnosticsOf = (selectors: string) => loadWith(policy(selectors)).diagnos
 const TUNED = '  auto: { strategy: auto, options: { quality: 3, cost: 0.5, patience_ms: 5000, quality_floor: 0.7 } }\n';
 
 describe('a selector of auto-cheap or auto-fast', () => {
-  test('inherits from `auto` the options that it does not state, also if `auto` is built in', () => {
+  test('a selector of auto-cheap or auto-fast inherits from `auto` the options that it does not state, also if `auto` is built in', () => {
     const inherited = { quality: 3, cost: 0.5, latency: 0.1, patience_ms: 5000, quality_floor: 0.7 };
     expect(optionsIn(TUNED, 'auto-cheap')).toEqual({ ...inherited, emphasis: 16 });
     expect(optionsIn(TUNED, 'auto-fast')).toEqual({
@@ -33,7 +33,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, latency: 0, quality_floor: 0.5 });
   });
 
-  test('inherits the filter of models from `auto`, unless it states a filter', () => {
+  test('a selector of auto-cheap or auto-fast inherits the filter of models from `auto`, unless it states a filter', () => {
     const filtered = `  auto: { strategy: auto, models: { require: '"home" in model.tags' } }
   wide: { strategy: auto-cheap, models: { require: 'true' } }
 `;
@@ -44,7 +44,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(allowed('wide')).toEqual([0b11]);
   });
 
-  test('must state its weights if `auto` uses another strategy, and the error names them', () => {
+  test('a selector of auto-cheap or auto-fast must state its weights if `auto` uses another strategy, and the error names them', () => {
     const [error, ...others] = diagnosticsOf(
       '  auto: { strategy: weighted }\n  auto-fast: { strategy: fastest-within-margin }\n',
     );
@@ -59,7 +59,7 @@ describe('a selector of auto-cheap or auto-fast', () => {
     expect(diagnosticsOf(`${mended}  auto-cheap: ${stated}\n`)).toEqual([]);
   });
 
-  test('does not repeat the errors of `auto`', () => {
+  test('a selector of auto-cheap or auto-fast does not repeat the errors of `auto`', () => {
     const found = diagnosticsOf('  auto: { strategy: auto, options: { quality: -1 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['out-of-range']);
   });
@@ -70,7 +70,7 @@ describe('a policy of 0.1', () => {
   frugal: { strategy: auto-cheap, options: { quality_margin: 0.25, quality_floor: 0.8 } }
 `;
 
-  test('loads with warnings and keeps running the margin strategies', () => {
+  test('a policy of 0.1 loads with warnings and keeps running the margin strategies', () => {
     const { snapshot, diagnostics } = loadWith(policy(old));
     expect(diagnostics.map(({ code, severity, line }) => [code, severity, line])).toEqual([
       ['former-option', 'warning', 7],
@@ -87,7 +87,7 @@ describe('a policy of 0.1', () => {
     expect(snapshot!.selectors.get('auto-fast')!.strategy).toBe('fastest-within-margin');
   });
 
-  test('that mixes former and current options gets an error with the strategy and the reason', () => {
+  test('a policy of 0.1 that mixes former and current options gets an error with the strategy and the reason', () => {
     const found = diagnosticsOf('  frugal: { strategy: auto-cheap, options: { emphasis: 4, quality_margin: 0.05 } }\n');
     expect(found.map(({ code }) => code)).toEqual(['unknown-key', 'former-option']);
     expect(found[0]!.hint).toBe(
@@ -95,7 +95,7 @@ describe('a policy of 0.1', () => {
     );
   });
 
-  test('has no warning after the change that the warning suggests', () => {
+  test('a policy of 0.1 has no warning after the change that the warning suggests', () => {
     const mended = old.replace('strategy: auto-fast', 'strategy: fastest-within-margin');
     expect(diagnosticsOf(mended.replace('strategy: auto-cheap', 'strategy: cheapest-within-margin'))).toEqual([]);
   });

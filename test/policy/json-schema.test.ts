@@ -49,24 +49,24 @@ describe('the editor schema accepts what the loader accepts:', () => {
     });
   }
 
-  test('every example of the docs', () => {
+  test('the editor schema accepts every example of the docs', () => {
     expect(examples.length).toBeGreaterThan(20);
     expect(examples.flatMap(([name, text]) => found(text).map((one) => `${name}: ${one}`))).toEqual([]);
   });
 
-  test('every policy that has only warnings', () => {
+  test('the editor schema accepts every policy that has only warnings', () => {
     const warned = readable.filter(({ expected }) => !/^\S+:\d+:\d+ {2}(?!warning )/m.test(expected));
     expect(warned.length).toBeGreaterThan(20);
     expect(warned.flatMap(({ name, texts }) => texts.flatMap(found).map((one) => `${name}: ${one}`))).toEqual([]);
   });
 
-  test('unknown strategies, adapters and models, which may be the operator’s own', () => {
+  test('the editor schema accepts unknown strategies, adapters and models, which may be the operator’s own', () => {
     expect(found('selectors: { a: { strategy: thrifty, options: { greed: 1 } } }')).toEqual([]);
     expect(found('providers: { a: { adapter: mine, settings: { x: 1 } } }')).toEqual([]);
     expect(found('baseline: no-such-model')).toEqual([]);
   });
 
-  test('sections without entries, and short forms', () => {
+  test('the editor schema accepts sections without entries, and short forms', () => {
     expect(found('constraints:\nmodels:\nproviders:\n')).toEqual([]);
     expect(found('learning: shadow')).toEqual([]);
     expect(found('learning: { mode: on, signals: off, explore: off }')).toEqual([]);
@@ -77,7 +77,7 @@ describe('the editor schema accepts what the loader accepts:', () => {
 describe('the editor schema refuses mistakes that are visible in a single file:', () => {
   const faulty = readable.filter(({ name, expected }) => OF_THE_SCHEMA.test(expected) && !UNSEEN.test(name));
 
-  test('in many policies', () => {
+  test('the editor schema refuses mistakes in many policies', () => {
     expect(faulty.length).toBeGreaterThan(60);
   });
 
@@ -87,7 +87,7 @@ describe('the editor schema refuses mistakes that are visible in a single file:'
     });
   }
 
-  test('keys of a model in a wildcard, and keys of a wildcard in a model', () => {
+  test('the editor schema refuses keys of a model in a wildcard, and keys of a wildcard in a model', () => {
     const full =
       'provider: o, price: { input: 1, output: 2 }, context_window: 9, max_output: 9, quality: { default: 0.5 }';
     expect(found(`models: { m: { ${full} }, "o/*": { provider: o, unknown_price: refuse } }`)).toEqual([]);
@@ -100,7 +100,7 @@ describe('the editor schema refuses mistakes that are visible in a single file:'
     expect(wrong.filter((model) => found(`models: { ${model} }`).length === 0)).toEqual([]);
   });
 
-  test('unknown options of the strategy, the adapter and the preset that the policy names', () => {
+  test('the editor schema refuses unknown options of the strategy, the adapter and the preset that the policy names', () => {
     const auto = 'selectors: { a: { strategy: auto, options: { quality_margin: 0.1 } } }';
     expect(found(auto)).toEqual(['/selectors/a/options must NOT have additional properties: quality_margin']);
     expect(found(auto.replace('auto,', 'fastest-within-margin,'))).toEqual([]);
@@ -121,7 +121,7 @@ describe('the descriptions for editors', () => {
   }
   const parts = partsOf(schema);
 
-  test('state every default, because editors would write a `default` into each new map', () => {
+  test('the descriptions for editors state every default, because editors would write a `default` into each new map', () => {
     const byPath = new Map(parts.map(({ path, part }) => [path, part]));
     const stated = partsOf(SECTIONS).filter(
       ({ path, part }) =>
@@ -136,7 +136,7 @@ describe('the descriptions for editors', () => {
     expect(parts.filter(({ path, part }) => 'default' in part && !path.endsWith('/properties'))).toEqual([]);
   });
 
-  test('have only valid examples of expressions', () => {
+  test('the descriptions for editors have only valid examples of expressions', () => {
     const wrong = partsOf(SECTIONS).flatMap(({ path, part: { maxLength, examples } }) => {
       const [, section = '', key = ''] = /^\/(\w+)\/items\/properties\/(\w+)$/.exec(path) ?? [];
       if (maxLength !== 4000 || section === '' || !Array.isArray(examples)) return [];
@@ -151,7 +151,7 @@ describe('the descriptions for editors', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('use only keywords that editors know', () => {
+  test('the descriptions for editors use only keywords that editors know', () => {
     expect(() => checkerOf(schema)).not.toThrow();
     expect(JSON.stringify(schema).length).toBeLessThan(250_000);
   });

@@ -41,7 +41,7 @@ describe('a model whose speed the policy does not state', () => {
     model('own', 'home', 0, speed(5, 5000)),
   ].join('');
 
-  test('has the median of hosted models with the same price class and kind of reasoning, and counts as estimated', () => {
+  test('a model whose speed the policy does not state has the median of hosted models with the same price class and kind of reasoning, and counts as estimated', () => {
     expect(latencyIn(known + model('new', 'b', 0.6, 'tags: []'), 'new')).toEqual({
       ttftMs: 400,
       warmTtftMs: 400,
@@ -54,13 +54,13 @@ describe('a model whose speed the policy does not state', () => {
     });
   });
 
-  test('and that reasons starts like other reasoning models, plus the time for its own reasoning', () => {
+  test('a reasoning model without a stated speed starts like other reasoning models, plus the time for its own reasoning', () => {
     // 2,600 ms minus 400 tokens at 200 tokens per second is a start of 600 ms.
     const found = latencyIn(known + model('new', 'a', 0.6, 'reasoning_tokens: 100'), 'new');
     expect(found).toMatchObject({ ttftMs: 1100, outputTokensPerSecond: 200, basis: 'estimated' });
   });
 
-  test('uses only models of its own provider if there are at least two', () => {
+  test('a model whose speed the policy does not state uses only models of its own provider if there are at least two', () => {
     const two = known + model('quick', 'a', 0.5, speed(100, 600));
     expect(latencyIn(two + model('new', 'a', 0.6, 'tags: []'), 'new')).toMatchObject({
       ttftMs: 200,
@@ -72,7 +72,7 @@ describe('a model whose speed the policy does not state', () => {
     });
   });
 
-  test('keeps the one figure that it states', () => {
+  test('a model whose speed the policy does not state keeps the one figure that it states', () => {
     const rated = model('new', 'b', 0.6, 'latency: { output_tokens_per_second: 77, basis: guessed }');
     expect(latencyIn(known + rated, 'new')).toMatchObject({
       ttftMs: 400,
@@ -82,7 +82,7 @@ describe('a model whose speed the policy does not state', () => {
     expect(latencyIn(known + rated, 'dear').basis).toBe('stated');
   });
 
-  test('has neutral figures if no speed is known, or if the policy does not use medians', () => {
+  test('a model whose speed the policy does not state has neutral figures if no speed is known, or if the policy does not use medians', () => {
     const neutral = { ttftMs: 3000, outputTokensPerSecond: 50, basis: 'neutral' };
     const added = model('new', 'a', 1, 'reasoning_tokens: 100');
     expect(latencyIn(added, 'new')).toMatchObject(neutral);
@@ -109,18 +109,18 @@ function estimatesOf(from: PolicySnapshot, id: string, request: ReturnType<typeo
   };
 }
 
-describe('reasoning tokens by task', () => {
+describe('reasoning tokens that a policy states by task', () => {
   const from = loaded(tasked, KEYS);
   const of = (task: string, id = 'thinks') => estimatesOf(from, id, facts({ task }));
 
-  test('change the cost and the time to the first token by task', () => {
+  test('reasoning tokens that a policy states by task change the cost and the time to the first token by task', () => {
     expect([of('chat').ttft, of('general').ttft, of('math').ttft]).toEqual([800, 2600, 10_600]);
     const [chat, math] = [of('chat').cost, of('math').cost];
     expect(math - chat).toBeCloseTo((1960 * 2) / 1000, 9);
     expect(of('chat', 'plain').ttft).toBe(of('math', 'plain').ttft);
   });
 
-  test('are averaged with the shares of the tasks if the task is uncertain', () => {
+  test('reasoning tokens that a policy states by task are averaged with the shares of the tasks if the task is uncertain', () => {
     const request = facts({
       task: 'math',
       mix: [
@@ -131,18 +131,18 @@ describe('reasoning tokens by task', () => {
     expect(estimatesOf(from, 'thinks', request).ttft).toBeCloseTo(0.75 * 10_600 + 0.25 * 800, 6);
   });
 
-  test('for an unknown task are refused with the task’s name', () => {
+  test('reasoning tokens for an unknown task are refused with the task’s name', () => {
     const wrong = tasked.replace('chat: 40', 'chta: 40');
     const [found] = loadWith(wrong, KEYS).diagnostics;
     expect(found).toMatchObject({ code: 'unknown-reference' });
     expect(found!.message).toContain('chta');
   });
 
-  test('lengthen the deadline for the first token', () => {
+  test('reasoning tokens that a policy states by task lengthen the deadline for the first token', () => {
     expect(from.models[from.modelIndex.get('thinks')!]!.deadlines.firstTokenMs).toBe(4 * 10_600);
   });
 
-  test('never make a model with more reasoning cheaper or faster, and readings are normalized by the same factor', () => {
+  test('reasoning tokens that a policy states by task never make a model with more reasoning cheaper or faster, and readings are normalized by the same factor', () => {
     const count = fc.integer({ min: 0, max: 50_000 });
     const figures = fc.record({
       usual: count,

@@ -50,7 +50,7 @@ test('the section `learning` may be spread over several files', () => {
 });
 
 describe('the exploration settings for replays of earlier versions’ decisions', () => {
-  test('are read as those versions read them', () => {
+  test('the exploration settings for replays of earlier versions’ decisions are read as those versions read them', () => {
     expect(exploreOf('learning: { mode: on, explore: {} }')).toEqual({
       share: 0.08,
       temperature: 0.05,
@@ -68,7 +68,7 @@ describe('the exploration settings for replays of earlier versions’ decisions'
     'learning: on',
     'learning: { mode: on, explore: off }',
     'learning: { mode: on, explore: { share: 2 } }',
-  ])('is none in `%s`', (section) => {
+  ])('the exploration settings for replays of earlier versions’ decisions are none for `%s`', (section) => {
     expect(exploreOf(section)).toBeNull();
   });
 });

@@ -20,19 +20,19 @@ const A_REQUEST = ', pages_max: { request: 100 }';
 const A_FILE = ', pages_max: { file: 40 }';
 
 describe('the most PDF pages that a model’s services read', () => {
-  test('are the figures of each provider that serves the model', () => {
+  test('the most PDF pages that a model’s services read are the figures of each provider that serves the model', () => {
     expect(pagesOf(A_REQUEST, A_FILE)).toEqual([
       { request: 100, file: null },
       { request: null, file: 40 },
     ]);
   });
 
-  test('are unknown if any of its providers does not state a figure', () => {
+  test('the most PDF pages that a model’s services read are unknown if any of its providers does not state a figure', () => {
     expect(pagesOf(A_REQUEST, '')).toEqual([]);
     expect(pagesOf('', '')).toEqual([]);
   });
 
-  test('are the model’s own figures if it states them, whatever its providers state', () => {
+  test('the most PDF pages that a model’s services read are the model’s own figures if it states them, whatever its providers state', () => {
     const own = '    pages_max: { request: 9, file: 3 }\n';
     expect(pagesOf(A_REQUEST, '', own)).toEqual([{ request: 9, file: 3 }]);
   });

@@ -56,8 +56,8 @@ describe('payments are off', () => {
   });
 });
 
-describe('the section `payments` in the snapshot', () => {
-  test('has the documented defaults, and reads no environment variable', () => {
+describe('the section `payments`', () => {
+  test('the section `payments` has the documented defaults, and reads no environment variable', () => {
     expect(paymentsOf(policy())).toEqual({
       networks: [
         {
@@ -89,7 +89,7 @@ describe('the section `payments` in the snapshot', () => {
     });
   });
 
-  test('has every stated value', () => {
+  test('the section `payments` has every stated value', () => {
     const stated = policy({
       head: 'enabled: true\n    allow_mainnet: true\n    public_url: https://llm.example.com\n    settle_margin_seconds: 30\n    agent_wallet: { required: true }',
       asset: `{ address: "${TOKEN}", name: Test, version: "1", decimals: 18 }`,
@@ -126,14 +126,14 @@ describe('the section `payments` in the snapshot', () => {
     });
   });
 
-  test('keeps the order of the networks, and is frozen', () => {
+  test('the section `payments` keeps the order of the networks, and is frozen', () => {
     const second = policy().slice(policy().indexOf('      - id'), policy().indexOf('    \n')).replace('31337', '84532');
     const { networks } = paymentsOf(policy({ more: '' }).trimEnd().concat('\n', second));
     expect(networks.map(({ chainId }) => chainId)).toEqual([31_337, 84_532]);
     expect(Object.isFrozen(networks) && Object.isFrozen(networks[0].rate)).toBe(true);
   });
 
-  test('may be in its own file, but only once', () => {
+  test('the section `payments` may be in its own file, but only once', () => {
     const [, section = ''] = policy().split(SMALL);
     const base = { path: 'p.yaml', text: SMALL };
     expect(snapshotOf(load([base, { path: 'q.yaml', text: section }])).payments).not.toBeNull();
@@ -141,18 +141,18 @@ describe('the section `payments` in the snapshot', () => {
     expect(twice.diagnostics.map((found) => `${found.file} ${brief(found)}`)).toEqual(['r.yaml 1:13 duplicate-name']);
   });
 
-  test('does not depend on the values of its variables', () => {
+  test('the section `payments` does not depend on the values of its variables', () => {
     const env = { NODES: 'not an address', GAS_KEY: 'nor a key' };
     expect(problems(policy(), env)).toEqual([]);
     expect(snapshotOf(loadText(policy(), env)).payments).toEqual(paymentsOf(policy()));
   });
 });
 
-describe('a changed section', () => {
+describe('a changed section `payments`', () => {
   const parsed = (text: string) => parsePolicy([{ path: 'p.yaml', text }]);
   const other = PAY_TO.replace('0x52', '0x53');
 
-  test('is compared between two revisions key by key', () => {
+  test('a changed section `payments` is compared between two revisions key by key', () => {
     const after = policy({ more: 'quote: { max_usd: 0.5 }' }).replace(PAY_TO, other);
     const difference = (a: string, b: string) => diffPolicies(parsed(a).outline, parsed(b).outline);
     expect(difference(policy(), after)).toEqual([
@@ -242,7 +242,7 @@ describe('the rate of an asset', () => {
       below: 10n ** BigInt(scale + 6),
     }));
 
-  test('is exact and a reduced fraction', () => {
+  test('the rate of an asset is exact and a reduced fraction', () => {
     const law = fc.property(rates, ({ rate: { microcredits, atomic }, above, below }) => {
       expect(atomic * below).toBe(microcredits * above);
       const [least, most] = atomic < microcredits ? [atomic, microcredits] : [microcredits, atomic];
@@ -261,7 +261,7 @@ describe('the rate of an asset', () => {
       expect(count(rate, worth(rate, paid)) <= paid).toBe(true);
     });
 
-  test('never loses money of the payee: a quote is the fewest units that are worth the amount, and no unit is credited twice', () => {
+  test('the rate of an asset never loses money of the payee: a quote is the fewest units that are worth the amount, and no unit is credited twice', () => {
     fc.assert(law(atomicOf, worthOf), tries('a quote never loses money of the payee', 100, 10_000));
   });
 

@@ -58,7 +58,7 @@ describe('diagnostics', () => {
   const { diagnostics } = loadText(`${SMALL}modles: {}\n`);
   const files = [{ path: 'p.yaml', text: `${SMALL}modles: {}\n` }];
 
-  test('have colours only on request', () => {
+  test('diagnostics have colours only on request', () => {
     expect(formatDiagnostics(diagnostics, files)).not.toContain('\u001b');
     const coloured = formatDiagnostics(diagnostics, files, { colour: true });
     expect(coloured).toContain('\u001b[31munknown-key\u001b[0m');
@@ -66,7 +66,7 @@ describe('diagnostics', () => {
     expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(formatDiagnostics(diagnostics, files));
   });
 
-  test('have a form for programs, with counts', () => {
+  test('diagnostics have a form for programs, with counts', () => {
     expect(diagnosticsBody(diagnostics, [])).toMatchObject({
       errors: 1,
       warnings: 0,
@@ -74,7 +74,7 @@ describe('diagnostics', () => {
     });
   });
 
-  test('place carets correctly below wide characters and after tabs', () => {
+  test('diagnostics place carets correctly below wide characters and after tabs', () => {
     const text = "tasks:\n  '日本': 1\t# 🚆\n";
     const [found] = loadText(SMALL + text).diagnostics;
     const printed = formatDiagnostics(found ? [{ ...found, line: 2, column: 3, length: 4, file: 'x' }] : [], [
@@ -87,7 +87,7 @@ describe('diagnostics', () => {
     expect(after).toContain('\n    |            \t^^^^');
   });
 
-  test('show only the part of a long line around the location', () => {
+  test('diagnostics show only the part of a long line around the location', () => {
     const text = `${SMALL}tasks: { ${'a: {}, '.repeat(300)}oops: 7 }\n`;
     const found = loadText(text).diagnostics.filter(({ message }) => message.includes('oops'));
     const printed = formatDiagnostics(found, [{ path: 'p.yaml', text }]);
@@ -96,12 +96,12 @@ describe('diagnostics', () => {
     expect(shown[carets.indexOf('^')]).toBe('7');
   });
 
-  test('do not count a byte order mark as a column', () => {
+  test('diagnostics do not count a byte order mark as a column', () => {
     expect(loadText(`\ufeff${SMALL}modles: {}\n`).diagnostics).toMatchObject([{ line: 14, column: 1 }]);
     expect(loadText(`\ufeffversion: 2\n`).diagnostics[0]).toMatchObject({ line: 1 });
   });
 
-  test('include failed test cases with their location', () => {
+  test('diagnostics include failed test cases with their location', () => {
     const place = { file: 'p.yaml', line: 2, column: 3 };
     const [found] = caseDiagnostics([{ case: { name: 'cheap', place }, message: 'chose x', expected: 'model y' }]);
     expect(found).toEqual({

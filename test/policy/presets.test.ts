@@ -20,7 +20,7 @@ const providerOf = (text: string, env: Readonly<Record<string, string>> = KEY) =
   snapshotOf(loadText(policy(text), env)).providers.get('it');
 
 describe('a preset', () => {
-  test('supplies the address, the variable of the key, the settings and the adapter of a service', () => {
+  test('a preset supplies the address, the variable of the key, the settings and the adapter of a service', () => {
     expect(providerOf('{ preset: groq }')).toEqual({
       name: 'it',
       adapter: 'openai-compatible',
@@ -34,13 +34,13 @@ describe('a preset', () => {
     });
   });
 
-  test('in the key `adapter` causes an error with a hint', () => {
+  test('a preset in the key `adapter` causes an error with a hint', () => {
     const { diagnostics } = loadText(policy('{ adapter: groq, api_key_env: GROQ_API_KEY }'), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:29 unknown-reference']);
     expect(diagnostics[0]?.hint).toBe('`groq` is a preset of the adapter `openai-compatible`: write `preset: groq`');
   });
 
-  test('may be stated together with its adapter', () => {
+  test('a preset may be stated together with its adapter', () => {
     expect(providerOf('{ adapter: openai-compatible, preset: groq }')).toEqual(providerOf('{ preset: groq }')!);
   });
 
@@ -57,24 +57,24 @@ describe('a preset', () => {
       { settings: { max_tokens_field: 'max_tokens' as const, lacks: ['seed'] } },
     ],
     ['settings: { lacks: [] }', { settings: { max_tokens_field: 'max_completion_tokens' as const, lacks: [] } }],
-  ])('is overridden by what the policy states: %s', (key, expected) => {
+  ])('a preset is overridden by what the policy states: %s', (key, expected) => {
     const env = { ...KEY, OTHER_KEY: 'key-of-the-test', OTHER_URL: 'http://127.0.0.1:1/v1' };
     expect(providerOf(`{ preset: groq, ${key} }`, env)).toEqual({ ...providerOf('{ preset: groq }')!, ...expected });
   });
 
-  test('is left out with its models while its variable is not set', () => {
+  test('a provider with a preset is left out with its models while its variable is not set', () => {
     const { diagnostics } = loadText(policy('{ preset: groq }'));
     expect(diagnostics.map(brief)).toEqual(['2:1 nothing-to-serve']);
     expect(diagnostics[0]).toMatchObject({ hint: 'GROQ_API_KEY is not set' });
     expect(loadText(policy('{ preset: ollama }')).diagnostics[0]).toMatchObject({ hint: 'OLLAMA_BASE_URL is not set' });
   });
 
-  test('is reported with all the variables that are not set', () => {
+  test('a provider with a preset is reported with all the variables that are not set', () => {
     const own = '{ adapter: openai-compatible, api_key_env: OWN_KEY, base_url_env: OWN_URL }';
     expect(loadText(policy(own)).diagnostics[0]).toMatchObject({ hint: 'OWN_KEY and OWN_URL are not set' });
   });
 
-  test('of a local server has its address in a variable, and may be in a private network', () => {
+  test('a preset of a local server has its address in a variable, and may be in a private network', () => {
     const env = { OLLAMA_BASE_URL: 'http://ollama:11434/v1/' };
     const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, apiKeyEnv: null };
     expect(providerOf('{ preset: ollama }', env)).toMatchObject(expected);
@@ -84,11 +84,11 @@ describe('a preset', () => {
     ['http://ollama:11434', 'http://ollama:11434/v1'],
     ['http://ollama:11434/', 'http://ollama:11434/v1'],
     ['http://proxy/ollama', 'http://proxy/ollama'],
-  ])('appends the path of its API to an address that is only a host: %s', (OLLAMA_BASE_URL, baseUrl) => {
+  ])('a preset appends the path of its API to an address that is only a host: %s', (OLLAMA_BASE_URL, baseUrl) => {
     expect(providerOf('{ preset: ollama }', { OLLAMA_BASE_URL })).toMatchObject({ baseUrl });
   });
 
-  test('does not change an address that the policy states', () => {
+  test('a preset does not change an address that the policy states', () => {
     const env = { OTHER_URL: 'http://127.0.0.1:1' };
     const expected = { baseUrl: 'http://127.0.0.1:1' };
     expect(providerOf('{ preset: ollama, base_url_env: OTHER_URL }', env)).toMatchObject(expected);
@@ -102,7 +102,7 @@ describe('an adapter that has a preset of the same name', () => {
     return snapshotOf(loadShipped([{ path: 'p.yaml', text }], env)).providers.get('it');
   };
 
-  test('uses that preset if the policy states no address', () => {
+  test('an adapter that has a preset of the same name uses that preset if the policy states no address', () => {
     expect(found('{ adapter: anthropic }')).toMatchObject({ apiKeyEnv: 'ANTHROPIC_API_KEY' });
     expect(found('{ adapter: anthropic }')).toEqual(found('{ preset: anthropic }')!);
   });
@@ -111,12 +111,15 @@ describe('an adapter that has a preset of the same name', () => {
   test.each([
     ['base_url: https://own.example/v1', 'https://own.example/v1'],
     ['base_url_env: OWN_URL', 'http://127.0.0.1:1/v1'],
-  ])('uses nothing of the preset at another address, and in particular not its key: %s', (address, baseUrl) => {
-    expect(found(`{ adapter: anthropic, ${address} }`)).toMatchObject({
-      ...{ baseUrl, apiKeyEnv: null, passthrough: new Set() },
-      cache: { ttlMs: 300_000, tokensMin: 1_024 },
-    });
-  });
+  ])(
+    'an adapter that has a preset of the same name uses nothing of the preset at another address, and in particular not its key: %s',
+    (address, baseUrl) => {
+      expect(found(`{ adapter: anthropic, ${address} }`)).toMatchObject({
+        ...{ baseUrl, apiKeyEnv: null, passthrough: new Set() },
+        cache: { ttlMs: 300_000, tokensMin: 1_024 },
+      });
+    },
+  );
 });
 
 describe('a model', () => {
@@ -131,19 +134,19 @@ describe('a model', () => {
     };
   };
 
-  test('has all capabilities that its provider’s dialect can express', () => {
+  test('a model has all capabilities that its provider’s dialect can express', () => {
     expect(capabilities('{ adapter: simulated }')).toEqual({ declared: ['tools'], lacks: [] });
     expect(capabilities('{ preset: groq }')).toEqual({ declared: ['tools'], lacks: ['seed'] });
   });
 
-  test('can lack more of these capabilities according to the policy', () => {
+  test('a model lacks the capabilities of its dialect that the policy lists in `lacks`', () => {
     expect(capabilities('{ preset: groq }', '    lacks: [stop, tools]\n')).toEqual({
       declared: [],
       lacks: ['seed', 'stop'],
     });
   });
 
-  test('whose adapter fails is reported once for each provider', () => {
+  test('a model whose adapter fails is reported once for each provider', () => {
     const second =
       '  n:\n    provider: it\n    upstream: untold\n    price: { input: 1, output: 2 }\n    context_window: 8\n    max_output: 8\n    quality: { default: 0.5 }\n';
     const { diagnostics, snapshot } = loadText(policy('{ preset: groq }', `    upstream: untold\n${second}`), KEY);

@@ -47,25 +47,25 @@ describe('Signalbox warns about two constraints that together allow no model', (
     expect(conflictsIn(pair(a, b))).toHaveLength(1);
   });
 
-  test('with the locations and models of both, and an example of a request to which both apply', () => {
+  test('the warning about two constraints shows the locations and models of both, and an example of a request to which both apply', () => {
     const [found] = conflictsIn(pair('key.labels.team == "legal"', 'request.task == "coding"'));
     expect(found?.message).toContain('the first allows `in-the-eu`, the second allows `strong`');
     expect([found?.line, found?.related?.place.line]).toEqual([11, 10]);
     expect(found?.hint).toContain('`key.labels.team` "legal" and `request.task` "coding"');
   });
 
-  test('as a warning, so that the policy loads', () => {
+  test('two constraints that together allow no model cause only a warning, so that the policy loads', () => {
     expect(loaded(pair(null, null)).snapshot).not.toBeNull();
   });
 
-  test('if only an embedding model satisfies both, because it cannot answer chats', () => {
+  test('Signalbox warns about two constraints if only an embedding model satisfies both, because it cannot answer chats', () => {
     const vectors =
       '  vectors: { provider: sim, operations: [embed], embedding: { dimensions: 8, vector_space: v }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
     const { diagnostics } = loaded(vectors + pair(null, null));
     expect(diagnostics.map(({ code }) => code)).toContain('rules-conflict');
   });
 
-  test('if the model that satisfies both cannot be served', () => {
+  test('Signalbox warns about two constraints if the only model that satisfies both cannot be served', () => {
     const both =
       '  both: { provider: cloud, price: { input: 1, output: 2 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
     expect(conflictsIn(both + pair(null, null))).toHaveLength(1);
@@ -88,12 +88,12 @@ describe('Signalbox does not warn about two constraints', () => {
     expect(conflictsIn(pair(a, b))).toEqual([]);
   });
 
-  test('if a model satisfies both', () => {
+  test('Signalbox does not warn about two constraints if a model satisfies both', () => {
     const rules = `constraints:\n${rule('a', null, EU)}${rule('b', null, 'model.price.output < 5.0')}`;
     expect(conflictsIn(rules)).toEqual([]);
   });
 
-  test('if one of them allows no model, because that constraint is reported separately', () => {
+  test('Signalbox does not warn about two constraints if one of them allows no model, because that constraint is reported separately', () => {
     const rules = `constraints:\n${rule('a', 'request.stream', EU)}${rule('b', 'request.stream', 'model.price.output > 50.0')}`;
     expect(loaded(rules).diagnostics.map(({ code }) => code)).toEqual(['satisfied-by-none']);
   });
@@ -106,13 +106,13 @@ describe('a selector and a constraint', () => {
   test.each([
     ['no condition', null],
     ['a condition on the selector alone', 'request.model == "cheap"'],
-  ])('are reported if every request to the selector is refused: %s', (_, when) => {
+  ])('a selector and a constraint are reported if every request to the selector is refused: %s', (_, when) => {
     const found = only(loaded(selector(when)), 'rules-conflict');
     expect(found.message).toContain('the filter of the selector `cheap`');
   });
 
   test.each([['request.model == "auto"'], ['key.labels.team == "legal"']])(
-    'are not reported if some requests to the selector are served: %s',
+    'a selector and a constraint are not reported if some requests to the selector are served: %s',
     (when) => {
       expect(conflictsIn(selector(when))).toEqual([]);
     },
@@ -159,13 +159,13 @@ describe('requests that cannot exist cause no conflict:', () => {
 });
 
 describe('the models that a conflict message names', () => {
-  test('serve the operation: for embeddings, the message names embedding models', () => {
+  test('a conflict message about requests for embeddings names embedding models', () => {
     const [found] = conflictsIn(VECTORS + pair('request.operation == "embed"', 'request.operation == "embed"'));
     expect(found?.message).toContain('the first allows `vectors`, the second allows `more-vectors`');
     expect(found?.hint).toContain('requests for embeddings');
   });
 
-  test('can be served: the message names no wildcard of a provider without its key', () => {
+  test('a conflict message names only models that can be served, and no wildcard of a provider without its key', () => {
     const wildcard = '  "cloud/*": { provider: cloud, price: { input: 1, output: 2 }, tags: [flagship] }\n';
     const [found] = conflictsIn(wildcard + pair(null, null));
     expect(found?.message).toContain('the second allows `strong`');
@@ -177,24 +177,24 @@ describe('Signalbox warns about rules for every request that leave no chat model
   const alone = (text: string, variables: Record<string, string> = {}) =>
     only(loaded(text, variables), 'satisfied-by-none');
 
-  test('if only embedding models are left', () => {
+  test('Signalbox warns if a rule for every request leaves only embedding models', () => {
     const found = alone(`${VECTORS}constraints:\n${rule('cheap', null, 'model.price.output < 0.5')}`);
     expect(found.message).toContain('`vectors`, `more-vectors`');
     expect(found.hint).toContain('every chat is refused');
   });
 
-  test('but not if the rule is for embeddings, or for callers that may only embed', () => {
+  test('Signalbox does not warn about a rule that leaves no chat model if the rule is for embeddings, or for callers that may only embed', () => {
     for (const when of ['request.operation == "embed"', 'key.labels.app == "index"']) {
       expect(loaded(`${VECTORS}constraints:\n${rule('a', when, 'model.price.output < 0.5')}`).diagnostics).toEqual([]);
     }
   });
 
-  test('if a rule for a kind of chats leaves only embedding models', () => {
+  test('Signalbox warns if a rule for a kind of chats leaves only embedding models', () => {
     const found = alone(`${VECTORS}constraints:\n${rule('a', 'request.task == "coding"', 'model.price.output < 0.5')}`);
     expect(found.hint).toContain('chats that this constraint applies to');
   });
 
-  test('if the models that are left cannot be served', () => {
+  test('Signalbox warns if a rule for every request leaves only models that cannot be served', () => {
     const left =
       '  left: { provider: cloud, price: { input: 1, output: 2 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, tags: [far] }\n';
     const text = `${left}constraints:\n${rule('a', null, `'"far" in model.tags'`)}`;
@@ -202,7 +202,7 @@ describe('Signalbox warns about rules for every request that leave no chat model
     expect(loaded(text, { CLOUD_KEY: 'a-long-enough-key' }).diagnostics).toEqual([]);
   });
 
-  test('if only models of wildcards are left, which the rule cannot check yet', () => {
+  test('Signalbox warns if a rule for every request leaves only models of wildcards, which it cannot check yet', () => {
     const wildcard = '  "cloud/*": { provider: cloud }\n';
     const key = { CLOUD_KEY: 'a-long-enough-key' };
     const found = alone(`${wildcard}constraints:\n${rule('a', null, 'model.price.output < 0.5')}`, key);
@@ -211,7 +211,7 @@ describe('Signalbox warns about rules for every request that leave no chat model
     expect(loaded(chosen, key).diagnostics).toEqual([]);
   });
 
-  test('if every pair of rules leaves a model, but all three together leave none', () => {
+  test('Signalbox warns if every pair of rules leaves a chat model, but all three together leave none', () => {
     const both =
       '  both: { provider: sim, price: { input: 1, output: 9 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
     const rules = pair(null, null) + rule('c', null, `'model.price.output < 5.0 || !("eu" in endpoint.regions)'`);

@@ -97,7 +97,7 @@ describe('`when`', () => {
     expect(conditionOf(text)(given)).toBe(expected);
   });
 
-  test('throws if it cannot be evaluated, and loading the policy warns about it', () => {
+  test('`when` throws if it cannot be evaluated, and loading the policy warns about it', () => {
     const when = 'double(request.metadata.n) > 3.0';
     expect(() => conditionOf(when)(scope())).toThrow();
     expect(conditionOf(when)(scope({ metadata: new Map([['n', '4']]) }))).toBe(true);
@@ -106,7 +106,7 @@ describe('`when`', () => {
     ]);
   });
 
-  test('sees only the scope of the current request', () => {
+  test('`when` sees only the scope of the current request', () => {
     const when = conditionOf('key.labels.team == "a"');
     const of = (team: string) => scope({}, { key: { id: 'k', labels: new Map([['team', team]]) } });
     const [a, b] = [of('a'), of('b')];
@@ -124,7 +124,7 @@ const allowed = (require: string, env: Record<string, string> = { FAR: 'key-of-t
   );
 };
 
-describe('`require` is compiled to a bit for each endpoint', () => {
+describe('`require`', () => {
   test.each([
     ['"eu" in endpoint.regions', ['b-both/1', 'b-both/2', 'c-far/0']],
     ['endpoint.provider == "near"', ['a-near/0', 'b-both/1', 'b-both/2']],
@@ -151,18 +151,18 @@ describe('`require` is compiled to a bit for each endpoint', () => {
     expect(allowed(require)).toEqual(expected);
   });
 
-  test('uses the slots of the endpoints that can be served', () => {
+  test('`require` uses the slots of the endpoints that can be served', () => {
     expect(allowed('"eu" in endpoint.regions', {})).toEqual(['b-both/0', 'b-both/1']);
   });
 
-  test('gives 0 for an expression that fails, with a warning', () => {
+  test('`require` gives 0 for an expression that fails, with a warning', () => {
     const text = CATALOG + constraint('    require: model.tags[0] == "local"\n');
     const result = loadText(text, { FAR: 'key-of-the-test' });
     expect(result.diagnostics.map(brief)).toEqual(['36:14 require-fails']);
     expect(allowed('model.tags[0] == "local"')).toEqual(['b-both/0', 'b-both/1', 'b-both/2']);
   });
 
-  test('is evaluated over the whole catalog, so a model that is left out in this environment causes only a warning', () => {
+  test('`require` is evaluated over the whole catalog, so a model that is left out in this environment causes only a warning', () => {
     const loaded = loadText(CATALOG + constraint('    require: model.id == "c-far"\n'));
     expect(loaded.snapshot).not.toBeNull();
     expect(only(loaded, 'satisfied-by-none').hint).toContain('set the environment variable of a provider');

@@ -22,7 +22,7 @@ const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map(
 );
 
 describe('the shipped policy', () => {
-  test('loads without any diagnostic and, without keys, serves only the simulated models', () => {
+  test('the shipped policy loads without any diagnostic and, without keys, serves only the simulated models', () => {
     const result = loadShippedPolicy();
     expect(result.diagnostics).toEqual([]);
     const snapshot = snapshotOf(result);
@@ -40,7 +40,7 @@ describe('the shipped policy', () => {
     expect(snapshot.payments).toBeNull();
   });
 
-  test('explains why a provider with an address and without a model changes nothing', () => {
+  test('the shipped policy explains why a provider with an address and without a model changes nothing', () => {
     const snapshot = shippedSnapshot({ VLLM_BASE_URL: 'http://127.0.0.1:8000/v1' });
     expect(snapshot.models.every(({ id }) => id.startsWith('sim-'))).toBe(true);
     expect(snapshot.leftOut).toContainEqual({
@@ -50,7 +50,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('serves OpenAI, and no simulated model, once OpenAI’s key is set', () => {
+  test('the shipped policy serves OpenAI, and no simulated model, once OpenAI’s key is set', () => {
     const snapshot = shippedSnapshot({ OPENAI_API_KEY: 'key-of-the-test' });
     expect([...snapshot.providers.keys()]).toEqual(['openai']);
     expect(snapshot.providers.get('openai')).toMatchObject({ adapter: 'openai', apiKeyEnv: 'OPENAI_API_KEY' });
@@ -64,7 +64,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('serves Claude once its key is set, and with quality as the only weight routes code to the best Claude model', () => {
+  test('the shipped policy serves Claude once its key is set, and with quality as the only weight routes code to the best Claude model', () => {
     const snapshot = shippedSnapshot({ ANTHROPIC_API_KEY: 'anything' });
     expect(snapshot.models.every(({ id }) => id.startsWith('claude-'))).toBeTrue();
     const caller = {
@@ -81,7 +81,7 @@ describe('the shipped policy', () => {
     expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
   });
 
-  test('serves local models once the address of an Ollama server is set', () => {
+  test('the shipped policy serves local models once the address of an Ollama server is set', () => {
     const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1/' };
     expect(ids(env)).toEqual(['local-gemma4-26b', 'local-gpt-oss-20b', 'local-qwen3.8-27b']);
     expect(shippedSnapshot(env).providers.get('ollama')).toMatchObject({
@@ -90,11 +90,11 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('treats an empty variable as not set', () => {
+  test('the shipped policy treats an empty variable as not set', () => {
     expect(ids({ OPENAI_API_KEY: ' ' })).toEqual(ids({}));
   });
 
-  test('serves all providers together, and names each provider like its preset', () => {
+  test('the shipped policy serves all providers together, and names each provider like its preset', () => {
     const result = loadShippedPolicy(EVERY_VARIABLE);
     const snapshot = snapshotOf(result);
     expect(result.diagnostics).toEqual([]);
@@ -113,7 +113,7 @@ describe('the shipped policy', () => {
     });
   }
 
-  test('states a date and a basis for every price, and a basis for every quality', () => {
+  test('the shipped policy states a date and a basis for every price, and a basis for every quality', () => {
     for (const { path, text } of files.filter((file) => file.text.includes('models:\n'))) {
       const models = text.split(/^ {2}(?=[a-z0-9][\w.-]*:$)/m).filter((part) => part.includes('context_window: '));
       expect(models.length, path).toBeGreaterThan(2);
@@ -126,7 +126,7 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('simulates in one model every capability that can be simulated, and bounds its images', () => {
+  test('the shipped policy simulates in one model every capability that can be simulated, and bounds its images', () => {
     const snapshot = shippedSnapshot();
     // A simulated model cannot return token probabilities, accept stop sequences or store history. Another model embeds.
     const all =
@@ -137,14 +137,14 @@ describe('the shipped policy', () => {
     expect(large?.imageTokensMax).toBe(1600);
   });
 
-  test('prices exactly: 1M tokens in and out of a model at 0.10 and 0.40 USD cost 500 Credits', () => {
+  test('the shipped policy prices exactly: 1M tokens in and out of a model at 0.10 and 0.40 USD cost 500 Credits', () => {
     const snapshot = shippedSnapshot();
     const price = snapshot.models[snapshot.modelIndex.get('sim-small') ?? -1]?.endpoints[0].price;
     if (!price) throw new Error('no price');
     expect(costOf(price, plainUsage(1_000_000, 1_000_000))).toBe(500_000_000);
   });
 
-  test('has test cases that pass without keys, with each provider alone, and with all providers', () => {
+  test('the shipped policy has test cases that pass without keys, with each provider alone, and with all providers', () => {
     const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
     const parsed = parsePolicy(files);
     const outputs = environments.map((env: Readonly<Record<string, string>>) =>
@@ -153,7 +153,7 @@ describe('the shipped policy', () => {
     expect(outputs.filter((each) => each !== '')).toEqual([]);
   });
 
-  test('has test cases that pass with any keys, whatever model an operator adds and whatever a good answer is worth', () => {
+  test('the shipped policy has test cases that pass with any keys, whatever model an operator adds and whatever a good answer is worth', () => {
     fc.assert(holdAfter([]), tries('the shipped test cases pass whatever model is added, with any keys', 2, 100));
     // A test case about all models breaks at an operator's first edit.
     const brittle = 'cases: [{ name: brittle, given: { model: auto }, expect: { model: gpt-6.1-sol } }]';
@@ -161,7 +161,7 @@ describe('the shipped policy', () => {
     expect(fc.check(mutant, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('stays valid without its simulated or local models and their test cases', () => {
+  test('the shipped policy stays valid without its simulated or local models and their test cases', () => {
     for (const name of ['simulated.yaml', 'models-local.yaml']) {
       const others = files.filter(({ path }) => !path.endsWith(name));
       expect(others.length).toBe(files.length - 1);
@@ -169,7 +169,7 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('has a test case in which each model is chosen or excluded', () => {
+  test('the shipped policy has a test case in which each model is chosen or excluded', () => {
     const expected = shippedSnapshot(EVERY_VARIABLE).cases.flatMap(({ expect: { models, rejected } }) => [
       ...(models ?? []),
       ...Object.keys(rejected),
@@ -178,7 +178,7 @@ describe('the shipped policy', () => {
     expect([...ids({}), ...ids(EVERY_VARIABLE)].filter((id) => !shown.has(id))).toEqual([]);
   });
 
-  test('begins each file with its purpose, and names only files that exist', () => {
+  test('the shipped policy begins each file with its purpose, and names only files that exist', () => {
     for (const { path, text } of files) {
       const lines = text.split('\n').filter((line) => !line.startsWith('# yaml-language-server:'));
       expect(lines[0], path).toMatch(/^# [A-Z].{20}/);
@@ -189,7 +189,7 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('has commented-out rules that are valid once uncommented', () => {
+  test('the shipped policy has commented-out rules that are valid once uncommented', () => {
     const text = files.find(({ path }) => path.endsWith('signalbox.yaml'))?.text ?? '';
     const rules = text
       .slice(text.indexOf('# constraints:'))

@@ -21,7 +21,7 @@ const SIGN_IN = signInOf(
 const roleOf = (claims: Claims) => rowFor(SIGN_IN, claims)?.role ?? null;
 
 describe('the roles of people who sign in', () => {
-  test('come from the first row whose condition is true', () => {
+  test('the roles of people who sign in come from the first row whose condition is true', () => {
     expect(rowFor(SIGN_IN, { groups: ['x', 'platform'], is_auditor: true })).toEqual({ role: 'admin', team: null });
     expect(rowFor(SIGN_IN, { groups: ['x'], email_verified: true })).toEqual({ role: 'lead', team: 'search' });
     expect(roleOf({ realm_access: { roles: ['finance'] } })).toBe('finance');
@@ -29,20 +29,20 @@ describe('the roles of people who sign in', () => {
     expect(roleOf({ is_auditor: true })).toBe('auditor');
   });
 
-  test('never come from a condition that cannot be evaluated, even if it contains `!`', () => {
+  test('the roles of people who sign in never come from a condition that cannot be evaluated, even if it contains `!`', () => {
     for (const claims of [{}, { groups: null }, { groups: 7, email_verified: true }, { email_verified: true }]) {
       expect(roleOf(claims)).toBeNull();
     }
     expect(roleOf({ is_auditor: 'yes' })).toBeNull();
   });
 
-  test('never come from claims that are larger than the step limit of conditions assumes', () => {
+  test('the roles of people who sign in never come from claims that are larger than the step limit of conditions assumes', () => {
     const many = Array.from({ length: 257 }, (_, at) => `g${at}`);
     expect(roleOf({ groups: ['platform', ...many] })).toBeNull();
     expect(roleOf({ groups: ['platform', ...many.slice(2)] })).toBe('admin');
   });
 
-  test('come from a row without a condition for everyone', () => {
+  test('the roles of people who sign in come from a row without a condition for everyone', () => {
     expect(rowFor(signInOf('{ role: member }'), {})).toEqual({ role: 'member', team: null });
   });
 });

@@ -109,11 +109,11 @@ describe('any name under any catalog, aliases and wildcards', () => {
       return !given.models.some((one) => one.provider === reached?.provider && undatedOf(one.upstream) === plain);
     });
 
-  test(`reaches a model that the catalog serves only as that model (seed ${seed})`, () => {
+  test(`any name under any catalog, aliases and wildcards reaches a model that the catalog serves only as that model (seed ${seed})`, () => {
     fc.assert(law(reach), { seed, numRuns: runs });
   });
 
-  test('would not if only exact names counted as the catalog’s, and the law detects that', () => {
+  test('a law detects names that reach the catalog’s models only by their exact names', () => {
     const exactly: Reach = (name, snapshot) => {
       const [provider = '', upstream = ''] = [name.slice(0, 1), name.slice(2)];
       const isListed = snapshot.models.some(({ endpoints: [one] }) => one.upstream === upstream);
@@ -141,11 +141,11 @@ describe('any name under any catalog, aliases and wildcards', () => {
       return at >= 0 && id.endsWith(sent) && isPriced && !isOther;
     });
 
-  test(`reaches a model with public figures only as that model, at its price (seed ${seed})`, () => {
+  test(`any name under any catalog, aliases and wildcards reaches a model with public figures only as that model, at its price (seed ${seed})`, () => {
     fc.assert(rowLaw(factsOf), { seed, numRuns: runs });
   });
 
-  test('would be charged at the operator’s guess if only exact names had public figures, and the law detects that', () => {
+  test('a law detects names that are charged at the operator’s guess because only exact names have public figures', () => {
     const exactly = (rows: readonly string[]): PublicFigures => {
       const table = factsOf(rows);
       table.rowsOf = (_, id) => (rows.includes(id) ? [id] : []);
@@ -154,7 +154,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     expect(fc.check(rowLaw(exactly), { seed, numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 
-  test('means, in this order, an ID, an alias, the longest alias with `*`, or a wildcard’s model', () => {
+  test('any name under any catalog, aliases and wildcards means, in this order, an ID, an alias, the longest alias with `*`, or a wildcard’s model', () => {
     fc.assert(
       fc.property(world, asked, (given, name) => {
         const snapshot = snapshotOf(given);
@@ -171,7 +171,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     );
   });
 
-  test('means a model with public figures before any alias with `*`, if patterns cover only unknown names', () => {
+  test('any name under any catalog, aliases and wildcards means a model with public figures before any alias with `*`, if patterns cover only unknown names', () => {
     fc.assert(
       fc.property(world, asked, (given, name) => {
         const former = snapshotOf(given);
@@ -187,7 +187,7 @@ describe('any name under any catalog, aliases and wildcards', () => {
     );
   });
 
-  test('is served to a key with a list of models only if the list contains the model or its wildcard', () => {
+  test('any name under any catalog, aliases and wildcards is served to a key with a list of models only if the list contains the model or its wildcard', () => {
     const lists = fc.uniqueArray(fc.constantFrom('m0', 'm1', 'a/*', 'b/*', '*', 'a/gpt-4o', 'b/qwen', 'gpt-4o'));
     fc.assert(
       fc.property(world, asked, lists, (given, name, list) => {

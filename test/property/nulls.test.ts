@@ -88,14 +88,14 @@ describe('null in any optional field of a body', () => {
     }
   }
 
-  test('is read as if it were absent, in chats, in chats sent to /v1/route, and in route queries', () => {
+  test('null in any optional field of a body is read as if it were absent, in chats, in chats sent to /v1/route, and in route queries', () => {
     const often = tries('null in any optional field is read as if the field were absent', 60, 5_000);
     fc.assert(fc.property(nulled(chat, ChatRequest), same(readChat)), often);
     fc.assert(fc.property(nulled(chat, RouteChat), same(readRoute)), often);
     fc.assert(fc.property(nulled(query, RouteQuery), same(readRoute)), often);
   });
 
-  test('would be kept at deeper levels if only the top level were checked', () => {
+  test('null in nested fields would be kept if only the top level were checked', () => {
     const shallow = (body: unknown) => {
       const deep = readChat(body);
       const own = Object.entries(Object(body)).filter(([, value]) => value !== null);
@@ -106,7 +106,7 @@ describe('null in any optional field of a body', () => {
     ).not.toBeNull();
   });
 
-  test('in a map counts as an absent member, and an object with only nulls counts as absent options', () => {
+  test('null in a map counts as an absent member, and an object with only nulls counts as absent options', () => {
     const messages = [{ role: 'user', content: 'x' }];
     const nulls = { metadata: { k: null, team: 'a' }, logit_bias: { 1: null } };
     const read = { metadata: { team: 'a' }, logit_bias: {} };
@@ -115,7 +115,7 @@ describe('null in any optional field of a body', () => {
     expect<unknown>(readRoute({ metadata: { k: null } })).toEqual({ metadata: {} });
   });
 
-  test('stays in fields that are not Signalbox’s own, and in the content of a message', () => {
+  test('null stays in fields that are not Signalbox’s own, and in the content of a message', () => {
     const body = {
       model: 'auto',
       messages: [{ role: 'assistant', content: null, refusal: 'No.', own: null }],
@@ -138,7 +138,7 @@ describe('null in any optional field of a body', () => {
       'messages[0].content[0].text',
     ],
     [{ model: 'auto', messages: [{ role: 'user', content: 'x' }], metadata: { a: 5 } }, 'metadata.a'],
-  ])('in a required field is refused with the field’s path: %p', (body, param) => {
+  ])('null in a required field is refused with the field’s path: %p', (body, param) => {
     let error: unknown;
     try {
       readChat(body);
@@ -177,14 +177,14 @@ describe('a request with nulls', () => {
     return { status: answer.status, error, sent, recommended_model, route_reason, estimated_cost_credits, refused };
   }
 
-  test('is served even if a map or the stream options contain only nulls', async () => {
+  test('a request with nulls is served even if a map or the stream options contain only nulls', async () => {
     const body = { model: 'auto', messages: [{ role: 'user', content: 'x' }] };
     const nulls = { ...body, metadata: { k: null }, stream_options: { include_usage: null } };
     expect(await outcome(nulls)).toMatchObject({ status: 200, recommended_model: 'b', refused: undefined });
     expect(await outcome({ ...body, stream_options: { include_usage: true } })).toMatchObject({ status: 400 });
   });
 
-  test('gets the same decision and makes the same upstream request as a request without the nulls', async () => {
+  test('a request with nulls gets the same decision and makes the same upstream request as a request without the nulls', async () => {
     const plain = chat.map(({ task_type: _, ...body }): Body => body);
     await fc.assert(
       fc.asyncProperty(nulled(plain, ChatRequest), async ([body, nulls]) => {

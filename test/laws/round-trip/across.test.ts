@@ -91,7 +91,7 @@ describe('through chat completions', () => {
     fc.assert(responsesLaw(), tries('reasoning items survive a translation to chat completions and back', 30, 5_000));
   });
 
-  test.each(MUTANTS)('(the law detects that %s)', (_, law, spoil) => {
+  test.each(MUTANTS)('the law detects that %s', (_, law, spoil) => {
     expect(fc.check(law(spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
   });
 });

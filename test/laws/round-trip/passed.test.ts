@@ -89,7 +89,7 @@ const goesOut = (one: PassedDialect, spoil: (sent: Json) => Json = (sent) => sen
   );
 
 describe.each(PASSED.map((one) => [one.dialect.surface.name, one] as const))('a request of %s', (name, one) => {
-  test('is passed through unchanged: cache marks, signatures, unknown members, unusual characters and the order of members', () => {
+  test('a request in its endpoint’s dialect is passed through unchanged: cache marks, signatures, unknown members, unusual characters and the order of members', () => {
     fc.assert(goesOut(one), tries(`requests of ${name} are passed through unchanged`, 30, 5_000));
   });
 
@@ -97,7 +97,7 @@ describe.each(PASSED.map((one) => [one.dialect.surface.name, one] as const))('a 
     ['an unknown member is lost', (sent) => withEach(sent, ({ x_future: _, ...rest }) => rest)],
     ['a surrogate is replaced', (sent) => JSON.parse(JSON.stringify(sent).replaceAll(/\\ud[89a-f]../g, '\\ufffd'))],
     ['letters are normalized', (sent) => JSON.parse(JSON.stringify(sent).normalize('NFC'))],
-  ])('(the law detects that %s)', (_, spoil) => {
+  ])('the law detects that %s', (_, spoil) => {
     expect(fc.check(goesOut(one, spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -23,11 +23,11 @@ const isBelow = (path: string, owner: string): boolean =>
 describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dialect] as const))(
   'a request of %s, read into the neutral form and written in its own dialect,',
   (name, dialect) => {
-    test('is the same', () => {
+    test('a request that is read into the neutral form and written in its own dialect is the same', () => {
       fc.assert(comesBack(dialect), tries(`requests of ${name} survive the neutral form`, 30, 5_000));
     });
 
-    test('has every member that the schema names, except the members in the list of exemptions', () => {
+    test('a request that is read and written in its own dialect has every member that the schema names, except the members in the list of exemptions', () => {
       const found = new Set<string>();
       for (const body of fc.sample(dialect.bodies, { numRuns: 700, seed: 7 })) membersIn(dialect.schema, body, found);
       const named = membersNamed(dialect.schema);
@@ -39,7 +39,7 @@ describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name
       );
     });
 
-    test.each(Object.entries(dialect.mutants))('(the law detects that %s)', (_, spoil) => {
+    test.each(Object.entries(dialect.mutants))('the law detects that %s', (_, spoil) => {
       expect(fc.check(comesBack(dialect, spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
     });
   },

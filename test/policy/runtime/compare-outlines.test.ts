@@ -213,7 +213,7 @@ describe('the difference of two policies', () => {
     });
   }
 
-  test('does not depend on comments, the order of keys or the file', async () => {
+  test('the difference of two policies does not depend on comments, the order of keys or the file', async () => {
     const one = `version: 1 # the first\nmodels:\n  a: { max_output: 5, tags: [x] }\n  b: {}\n`;
     const others = [
       '# models\nmodels:\n  b: {}\n  a:\n    tags:\n      - x # old\n    max_output: 5\n',

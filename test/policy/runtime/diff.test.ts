@@ -4,7 +4,7 @@ import { diffPolicies, findRenames, summary } from '../../../src/policy/runtime/
 import { atOnce } from '../../../src/policy/steps.ts';
 
 describe('the difference of two policies', () => {
-  test('names added, removed and changed members, with old and new values', () => {
+  test('the difference of two policies names added, removed and changed members, with old and new values', () => {
     const before = {
       credits: { usd_per_credit: 0.001 },
       models: { a: { price: { input: 1, output: 4 }, tags: ['x'] }, b: {} },
@@ -43,7 +43,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('names the members of every section that is a list, also teams and issuers of tokens', () => {
+  test('the difference of two policies names the members of every section that is a list, also teams and issuers of tokens', () => {
     const teams = [{ name: 'search', models: ['a'] }];
     expect(diffPolicies({ teams, tokens: [{ name: 'ci' }] }, { teams: [{ name: 'ads' }, ...teams] })).toEqual([
       { change: 'added', section: 'teams', name: 'ads' },
@@ -51,7 +51,7 @@ describe('the difference of two policies', () => {
     ]);
   });
 
-  test('finds members that were only renamed, if their content is unique', () => {
+  test('the difference of two policies finds members that were only renamed, if their content is unique', () => {
     const before = {
       models: { old: { a: 1 }, twin: { b: 2 }, kept: { c: 3 }, empty: {} },
       cases: [{ name: 'one', given: 1 }],
@@ -80,7 +80,7 @@ describe('the difference of two policies', () => {
     { requiredKeys: [] },
   );
 
-  test('is empty for equal policies only', () => {
+  test('the difference of two policies is empty for equal policies only', () => {
     fc.assert(
       fc.property(outline, outline, (a, b) => {
         expect(diffPolicies(a, structuredClone(a))).toEqual([]);
@@ -90,7 +90,7 @@ describe('the difference of two policies', () => {
     );
   });
 
-  test('is inverted if the policies are swapped', () => {
+  test('the difference of two policies is inverted if the policies are swapped', () => {
     fc.assert(
       fc.property(outline, outline, (a, b) => {
         const there = diffPolicies(a, b).map(({ section, name, keys }) => [section, name, keys?.map(({ key }) => key)]);

@@ -69,7 +69,7 @@ async function start(prepare = async () => () => {}) {
 }
 
 describe('the reloader', () => {
-  test('runs one attempt at a time, and a newer edit restarts it', async () => {
+  test('the reloader runs one attempt at a time, and a newer edit restarts it', async () => {
     const { reloader, attempts, parses, models, hold } = await start();
     const release = hold();
     write('two');
@@ -84,7 +84,7 @@ describe('the reloader', () => {
     expect(attempts).toHaveLength(1);
   });
 
-  test('completes an attempt despite endless edits', async () => {
+  test('the reloader completes an attempt despite endless edits', async () => {
     const { reloader, attempts, models, slow } = await start();
     slow(20);
     write('two');
@@ -98,7 +98,7 @@ describe('the reloader', () => {
     expect(models()).toEqual(['two']);
   });
 
-  test('does not change a leased runtime when it swaps the policy', async () => {
+  test('the reloader does not change a leased runtime when it swaps the policy', async () => {
     const { reloader } = await start();
     const lease = reloader.lease();
     write('two');
@@ -107,7 +107,7 @@ describe('the reloader', () => {
     expect(reloader.lease()).not.toBe(lease);
   });
 
-  test('changes nothing if the new revision cannot be saved', async () => {
+  test('the reloader changes nothing if the new revision cannot be saved', async () => {
     const { reloader, models } = await start(async () => {
       throw new Error('the disk is full');
     });
@@ -117,7 +117,7 @@ describe('the reloader', () => {
     expect(models()).toEqual(['one']);
   });
 
-  test('checks a condition when the attempt begins, so the second of two conditional reloads fails as stale', async () => {
+  test('the reloader checks a condition when the attempt begins, so the second of two conditional reloads fails as stale', async () => {
     const { reloader, hold, parses } = await start();
     const { revision } = reloader.status();
     const release = hold();
@@ -133,7 +133,7 @@ describe('the reloader', () => {
     await expect(second).rejects.toBeInstanceOf(StaleRevision);
   });
 
-  test('reports a refusal once, however often the same files are read', async () => {
+  test('the reloader reports a refusal once, however often the same files are read', async () => {
     const { reloader, attempts } = await start();
     writeFileSync(join(folder, 'policy.yaml'), 'version: 2\n');
     await reloader.reload('edit');
@@ -156,7 +156,7 @@ describe('work in slices', () => {
     return 'done';
   }
 
-  test('yields every few milliseconds', async () => {
+  test('work in slices yields every few milliseconds', async () => {
     let time = 0;
     let slice = 0;
     let longest = 0;
@@ -179,7 +179,7 @@ describe('work in slices', () => {
     expect(turns.taken).toBeGreaterThanOrEqual(20);
   });
 
-  test('stops once `isStale` returns true', async () => {
+  test('work in slices stops once `isStale` returns true', async () => {
     let time = 0;
     const work = inSlices(
       steps(100, () => time++),

@@ -31,7 +31,7 @@ const OLD = 'version: 1\n';
 const NEW = 'version: 2\n';
 
 describe('replacing a file', () => {
-  test('keeps its permissions', async () => {
+  test('replacing a file keeps its permissions', async () => {
     const path = join(policy({ 'a.yaml': OLD }), 'a.yaml');
     chmodSync(path, 0o640);
     await replaceFile(path, NEW);
@@ -39,7 +39,7 @@ describe('replacing a file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o640);
   });
 
-  test('follows a link like the ones that Kubernetes mounts, and keeps the link', async () => {
+  test('replacing a file follows a link like the ones that Kubernetes mounts, and keeps the link', async () => {
     const folder = policy({ 'a.yaml': OLD });
     const mount = policy({});
     symlinkSync(folder, join(mount, '..data'));
@@ -50,7 +50,7 @@ describe('replacing a file', () => {
     expect([readdirSync(mount).sort(), readdirSync(folder)]).toEqual([['..data', 'a.yaml'], ['a.yaml']]);
   });
 
-  test('shows readers the old text or the new text, never a mixture', async () => {
+  test('while a file is replaced, readers see the old text or the new text, never a mixture', async () => {
     const path = join(policy({ 'a.yaml': '' }), 'a.yaml');
     const texts = ['a', 'b'].map((sign) => sign.repeat(200_000));
     writeFileSync(path, texts[0]!);
@@ -68,7 +68,7 @@ describe('replacing a file', () => {
     expect(seen.size).toBe(2);
   });
 
-  test('removes temporary files of a killed process, and no file that is being written', async () => {
+  test('replacing a file removes temporary files of a killed process, and no file that is being written', async () => {
     const folder = policy({
       'a.yaml': OLD,
       '.a.yaml.17.tmp': 'old',
@@ -80,7 +80,7 @@ describe('replacing a file', () => {
     expect(readdirSync(folder).sort()).toEqual(['.a.yaml.18.tmp', '.ab.yaml.17.tmp', 'a.yaml']);
   });
 
-  test('refuses to replace a file with a hard link, because its other name would keep the old text', async () => {
+  test('Signalbox refuses to replace a file with a hard link, because its other name would keep the old text', async () => {
     const folder = policy({ 'a.yaml': OLD });
     linkSync(join(folder, 'a.yaml'), join(folder, 'b.yaml'));
     await expect(replaceFile(join(folder, 'a.yaml'), NEW)).rejects.toThrow('it has a hard link');

@@ -48,12 +48,12 @@ describe('a policy of three models that states no default', () => {
   const runtimeOf = (text: string) => buildRuntime(loaded(text, KEYS), createRegistry(shipped), () => 'x');
   const ofShipped = decidedBy(runtimeWith({ name: 'two', providers: ['openai', 'anthropic'] }));
 
-  test('decides every request of the panel in version 2 as the shipped policy does among those models', () => {
+  test('a policy of three models that states no default decides every request of the panel in version 2 as the shipped policy does among those models', () => {
     expect(ofShipped.length).toBeGreaterThan(500);
     expect(decidedBy(runtimeOf(handWritten))).toEqual(ofShipped);
   });
 
-  test('decides differently in version 1', () => {
+  test('a policy of three models that states no default decides differently in version 1', () => {
     const former = decidedBy(runtimeOf(handWritten.replace('version: 2', 'version: 1')));
     const chosen = (line: string) => line.split(' ').slice(0, 3).join(' ');
     expect(former.filter((line, at) => chosen(line) !== chosen(ofShipped[at]!)).length).toBeGreaterThan(10);
