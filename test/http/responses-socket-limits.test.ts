@@ -112,7 +112,7 @@ test('a reload that wants another figure says that it needs a restart, and goes 
   const { revision } = await live.status();
   live.write('policy.yaml', policy('socket_bytes_max: 131072'));
   const changed = await live.changedFrom(revision);
-  const told = { code: 'needs-restart', message: expect.stringContaining('started with 65536 and keeps it') };
+  const told = { code: 'needs-restart', message: expect.stringContaining('the running server uses 65536') };
   expect([changed.warnings, changed.last_reload]).toMatchObject([[told], { result: 'applied', diagnostics: [told] }]);
   const connection = open(live.box, live.box.key);
   await connection.warmUp('x'.repeat(66_000));

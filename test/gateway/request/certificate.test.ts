@@ -287,7 +287,7 @@ describe('where it cannot be made again, it says why:', () => {
     expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy revision is no longer kept.');
     expect(await reasonFor({ ...record, readingsNumber: 12345 })).toContain('readings that it used are no longer kept');
     await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
-    expect(await reasonFor(record)).toContain('an earlier version');
+    expect(await reasonFor(record)).toContain('An earlier version');
     // While it is in force it is there.
     expect((await certificateOf(record, records, past(policy.runtime))).matches).toBe(true);
   });
@@ -297,10 +297,8 @@ describe('where it cannot be made again, it says why:', () => {
     const revision = (await records.findRevision(record.revision))!;
     const find = (change: object) => past().find({ ...revision, ...change });
     expect(await find({ models: ['a'] })).toContain('it serves other models');
-    expect(await find({ source: revision.source.replace('context_window', '*******') })).toContain(
-      'cannot be built again',
-    );
-    expect(await find({ source: '{' })).toContain('cannot be built again');
+    expect(await find({ source: revision.source.replace('context_window', '*******') })).toContain('cannot be rebuilt');
+    expect(await find({ source: '{' })).toContain('cannot be rebuilt');
     expect(await find({ surroundings: { unset: ['TEST_UPSTREAM_KEY'], plugins: [] } })).toContain('no provider');
     const pinned = { ...record, facts: { ...record.facts, model: 'gone', pinned: true } };
     expect(await reasonFor(pinned)).toBe('Its record does not match its policy revision.');
