@@ -158,7 +158,7 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
     [
       'with members of any name',
       () => withSchema({ type: 'object', additionalProperties: { type: 'string' } }),
-      'any name',
+      'arbitrary keys',
     ],
     [
       'with a recursive schema',

@@ -109,7 +109,7 @@ describe('a revision that is pushed', () => {
     const mine = 'plugins: [./mine.ts]\n';
     await Bun.write(join(folders[0]!, 'mine.ts'), pluginOf('mine', 1));
     const missing = await expectError(await push(a, filesOf(text, mine), from), 'policy_invalid');
-    expect(missing.message).toContain('The code of plugin `./mine.ts` is missing here');
+    expect(missing.message).toContain('The code of plugin `./mine.ts` is missing on this server');
     await Bun.write(join(folders[1]!, 'mine.ts'), pluginOf('mine', -1));
     const other = await expectError(await push(a, filesOf(text, mine), from), 'policy_invalid');
     expect(other.message).toContain('in force nowhere');

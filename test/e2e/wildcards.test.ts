@@ -145,14 +145,14 @@ describe('a model that the policy does not list', () => {
     expect(platform.credits_consumed).toBeCloseTo((5 * input + 25 * output) / 1000, 9);
     const unknown = await refused('openai/gpt-99');
     expect(unknown).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
-    expect(unknown.message).toContain('The price of `openai/gpt-99` is not known');
+    expect(unknown.message).toContain('`openai/gpt-99` is not served, because its price is not known');
   });
 
   test('is among the nearest names of a mistyped one, its maker’s before a reseller’s', async () => {
     const mistyped = await refused('gpt-4o-minii');
     expect(mistyped).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
     expect(mistyped.message).toContain('Did you mean `openai/gpt-4o-mini`?');
-    expect((await refused('openai/gpt-4o-minii')).message).toContain('A policy states it in `models`');
+    expect((await refused('openai/gpt-4o-minii')).message).toContain('state the price in the policy under `models`');
   });
 
   test('needs a price of its own where a part of its name changes the bill', async () => {

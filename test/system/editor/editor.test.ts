@@ -140,28 +140,28 @@ describe('completion', () => {
   test('says what a word means', async () => {
     const meanings = await offersAt('budgets:\n  - name: b\n    on_exhausted: ¦');
     const downgrade = meanings.find(({ label }) => label === 'downgrade');
-    expect(JSON.stringify(downgrade?.documentation)).toContain('worst case still fits');
+    expect(JSON.stringify(downgrade?.documentation)).toContain('worst case fits');
   });
 });
 
 describe('hover', () => {
   test('tells of a key what it means, its unit and its default', async () => {
     const text = await hoverAt('models:\n  m:\n    latency: { output_tok¦ens_per_second: 110 }');
-    expect(text).toContain('Median rate of visible output.');
+    expect(text).toContain('Median rate of visible output, in tokens per second.');
     const wait = await hoverAt('gateway:\n  queue¦_ms: 5');
     expect(wait).toContain('Default: `1000`.');
-    expect(wait).toContain('Milliseconds');
+    expect(wait).toContain('in milliseconds');
   });
 
   test('tells of an expression which variables it sees, with examples', async () => {
     const text = await hoverAt('constraints:\n  - name: c\n    wh¦en: "true"');
-    expect(text).toContain('CEL over `request`, `key` and `time`');
+    expect(text).toContain('CEL over `request`, `key`, `team`, `user` and `time`');
     expect(text).toContain('request.task == "coding"');
   });
 
   test('tells of a section, a model, a preset and an option of a strategy, each once', async () => {
-    expect(await hoverAt('budg¦ets: []')).toContain('Limits on spend in windows of time');
-    expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model that requests can be routed to');
+    expect(await hoverAt('budg¦ets: []')).toContain('Limits on the Credits spent in windows of time');
+    expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model to which requests can be routed');
     expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('* `azure-openai`');
     expect(await hoverAt('selectors:\n  s: { strategy: auto, options: { pat¦ience_ms: 1 } }')).toContain(
       'Default: `60000`, in version 1 `20000`',
