@@ -69,6 +69,8 @@ async function diff(args: readonly string[], env: Readonly<Record<string, string
   const temporary = temporaryFolder();
   const command = [PROGRAM, 'policy', 'diff', ...args, '--data', data];
   const ended = await runToEnd(command, { TMPDIR: temporary, SIGNALBOX_POLICIES: 'policies', ...env }, repository);
+  // If the command ends before it has removed its folder, another process removes the folder a moment later.
+  await waitFor(() => readdirSync(temporary).length === 0).catch(() => {});
   const left = readdirSync(temporary);
   rmSync(temporary, { recursive: true, force: true });
   return { ...ended, left };
