@@ -9,33 +9,40 @@ import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { requireStore } from './store/open.ts';
 
-/** Every command but `serve`. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
+/**
+ * A command line of any command except `serve`. Each command loads only the modules that it needs: loading the server takes ten times as
+ * long as creating a key.
+ */
 export type CommandLine = Exclude<ReturnType<typeof parseCommand>, { name: 'serve' }>;
 
 /** The parts of the process that commands use. */
 export interface CommandHost extends Pick<Host, 'version' | 'env' | 'now'> {
   /** Loads the plugins that come with Signalbox. */
   readonly shipped: () => Promise<Host['shipped']>;
-  /** Whether the output goes to a terminal. */
+  /** Whether the standard output is a terminal. */
   readonly terminal: boolean;
-  /** Resolves once the text was taken, so that a slow reader is not outrun. */
+  /** Writes to the standard output. Resolves once the reader accepted the text, so that a slow reader does not fill the memory. */
   readonly write: (text: string | Uint8Array) => Promise<void>;
   /** Writes to the standard error. */
   readonly warn: (text: string) => void;
   /** Reads the standard input to its end. */
   readonly input: () => Promise<string>;
-  /** Turns Ctrl-C, SIGTERM and the end of the terminal into the operator's wish that a command end. */
+  /** Returns a signal that Ctrl-C, SIGTERM or a closed terminal aborts, so that a running command can end properly. */
   readonly ended: PolicyCommand['ended'];
-  /** Keeps a policy's own code from the standard output, and from an exit code that looks like a result. */
+  /** Protects the standard output from a policy's plugins. A plugin that ends the process cannot fake a successful exit code. */
   readonly mindPlugins: () => void;
-  /** Reports promises that a plugin leaves rejected. */
+  /** Reports rejected promises that a plugin does not handle. */
   readonly mindDefects: () => void;
 }
 
-/** The line in which Signalbox says that something went wrong. */
+/** Formats an error for the standard error: `signalbox: TEXT`, with secrets masked. */
 export const complaint = (text: string): string => `signalbox: ${visibleLines(scrub(text))}\n`;
 
-/** Runs a command to its end. Returns its exit code. Throws UsageError, or an Error of one clear sentence. */
+/**
+ * Runs a command to its end.
+ * @returns its exit code
+ * @throws UsageError for wrong arguments, or an Error with a message of one sentence
+ */
 export async function runCommand(command: CommandLine, host: CommandHost): Promise<number> {
   const { text, code } = resultOf(await outputOf(command, host));
   await host.write(text);
@@ -45,7 +52,7 @@ export async function runCommand(command: CommandLine, host: CommandHost): Promi
 const resultOf = (output: CommandOutput): CommandResult =>
   typeof output === 'string' ? { text: output, code: 0 } : output;
 
-/** The operations of groups whose commands a running server carries out. */
+/** Operations by group of commands. A running server can carry them out for the command. */
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
   keys: async () => (await import('./admin/keys.ts')).KEY_COMMANDS,
   alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
@@ -64,14 +71,17 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
 
 const OFFLINE = '--offline';
 
-/** Runs the command of an operation at the server of the data folder; null where no server of this folder runs, or for another command. */
+/**
+ * Runs the command of an operation at the server that uses the data folder.
+ * @returns null if no server uses this folder, or if the command is not an operation
+ */
 async function atRunningServer(
   name: CommandLine['name'],
   { args, data, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
   { warn }: CommandHost,
 ): Promise<CommandOutput | null> {
   const [word = '', ...rest] = args;
-  // A server has a policy of its own, and no other.
+  // A running server answers only with its own policy. The flag --policies therefore needs the database.
   if (args.includes(OFFLINE) || folderFlags.includes('--policies')) return null;
   const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
   if (!operation) return null;
@@ -89,7 +99,7 @@ async function atRunningServer(
   );
 }
 
-/** The command without the flag that has been read. */
+/** Removes the flag --offline, which is already read. */
 const withoutOffline = (command: CommandLine): CommandLine =>
   'data' in command && command.name in OPERATIONS
     ? { ...command, args: command.args.filter((word) => word !== OFFLINE) }
@@ -175,7 +185,7 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
   }
 }
 
-/** The inputs of commands on policies, which must fit the ledger in the data folder. */
+/** Collects what commands on policies need. The policy must fit the ledger in the data folder. */
 async function policyCommand(
   { folder, folderFlags, data, database }: PolicyArguments,
   host: CommandHost,
@@ -188,7 +198,8 @@ async function policyCommand(
   const [{ ledger, teams }, keys] = await Promise.all([stateOnDisk(database), keysOnDisk(database)]);
   const { get: env } = new SecretFiles({
     ...host,
-    onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
+    onUnusable: (variable, problem) =>
+      warn(complaint(`The file named by ${variable}_FILE cannot be used: ${problem}.`)),
   });
   const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, ...keys, teams: () => teams };
   return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
@@ -200,7 +211,7 @@ async function ledger({ args, ...place }: DataArguments, { now, write, warn }: C
     import('./admin/cli/ledger/ledger.ts'),
     import('./server/ledger-note.ts'),
   ]);
-  // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
+  // The ledger can be valid and still not belong to this server, for example if the folder has a copy of another database.
   const fault = await faultIn(place);
   if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
   const output = await runLedger(args, { file, spools: spoolsOf(place.data), now, write, warn });
@@ -241,7 +252,7 @@ async function trail({ args, ...place }: DataArguments, { now, write }: CommandH
   }
 }
 
-/** The commands that a running server follows. */
+/** Commands that change what a running server uses. */
 const CHANGING = {
   keys: async () => (await import('./admin/cli/keys/keys.ts')).runKeys,
   logins: async () => (await import('./admin/cli/logins.ts')).runLogins,
@@ -266,7 +277,7 @@ async function changing(
       import('./admin/use-cases/served.ts'),
       CHANGING[name](),
     ]);
-  // They read the ledger, too: a newer version is refused before anything is written.
+  // Opening the ledger checks its version, so that a newer database is refused before the command writes anything.
   (await readStore(file, ['ledger'])).close();
   const store = await openStore(file, {
     mode: 'beside',
@@ -279,7 +290,7 @@ async function changing(
     const { result, behind } = await served.followed(store, isServed, async () => {
       const output = await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } });
       const { text, code } = resultOf(output);
-      // Printed before the wait: a key is shown this once, and a wait can be interrupted.
+      // Print before waiting for the servers. A new key is shown only once, and the user can interrupt the wait.
       await write(text);
       return { text: '', code };
     });
@@ -293,7 +304,10 @@ async function changing(
   }
 }
 
-/** Returns the URL of a store. Throws UsageError where there is none. */
+/**
+ * @returns the URL of the store
+ * @throws UsageError if there is no database
+ */
 async function existing({ database }: DataPlace): Promise<string> {
   await requireStore(database);
   return database;

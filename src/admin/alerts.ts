@@ -14,7 +14,11 @@ import { snakeKeys } from './use-cases/snake-keys.ts';
 /** The services that operations on alerts use. */
 export interface AlertServices {
   readonly alerts: Pick<AlertTable, 'list'> & {
-    /** Sends a message to each webhook, once. @returns why it could not be sent; null where it was. Rejects with StoreError. */
+    /**
+     * Sends a message to each webhook once.
+     * @returns for each webhook why its message was not sent, or null if it was
+     * @throws StoreError as a rejection
+     */
     test(
       webhooks: readonly AlertWebhook[],
     ): Promise<readonly { readonly webhook: string; readonly problem: string | null }[]>;
@@ -24,16 +28,16 @@ export interface AlertServices {
 }
 const operation = operationsOn<AlertServices>();
 
-/** Messages by which the state of webhooks is reported. */
+/** The number of newest messages from which the state of each webhook is computed. */
 const STATE_MESSAGES = 200;
 const LIMIT = 20;
 const LIMIT_MAX = 200;
 
 const WATCHED = [...Object.keys(TRIGGERS), 'test'];
 const on = f.word(WATCHED, 'What the rule watches.', 'budget_share');
-const problem = f.orNull(f.text('Why the last try failed; null where it did not.'));
+const problem = f.orNull(f.text('Why the last try failed; null if it did not fail.'));
 
-/** `budgets ops sent` */
+/** One delivery as text, such as `budgets ops sent`. */
 interface Delivery {
   readonly webhook: string;
   readonly state: string;
@@ -42,15 +46,18 @@ interface Delivery {
 const deliveryText = ({ webhook, state, tries }: Delivery): string =>
   `${webhook} ${state}${tries > 1 ? ` after ${tries} tries` : ''}`;
 
-const Alert = f.named('Alert', 'A message to people, and its way to each webhook.', {
-  id: f.text('Names the alert. It is the same in each try.', 'alert_0a4x1wm3zk0'),
-  time: f.moment('When it was made.'),
-  type: f.word(['alert', 'recovery', 'test'], '`recovery`: what it tells of is over.'),
+const Alert = f.named('Alert', 'A message to people, and its delivery to each webhook.', {
+  id: f.text('ID of the alert. It is the same in each try.', 'alert_0a4x1wm3zk0'),
+  time: f.moment('When the server created the alert.'),
+  type: f.word(
+    ['alert', 'recovery', 'test'],
+    '`alert` reports a problem, `recovery` reports that the problem is over, and `test` is a test message.',
+  ),
   rule: f.text('Name of the rule; empty for a test.', 'budgets'),
   on,
   text: f.inCommand(
     f.text(
-      'The whole text, as people get it.',
+      'The whole text that people receive.',
       'Signalbox, budgets: Budget team-month of search has spent 82 % of its 50,000 Credits.',
     ),
     { text: (lines: string) => lines.replaceAll('\n', ' ') },
@@ -58,79 +65,86 @@ const Alert = f.named('Alert', 'A message to people, and its way to each webhook
   subjects: f.list(
     f.mapOf(
       Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
-      'The names and figures of one subject.',
+      'The names and figures of one subject of the alert.',
     ),
-    'What it is about, 20 at most.',
+    'The subjects of the alert, such as budgets or keys; at most 20.',
     {
       examples: [[{ budget: 'team-month', subject: 'search', spent_credits: 41_000, limit_credits: 50_000, at: 0.8 }]],
     },
   ),
-  more: f.count('Subjects beyond those.', 0),
+  more: f.count('The number of subjects that the message does not name.', 0),
   deliveries: f.list(
     f.inCommand(
       f.shape('A webhook.', {
         webhook: f.text('Name of the webhook.', 'ops'),
-        state: f.word(['waiting', 'sent', 'failed'], '`waiting`: for its first or next try.', 'sent'),
-        tries: f.count('Tries that have ended; five at most.', 1),
+        state: f.word(['waiting', 'sent', 'failed'], '`waiting`: the message waits for its first or next try.', 'sent'),
+        tries: f.count('Number of tries that have ended; at most five.', 1),
         problem,
-        tried_at: f.orNull(f.moment('The end of the last try; null before.', '2026-11-20T09:30:01.000Z')),
-        next_try_at: f.orNull(f.moment('When the next try begins; null for none.')),
+        tried_at: f.orNull(
+          f.moment('The end of the last try; null before the first try ends.', '2026-11-20T09:30:01.000Z'),
+        ),
+        next_try_at: f.orNull(f.moment('When the next try begins; null if there is no next try.')),
       }),
       { text: deliveryText },
     ),
-    'Its way to each webhook.',
+    'The delivery to each webhook.',
   ),
 });
 
 export const AlertList = f.named(
   'AlertList',
-  'Alerts, the rules that they come from, and the webhooks that they go to.',
+  'Alerts, the rules that create them, and the webhooks that receive them.',
   {
     object: f.always('list'),
-    data: f.list(Alert, 'Newest first.'),
-    has_more: f.flag('Whether there are older ones. To get them, repeat the request with `after`.', false),
+    data: f.list(Alert, 'The alerts, newest first.'),
+    has_more: f.flag('Whether there are older alerts. To get them, repeat the request with `after`.', false),
     rules: f.list(
       f.shape('A rule.', {
-        name: f.text('Its name.', 'budgets'),
+        name: f.text('The name of the rule.', 'budgets'),
         on,
         to: f.list(Type.String(), 'Names of webhooks.', { examples: [['ops']] }),
-        terms: f.mapOf(Type.Unknown(), 'Its terms.', { at: [0.8, 1], budgets: [] }),
+        terms: f.mapOf(Type.Unknown(), 'The settings of the rule.', { at: [0.8, 1], budgets: [] }),
         last_alert_at: f.orNull(
-          f.moment('When it told of something last, of the last 200 alerts.', '2026-11-20T09:30:00.000Z'),
+          f.moment('When the rule last caused one of the newest 200 alerts.', '2026-11-20T09:30:00.000Z'),
         ),
       }),
-      'The rules of the policy in force.',
+      'The alert rules of the active policy.',
     ),
     webhooks: f.list(
       f.shape('A webhook.', {
-        name: f.text('Its name.', 'ops'),
-        format: f.word(['signalbox', 'slack'], 'The form of its messages.', 'signalbox'),
-        url_env: f.text('The variable with its address.', 'OPS_WEBHOOK_URL'),
+        name: f.text('The name of the webhook.', 'ops'),
+        format: f.word(['signalbox', 'slack'], 'The format of the messages to this webhook.', 'signalbox'),
+        url_env: f.text('The environment variable with the URL of the webhook.', 'OPS_WEBHOOK_URL'),
         secret_env: f.orNull(
-          f.text('The variable with the secret that signs; null for a form without.', 'OPS_WEBHOOK_SECRET'),
+          f.text(
+            'The environment variable with the secret that signs messages; null for a format without signatures.',
+            'OPS_WEBHOOK_SECRET',
+          ),
         ),
         state: f.word(
           ['untried', 'ok', 'failing'],
-          'By the last try of the last 200 alerts: `untried` where there is none, `failing` where it failed.',
+          'State of the last try among the newest 200 alerts: `untried` if there was none, `failing` if it failed.',
           'ok',
         ),
-        last_sent_at: f.orNull(f.moment('When a message arrived last, of those.', '2026-11-20T09:30:01.000Z')),
+        last_sent_at: f.orNull(
+          f.moment('When the webhook last accepted one of the newest 200 alerts.', '2026-11-20T09:30:01.000Z'),
+        ),
         problem,
       }),
-      'The webhooks of the policy in force. Addresses and secrets are never shown.',
+      'The webhooks of the active policy. Their URLs and secrets are never shown.',
     ),
   },
 );
 
-export const AlertTest = f.named('AlertTest', 'The result of a test.', {
+export const AlertTest = f.named('AlertTest', 'The result of a test message.', {
   object: f.always('list'),
   data: f.list(
-    f.shape('The result at one webhook.', {
+    f.shape('The result of one webhook.', {
       webhook: f.text('Name of the webhook.', 'ops'),
-      sent: f.flag('Whether it answered with a 2xx.', false),
-      problem: f.orNull(f.text('Why it was not sent; null where it was.', 'it answered with 500')),
+      sent: f.flag('Whether the webhook answered with a 2xx status.', false),
+      problem: f.orNull(f.text('Why the message was not sent; null if it was sent.', 'it answered with 500')),
     }),
-    'In the order of the policy.',
+    'One result for each webhook, in the order of the policy.',
   ),
 });
 
@@ -159,12 +173,18 @@ function shownWebhook(webhook: AlertWebhook, recent: readonly AlertMessage[]) {
   return { ...webhook, state, lastSentAt, problem: last?.problem ?? null };
 }
 
-/** The webhooks that a test is for. @param name null for all. @throws SignalboxError */
+/**
+ * Finds the webhooks to test.
+ * @param name null for all webhooks
+ * @throws SignalboxError if the policy has no webhook of this name
+ */
 function testedWebhooks({ webhooks }: AlertPolicy, name: string | null): readonly AlertWebhook[] {
   const found = webhooks.filter((webhook) => name === null || webhook.name === name);
   if (found.length > 0) return found;
   const message =
-    name === null ? 'The policy has no webhook in `alerts.webhooks`.' : `The policy has no webhook \`${name}\`.`;
+    name === null
+      ? 'The policy declares no webhook. Add one to `alerts.webhooks`.'
+      : `The policy has no webhook \`${name}\`. Use a name from \`alerts.webhooks\`.`;
   return refuse('webhook', message);
 }
 
@@ -174,21 +194,21 @@ const placeOf = (text: string): number =>
 interface PrintedList {
   readonly webhooks: readonly { readonly name: string; readonly state: string; readonly problem: string | null }[];
 }
-/** The state of the webhooks, which follows the table of alerts. */
+/** Describes the state of each webhook, below the table of alerts. */
 const webhooksText = ({ webhooks }: PrintedList): string =>
   webhooks.length === 0
-    ? 'The policy has no webhook: alerts.webhooks is empty.\n'
+    ? 'The policy declares no webhook: alerts.webhooks is empty.\n'
     : webhooks.map(({ name, state, problem: why }) => `Webhook ${name}: ${state}${why ? `, ${why}` : ''}.\n`).join('');
 
-/** `/admin/alerts` and `signalbox alerts`: what people were sent, and a message to try a webhook. */
+/** The operations of `/admin/alerts` and `signalbox alerts`: list the alerts that were sent, and test a webhook. */
 export const ALERT_OPERATIONS = [
   operation({
     name: 'alerts list',
     http: 'GET /admin/alerts',
     action: 'alerts.read',
-    summary: 'Alerts, their rules and webhooks',
+    summary: 'List alerts, their rules and webhooks',
     details:
-      'Returns the alerts that people were sent, newest first, with the way of each to its webhooks; the rules; and the webhooks, with those that fail. Addresses and secrets are never shown.',
+      'Lists the alerts that were sent to people, newest first, with the delivery to each webhook. Also lists the alert rules, and the webhooks with their state. URLs and secrets of webhooks are never shown.',
     input: f.body('Which alerts.', {
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT }),
       after: f.afterLast('alert'),
@@ -217,19 +237,22 @@ export const ALERT_OPERATIONS = [
     name: 'alerts test',
     http: 'POST /admin/alerts/test',
     action: 'alerts.test',
-    summary: 'Send a test to webhooks',
+    summary: 'Send a test message to webhooks',
     details:
-      'Sends a test message to one webhook or to all of them, one try each, with the variables of this server, and returns the result of each. The message is listed among the alerts. The exit code of `./signalbox alerts test` is 2 when a webhook could not be reached.',
+      'Sends a test message to one webhook or to all of them, and returns the result of each. The server tries each webhook once, with the environment variables of the server. The message is then listed among the alerts. `./signalbox alerts test` ends with exit code 2 when a webhook did not accept the message.',
     input: f.body('The webhook to test.', {
       webhook: f.optional(
-        f.inCommand(f.orNull(f.text('Its name.', 'ops'), 'Name of the webhook; null for all.'), {
-          isPositional: true,
-          help: 'Name of the webhook; all unless stated.',
-        }),
+        f.inCommand(
+          f.orNull(f.text('The name of the webhook.', 'ops'), 'Name of the webhook; null for all webhooks.'),
+          {
+            isPositional: true,
+            help: 'Name of the webhook. Without a name, the command tests all webhooks.',
+          },
+        ),
       ),
     }),
     output: AlertTest,
-    answer: 'The result at each webhook.',
+    answer: 'The result of each webhook.',
     examples: {
       one: { summary: 'One webhook', value: { webhook: 'ops' } },
       all: { summary: 'All webhooks', value: {} },

@@ -29,7 +29,7 @@ export interface DecisionReader extends Pick<ReportServices, 'sightOf' | 'owners
 export interface DecisionServices extends Pick<DecisionReader, 'sightOf'> {
   readonly gateway: Pick<Gateway, 'records' | 'past' | 'lease' | 'log'>;
   readonly store: MoneySources['store'];
-  /** Puts the terms of its levels to a caller. */
+  /** Adds to a caller the terms of its team, its user and the organization. */
   levelsOf(caller: Caller): Caller;
 }
 
@@ -37,14 +37,14 @@ const LIMIT = 50;
 const LIMIT_MAX = 500;
 const ID = { form: 'ID' } as const;
 
-/** The summary of a record that cannot be read. */
+/** The summary for a record that cannot be read. */
 const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
   ...{ time: null, stream: null, labels: null, metadata: null, reason: null, revision: null, selector: null },
   ...{ provider: null, error: null, attempts: null, charged: null, saved: null },
   ...{ firstPartMs: null, totalMs: null, inputTokens: null, outputTokens: null },
 };
 
-/** A decision as far as its reader may see it. */
+/** Shows a decision, without the fields that its reader may not see. */
 function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<typeof DecisionSummary> {
   const { id, keyId, user, session } = entry;
   const { time, labels, metadata, ...facts } = summary ?? UNREADABLE;
@@ -66,58 +66,65 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
 const placeOf = (param: 'after' | 'newer_than', text: string | undefined): number | undefined =>
   text === undefined
     ? undefined
-    : (parseId('dec_', text) ?? refuse(param, `\`${param}\` must be the ID of a decision.`));
+    : (parseId('dec_', text) ?? refuse(param, `\`${param}\` must be the ID of a decision, such as dec_4rT2kQ9xZ1a.`));
 
-/** The keys that a filter means. */
+/** The keys that the filter `key` selects. */
 async function keysIn(key: string | undefined, sight: Sight) {
   if (key === undefined) return {};
   const ids = await sight.idsOf(key);
   return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
 }
 
-/** `GET /admin/decisions` and `signalbox decisions list`. */
+/** The operation of `GET /admin/decisions` and `signalbox decisions list`. */
 export const listRecords = operationsOn<DecisionReader>()({
   name: 'decisions list',
   http: 'GET /admin/decisions',
   action: 'decisions.list',
   summary: 'List decisions',
   details:
-    'Lists the decisions that match all filters, the newest first. A page looks at about 100,000 decisions at most: if few of them match, it can have fewer than `limit`, or none, and `next_after` continues the list. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
+    'Lists the decisions that match all filters, newest first. For each page the server examines at most about 100,000 decisions. If few of them match, the page may have fewer than `limit` decisions, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision. After an update from version 0.1, the server adds older records to the list in the background, newest first.',
   input: f.body('Which decisions.', {
     ...f.allOptional({
-      from: f.momentIn('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
-      to: f.momentIn('The moment after the last one.'),
+      from: f.momentIn(
+        'The beginning of the period, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.',
+      ),
+      to: f.momentIn('The end of the period. The list has only decisions from before this moment.'),
       key: f.inCommand(
         f.text(
-          'The ID of the key, or the address of the wallet, that made the request; for a key with the scope `report`, the name of the key.',
+          'The ID of the key, or the address of the wallet, that made the request. With a key with the scope `report`, use the name of the key.',
         ),
         ID,
       ),
       team: f.inCommand(f.text('The ID or name of the team that the key belonged to.'), ID),
       user: f.inCommand(
-        f.text('The ID or address of the user that the key belonged to. Not for a key with the scope `report`.'),
+        f.text(
+          'The ID or email address of the user that the key belonged to. Not available with a key with the scope `report`.',
+        ),
         ID,
       ),
-      model: f.inCommand(f.text('The last model tried, or the choice if none was tried.'), ID),
+      model: f.inCommand(f.text('The model that was tried last, or the choice if none was tried.'), ID),
       task: f.text('The task type of the request.'),
       status: f.word(RECORD_STATUSES, `One of ${RECORD_STATUSES.join(', ')}.`),
       operation: f.word(OPERATION_NAMES, `One of ${OPERATION_NAMES.join(', ')}.`),
-      session: f.inCommand(f.text('The session that the request names. Not for a key with the scope `report`.'), {
-        form: 'NAME',
-      }),
+      session: f.inCommand(
+        f.text('The session that the request names. Not available with a key with the scope `report`.'),
+        {
+          form: 'NAME',
+        },
+      ),
       label: f.as(
         'labels',
         f.mapOf(
           Type.String(),
-          'A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.',
+          'A label that the key had when the request was made, as `name=value`. If you repeat it, a decision must match all labels.',
         ),
       ),
       after: f.inCommand(
-        f.formed('`next_after` of the page before, or the ID of its last decision.', { minLength: 1 }),
+        f.formed('`next_after` of the previous page, or the ID of its last decision.', { minLength: 1 }),
         ID,
       ),
       newer_than: f.inCommand(
-        f.formed('Only decisions that were begun after the one with this ID, to see how many are new.', {
+        f.formed('Only decisions that began after the decision with this ID. Use it to count new decisions.', {
           minLength: 1,
         }),
         ID,
@@ -162,7 +169,7 @@ const operation = operationsOn<DecisionServices>();
 const COMMON = { command: false, action: 'decisions.list' } as const;
 const EXPLANATION = { output: f.onWire(Decision), answer: 'The record of the decision.' } as const;
 
-/** `GET /v1/decisions/{id}`, and what else is told of one decision under `/admin/decisions`. */
+/** The operations on one decision: `GET /v1/decisions/{id}`, and further operations under `/admin/decisions`. */
 export const DECISION_OPERATIONS = [
   operation({
     name: 'decision',
@@ -172,7 +179,7 @@ export const DECISION_OPERATIONS = [
     command: false,
     summary: 'Explain a decision',
     details:
-      'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it; a key with the scope `report` reads it without the replay, and without what follows from it. While the request runs, the server that decided it returns the decision with the status `running`, without `outcome` and `receipt`; other servers answer 404 until the record is written.',
+      'Returns the facts about the request (never its text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server repeats the decision from its record to give the actual reasons. `replay` says whether the repetition had the same result. Only the key that made the request and admin keys can read the decision. A key with the scope `report` can read it without the repetition and without the fields that come from it. While the request runs, only the server that decided it returns the decision, with the status `running` and without `outcome` and `receipt`. Other servers answer 404 until the record is written.',
     ...EXPLANATION,
     async run({ gateway, sightOf }, { by, id }) {
       const sight = sightOf(by);
@@ -185,7 +192,7 @@ export const DECISION_OPERATIONS = [
     http: 'GET /admin/decisions/:id',
     summary: 'Explain a decision, for people',
     details:
-      'As `GET /v1/decisions/{id}`, on a path that a login opens. Members see the decisions of their own keys, leads those of the keys of their team.',
+      'Returns the same as `GET /v1/decisions/{id}`, but also accepts a login. Members see the decisions of their own keys. Leads see the decisions of keys of their team.',
     ...EXPLANATION,
     async run({ gateway, sightOf }, { by, id }) {
       const sight = sightOf(by);
@@ -200,7 +207,7 @@ export const DECISION_OPERATIONS = [
     action: 'content.read',
     summary: 'Read the text of a request and its answer',
     details:
-      'Available only if `records.content` of the policy had them stored, which is off by default. Owners and administrators read any; team leads and members those of requests with keys of their own, if `readable_by` is `own`. Each read is logged.',
+      'The text is available only if `records.content` of the policy stores it, which is off by default. Owners and administrators can read all texts. If `readable_by` is `own`, team leads and members can read the texts of requests with their own keys. The server logs each access.',
     output: KeptContent,
     answer: 'The stored text.',
     async run({ gateway, sightOf }, { by, id }) {
@@ -211,9 +218,9 @@ export const DECISION_OPERATIONS = [
     ...COMMON,
     name: 'decisions money',
     http: 'GET /admin/decisions/:id/money',
-    summary: 'The money of a request, line by line',
+    summary: 'Show the money of a request, entry by entry',
     details:
-      'The entries of the ledger for one request: its hold and tranches, each charge with the lines of its bill at the prices of that time, the part that was released, and their sums.',
+      'Returns the entries of the ledger for one request: its holds, each charge with the lines of its bill at the prices of that time, the part of the hold that was released, and the sums.',
     output: DecisionMoney,
     answer: 'The entries.',
     async run({ gateway: { records }, store, sightOf }, { by, id }) {
@@ -228,7 +235,7 @@ export const DECISION_OPERATIONS = [
     action: 'decisions.repeat',
     summary: 'Decide a request again with the active policy',
     details:
-      'Decides a recorded request by the policy and the health and speed of endpoints of now, as if it came from the same key at the same time of its day. It leaves no record and costs nothing. A record keeps no text: conditions on `user`, or on `metadata` that the policy did not record, find them empty, and the length of the question does not count.',
+      'Decides a recorded request again with the active policy and with the current health and speed of endpoints, as if the same key sent it at the same time of day. The operation stores no record and costs nothing. Because a record stores no text, conditions on `user`, and on `metadata` that the policy did not record, see empty values. The length of the question is not considered.',
     output: f.onWire(DecisionRepeat),
     answer: 'The decision, with every candidate.',
     run: ({ gateway: { records, lease }, levelsOf, sightOf }, { by, id }) =>

@@ -14,16 +14,16 @@ export const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 const wallet = Type.String({ examples: [WALLET], allOf: [{ pattern: ADDRESS_PATTERN }] });
 export const scope = f.word(SCOPES, 'A scope.');
 
-/** The members of a key. */
+/** The members of a key in answers. */
 const key = {
   id: f.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
-  name: f.text('For people.', 'billing-app'),
+  name: f.text('The name of the key, for people.', 'billing-app'),
   state: f.word(KEY_STATES, 'Whether it works.', 'valid'),
   scopes: f.list(scope, 'The operations that the key may use.', { examples: [['chat', 'route']] }),
-  labels: f.mapOf(Type.String(), 'For rules and budgets. A label `team` does not put the key into a team.', {
+  labels: f.mapOf(Type.String(), 'Labels for rules and budgets. A label `team` does not put the key into a team.', {
     project: 'billing',
   }),
-  models: f.inCommand(f.orNull(f.list(Type.String(), 'IDs of the models that it may use; null for all.')), {
+  models: f.inCommand(f.orNull(f.list(Type.String(), 'IDs of the models that the key may use; null for all.')), {
     none: 'all',
   }),
   limits: f.inCommand(f.shape('Rate limits of the key.', terms.limits), { none: 'as in the policy' }),
@@ -34,7 +34,7 @@ const key = {
       f.orNull(
         f.list(
           Type.String({ examples: [WALLET] }),
-          'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
+          'Addresses that requests with the key may name as `agent_wallet`, in lower case; null for all.',
         ),
       ),
       { none: 'all' },
@@ -44,46 +44,52 @@ const key = {
     'holder',
     f.orNull(
       f.text(
-        'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
+        'The wallet that owns the key. The key spends the balance of this wallet, and requests cannot name another wallet as `agent_wallet`. Null for a key that an operator created.',
       ),
     ),
   ),
-  parent: f.orNull(f.text('The ID of the key that made it; null for a key of its own.')),
-  team: f.orNull(f.text('The ID of its team; null for none.')),
-  user: f.orNull(f.text('The ID of its user; null for none.')),
-  created_at: f.moment('When it was made.'),
-  expires_at: f.inCommand(f.orNull(f.moment('When it expires; null for never.', '2027-02-18T09:30:00.000Z')), {
+  parent: f.orNull(f.text('The ID of the key that created this key; null if no key created it.')),
+  team: f.orNull(f.text('The ID of the key’s team; null for no team.')),
+  user: f.orNull(f.text('The ID of the key’s user; null for no user.')),
+  created_at: f.moment('When the key was created.'),
+  expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2027-02-18T09:30:00.000Z')), {
     none: 'never',
   }),
-  suspended_at: f.orNull(f.moment('When it was suspended; null if it is not.')),
-  revoked_at: f.orNull(f.moment('When it was revoked; null if it was not.')),
-  last_used_at: f.inCommand(f.orNull(f.moment('When it was last used; null for never.', '2026-11-20T12:01:07.000Z')), {
-    none: 'never',
-  }),
-  rotated_at: f.orNull(f.moment('When it was last rotated; null for never.')),
-  overlap_ends_at: f.orNull(f.moment('Until when the previous secret works; null if it does not.')),
+  suspended_at: f.orNull(f.moment('When the key was suspended; null if it is not suspended.')),
+  revoked_at: f.orNull(f.moment('When the key was revoked; null if it is not revoked.')),
+  last_used_at: f.inCommand(
+    f.orNull(f.moment('When the key was last used; null for never.', '2026-11-20T12:01:07.000Z')),
+    {
+      none: 'never',
+    },
+  ),
+  rotated_at: f.orNull(f.moment('When the key was last rotated; null for never.')),
+  overlap_ends_at: f.orNull(f.moment('When the previous secret stops working; null if it does not work.')),
 };
 export const ApiKey = f.named('ApiKey', 'A key, without its secret.', key);
-export const NewApiKey = f.named('NewApiKey', 'A key with its new secret, shown this once.', {
-  key: f.text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
+export const NewApiKey = f.named('NewApiKey', 'A key with its new secret, which is shown only once.', {
+  key: f.text(
+    'The secret. Send it as `Authorization: Bearer …`. The server stores only its hash.',
+    'sb_live_k7mw2pq9x4ta_…',
+  ),
   ...key,
 });
-export const ApiKeyList = f.page('ApiKeyList', 'Keys, the revoked ones too.', ApiKey, 'Oldest first.');
+export const ApiKeyList = f.page('ApiKeyList', 'Keys, including revoked keys.', ApiKey, 'Oldest first.');
 export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
-  budgets: f.list(terms.BudgetStatus, 'The current state of its own budgets.'),
+  budgets: f.list(terms.BudgetStatus, 'The current state of the key’s own budgets.'),
   balance: f.inCommand(
     f.orNull(
       f.shape(
-        'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
+        'The balance of the key’s wallet, or else of the key itself. Null for a key without grants: only budgets limit its spend.',
         {
           granted_credits: f.as(
             'granted',
-            f.credits('All Credits granted. For a wallet, with the payments it made.', 25),
+            f.credits('All Credits that were granted. For a wallet, this includes the payments that it made.', 25),
           ),
           granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '0.025')),
           ...terms.spent('The part that was spent.', 3.2, '0.0032'),
-          ...terms.left('What is left; running requests may hold some.', 21.8, '0.0218'),
+          ...terms.left('The amount that is left. Running requests may hold a part of it.', 21.8, '0.0218'),
         },
       ),
     ),
@@ -99,12 +105,15 @@ export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ),
 });
 
-/** A key as it is shown at a time, ms since 1970. */
+/**
+ * A key as it is at a moment.
+ * @param now ms since 1970
+ */
 export const shownKey = (info: KeyInfo, now: number) => ({
   ...info,
   state: keyStateOf(info.inForce ?? info, now),
   limits: info.limits ?? NO_LIMITS,
-  // After the overlap only one secret works. The call may be a few ms older than the rotation that it made.
+  // After the overlap, only one secret works. `now` may be a few ms earlier than the rotation that the same call has made.
   overlapEndsAt:
     info.overlapEndsAt !== null && info.overlapEndsAt > Math.max(now, info.rotatedAt ?? 0) ? info.overlapEndsAt : null,
   tag: keyTag(info),
@@ -115,45 +124,45 @@ export const issuedKey = ({ key: secret, info }: IssuedKey, { now }: Pick<Call, 
   ...shownKey(info, now),
 });
 
-/** Members that bodies of new and of changed keys share. */
+/** Members that the bodies of new keys and of changed keys have in common. */
 const expires_in_seconds = terms.inSeconds(
   f.orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
   'expires-in',
-  'How long it works from now.',
+  'How long the key works, from now.',
 );
 const scopes = f.list(
   scope,
   'The operations that the key may use. An admin key can give any scope, including `admin`.',
   { minItems: 1, maxItems: SCOPES.length },
 );
-/** Terms that the maker of a child key also states. `inForceBelow` of `access/line.ts` limits them to the terms of its parents. */
+/** Terms that the creator of a child key also states. `inForceBelow` in `access/line.ts` limits them to the terms of the parent keys. */
 const narrowedTerms = {
-  models: terms.modelIds('IDs of the models that it may use; null for all.'),
+  models: terms.modelIds('IDs of the models that the key may use; null for all.'),
   wallets: f.as(
     'holders',
     f.orNull(
-      f.list(wallet, 'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.', {
+      f.list(wallet, 'Addresses that requests with the key may name as `agent_wallet`, at most 100; null for all.', {
         minItems: 1,
       }),
     ),
   ),
 };
-/** Terms that only operators state. Child keys have none of them. */
+/** Terms that only operators can set. Child keys have none of these terms. */
 const operatorTerms = {
   team: f.orNull(
     f.text(
-      'ID or name of the team that it belongs to. A lead’s key belongs to its team, a key of a user to the team of the user.',
+      'ID or name of the key’s team. A key that a lead creates belongs to the lead’s team. A key with a user belongs to the team of the user.',
     ),
   ),
-  user: f.orNull(f.text('ID or address of the user that it belongs to. A member’s key belongs to the member.')),
+  user: f.orNull(f.text('ID or email address of the key’s user. A key that a member creates belongs to that member.')),
 };
 export const USUAL_SCOPES: readonly Scope[] = ['chat', 'route'];
 
-/** The members that bodies of new keys have in common. */
+/** Members that all bodies of new keys have in common. */
 export const keyInput = {
-  name: terms.keptText('A name for people, shown in lists.', 'billing-app'),
+  name: terms.keptText('A name for people. Lists show it.', 'billing-app'),
   limits: terms.LimitsInput,
-  budgets: f.list(terms.BudgetInput, 'Budgets of the key. They apply in addition to those of the policy.'),
+  budgets: f.list(terms.BudgetInput, 'Budgets of the key, in addition to the budgets of the policy.'),
   ...narrowedTerms,
 };
 export const NewKeyInput = f.body(
@@ -161,14 +170,14 @@ export const NewKeyInput = f.body(
   f.allOptional({
     ...keyInput,
     scopes: { ...scopes, default: USUAL_SCOPES } as typeof scopes,
-    labels: f.mapOf(terms.keptText('A value.'), 'Labels for rules and budgets, which read them as `key.labels`.'),
+    labels: f.mapOf(terms.keptText('A value.'), 'Labels for rules and budgets, which use them as `key.labels`.'),
     expires_in_seconds,
     ...operatorTerms,
   }),
 );
 type KeyInput = Omit<f.ValueOf<typeof NewKeyInput>, 'scopes' | 'team' | 'user'>;
 
-/** The terms of a new key, with the defaults, apart from its scopes and its owners. */
+/** The terms of a new key, with defaults, but without its scopes and owners. */
 export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> {
   const { name = '', expiresInSeconds = null, limits = {}, budgets = [], ...others } = input;
   return {
@@ -180,30 +189,33 @@ export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> 
   };
 }
 
-/** @param seconds from now on; null for never */
+/** @param seconds from now; null for never */
 export const inMs = (seconds: number | null, now: number) => (seconds === null ? null : now + seconds * 1_000);
 
 export const KeyChange = f.body(
-  'Terms to change. Absent members stay, null removes. Lists are replaced.',
+  'Terms to change. Absent members stay unchanged, and null removes a term. A list replaces the whole previous list.',
   f.allOptional({
     name: f.orNull(terms.keptText('A name for people; null for none.', 'billing-app')),
     scopes,
     labels: f.inCommand(
       f.orNull(
         f.mapOf(f.orNull(terms.keptText('The value; null removes the label.')), 'Labels to set or to remove.'),
-        'Labels to set or, by null, to remove. Others stay. Null removes all.',
+        'Labels to set. The value null removes a label. Other labels stay unchanged. Null instead of the map removes all labels.',
       ),
-      { help: 'Labels to set. Others stay. --no-label removes the label of a name.' },
+      { help: 'Labels to set. Other labels stay unchanged. To remove a label, use --no-label with its name.' },
     ),
-    expires_at: f.inCommand(f.orNull(f.moment('When it expires; null for never.', '2027-02-18T09:30:00.000Z')), {
+    expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2027-02-18T09:30:00.000Z')), {
       isWithoutFlag: true,
     }),
     expires_in_seconds,
-    limits: f.orNull(terms.LimitsInput, 'Limits to set. Others stay. Null leaves all to the policy.'),
+    limits: f.orNull(
+      terms.LimitsInput,
+      'Limits to set. Other limits stay unchanged. With null, the key has only the limits of the policy.',
+    ),
     budgets: f.orNull(
       f.list(
         terms.BudgetInput,
-        'All budgets of the key. One with the same window and time zone as before keeps what was spent. Null removes all.',
+        'All budgets of the key. A budget with the same window and time zone as before keeps its spend. Null removes all budgets.',
       ),
     ),
     ...narrowedTerms,
@@ -211,23 +223,23 @@ export const KeyChange = f.body(
   }),
 );
 
-/** The keys of a list. Members that are no others of `KeyQuery` are those that a key must have. */
+/** Filters for a list of keys. A key must match each member that `KeyQuery` does not have elsewhere. */
 export const KeyFilter = f.body('Which keys.', {
   state: f.optional(f.word(KEY_STATES, `One of ${KEY_STATES.join(', ')}.`)),
-  name: f.optional(f.text('Only keys of this name.')),
-  search: f.optional(f.text('A part of the name or the ID, in any case.')),
+  name: f.optional(f.text('Only keys with this name.')),
+  search: f.optional(f.text('A part of the name or the ID. Upper and lower case are the same.')),
   team: f.optional(f.text('Only keys of the team with this ID or name.')),
-  user: f.optional(f.text('Only keys of the user with this ID or address.')),
-  parent: f.optional(f.text('Only keys that the key with this ID has made.')),
+  user: f.optional(f.text('Only keys of the user with this ID or email address.')),
+  parent: f.optional(f.text('Only keys that the key with this ID has created.')),
   has_models: f.optional(
-    f.inCommand(f.flag('`true`: only keys with a list of models of their own; `false`: only keys without one.'), {
-      help: 'Only keys with a list of models of their own; with --no-has-models only keys without one.',
+    f.inCommand(f.flag('`true`: only keys with their own list of models; `false`: only keys without such a list.'), {
+      help: 'Only keys with their own list of models; with --no-has-models, only keys without such a list.',
     }),
   ),
   label: f.optional(
     f.as(
       'labels',
-      f.mapOf(Type.String(), 'A label of the key, as `name=value`. It may be repeated; a key must have all.'),
+      f.mapOf(Type.String(), 'A label of the key, as `name=value`. If you repeat it, a key must match all labels.'),
     ),
   ),
   after: f.afterLast('key'),

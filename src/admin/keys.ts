@@ -45,19 +45,19 @@ export interface KeyServices {
   readonly keys: KeyAdmin & Pick<Keys, 'suspend' | 'resume'>;
   readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'>;
-  /** The money of a key as a running server has it, or as the database has it. */
+  /** The money of a key, from the running server or from the database. */
   fundsOf(info: KeyInfo, now: number): Promise<KeyFunds>;
-  /** Bounds the searches that run at once. */
+  /** Limits how many searches run at the same time. */
   readonly searches: Places;
-  /** @throws Error of one sentence where no grant can be stored yet */
+  /** @throws Error of one sentence if no grant can be stored yet */
   checkLedger(): Promise<void>;
-  /** Applies at once what was granted. */
+  /** Makes this server apply new grants at once. */
   refresh(): Promise<void>;
 }
 const operation = operationsOn<KeyServices>();
 
 async function found({ by, id }: Call, keys: KeyAdmin): Promise<KeyInfo> {
-  // The ID is not repeated: somebody may have put a whole key in its place.
+  // The error does not repeat the ID, because the caller may have sent a whole key by mistake.
   return (await findKey(by, keys, id)) ?? notFound('No key has this ID.');
 }
 
@@ -71,8 +71,8 @@ async function status(call: Call, { keys, fundsOf }: KeyServices) {
   };
 }
 
-const ONCE = 'Only this answer has the key: the server stores only its hash.';
-/** The answer on the wire, as far as commands print it. */
+const ONCE = 'Only this answer contains the secret, because the server stores only its hash.';
+/** The part of the JSON answer that commands print. */
 interface PrintedKey {
   readonly key: string;
   readonly id: string;
@@ -104,7 +104,7 @@ export const listKeys = operation({
   action: 'keys.read',
   summary: 'List the keys',
   details:
-    'Lists the keys without their secrets, including revoked keys and keys that agents made for their wallets. Leads see those of their team, members their own.',
+    'Lists the keys without their secrets, including revoked keys and keys that agents created for their wallets. Leads see the keys of their team. Members see their own keys.',
   input: KeyFilter,
   output: ApiKeyList,
   answer: 'The keys, oldest first.',
@@ -132,7 +132,7 @@ export const showKey = operation({
   http: 'GET /admin/keys/:id',
   action: 'keys.read',
   summary: 'Show a key',
-  details: 'Returns a key with its terms, and with what its own budgets and its balance have left.',
+  details: 'Returns a key with its terms, and how much of its own budgets and its balance is left.',
   output: ApiKeyStatus,
   answer: 'The key.',
   isTagged: true,
@@ -143,8 +143,8 @@ export const makeKey = operation({
   name: 'keys create',
   http: 'POST /admin/keys',
   action: 'keys.change',
-  summary: 'Make a key',
-  details: `${ONCE} An admin key can make any key, including one with the scope \`admin\`. The key works once its budgets apply. A lead or a member has at most 200 unrevoked keys, and makes at most 200 within 24 hours.`,
+  summary: 'Create a key',
+  details: `${ONCE} An admin key can create any key, including a key with the scope \`admin\`. The key works as soon as its budgets are active. A lead or a member has at most 200 keys that are not revoked, and creates at most 200 within 24 hours.`,
   input: NewKeyInput,
   output: NewApiKey,
   answer: 'The key with its secret.',
@@ -152,7 +152,7 @@ export const makeKey = operation({
   examples: {
     plain: { summary: 'For an application', value: { name: 'billing-app', labels: { team: 'billing' } } },
     limited: {
-      summary: 'With limits, a budget and an end',
+      summary: 'With limits, a budget and an expiry',
       value: {
         name: 'trial',
         scopes: ['chat'],
@@ -162,7 +162,7 @@ export const makeKey = operation({
         budgets: [{ limit_credits: 500, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'downgrade' }],
       },
     },
-    wallets: { summary: 'For agents of these wallets alone', value: { name: 'agents', wallets: [WALLET] } },
+    wallets: { summary: 'Only for agents of these wallets', value: { name: 'agents', wallets: [WALLET] } },
   },
   isTagged: true,
   prints: printOnce,
@@ -179,7 +179,7 @@ export const alterKey = operation({
   action: 'keys.change',
   summary: 'Change a key',
   details:
-    'Changes terms of a key that is not revoked. They apply within a second. Its secret, its spend and its balance stay. A budget with the same window and time zone as before keeps what was spent; a limit below that refuses further requests and ends none that runs. The trail has the members that differ, before and after. The last admin key that works cannot lose its scope.',
+    'Changes terms of a key that is not revoked. The new terms apply within a second. The secret, the spend and the balance of the key stay unchanged. A budget with the same window and time zone as before keeps its spend. If you lower the limit below the spend, new requests are refused and running requests finish. The audit trail records the changed members with their old and new values. The last working admin key cannot lose its scope.',
   input: KeyChange,
   output: ApiKey,
   answer: 'The key with its new terms.',
@@ -187,10 +187,13 @@ export const alterKey = operation({
   errorField: 'expires_at',
   examples: {
     limited: {
-      summary: 'Another budget, one label less, the limits of the policy',
+      summary: 'Change the budget, remove a label, use only the limits of the policy',
       value: { budgets: [{ limit_credits: 800, window: 'month' }], labels: { trial: null }, limits: null },
     },
-    ending: { summary: 'Another name and an end', value: { name: 'billing', expires_at: '2027-02-18T09:30:00Z' } },
+    ending: {
+      summary: 'Change the name and the expiry',
+      value: { name: 'billing', expires_at: '2027-02-18T09:30:00Z' },
+    },
   },
   isTagged: true,
   takesTags: true,
@@ -200,7 +203,7 @@ export const alterKey = operation({
     { expiresInSeconds, expiresAt, budgets, team, user, ...patch },
   ) {
     if (expiresAt !== undefined && expiresInSeconds !== undefined)
-      refuse('expires_in_seconds', 'State `expires_at` or `expires_in_seconds`, not both.');
+      refuse('expires_in_seconds', 'Set either `expires_at` or `expires_in_seconds`, not both.');
     const whole = {
       ...patch,
       ...(expiresAt !== undefined && { expiresAt }),
@@ -223,7 +226,7 @@ export const stopKey = operation({
   action: 'keys.suspend',
   summary: 'Suspend a key',
   details:
-    'Stops a key until it is resumed, within a second. Its requests get 403 `key_suspended`; answers in progress still finish. Suspending it again changes nothing.',
+    'Stops a key within a second, until you resume it. Its requests get 403 `key_suspended`. Answers in progress still finish. Suspending it again changes nothing.',
   output: ApiKey,
   answer: 'The key.',
   differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
@@ -238,7 +241,7 @@ export const resumeKey = operation({
   http: 'POST /admin/keys/:id/resume',
   action: 'keys.suspend',
   summary: 'Resume a key',
-  details: 'Lets a suspended key work again, within a second, on the terms that it has.',
+  details: 'Lets a suspended key work again within a second. Its terms are unchanged.',
   output: ApiKey,
   answer: 'The key.',
   isTagged: true,
@@ -259,10 +262,10 @@ export const renewKey = operation({
           minimum: 0,
           maximum: OVERLAP_MAX_MS / 1_000,
           default: OVERLAP_MS / 1_000,
-          description: 'The time that the old secret still works, in seconds.',
+          description: 'How long the old secret still works, in seconds.',
         }),
         'overlap',
-        'How long the old secret still works; a day unless stated. With 0 it ends at once.',
+        'How long the old secret still works; by default a day. With 0, it stops working at once.',
       ),
     ),
   }),
@@ -271,8 +274,8 @@ export const renewKey = operation({
   differs: { rotated_at: '2026-11-20T14:00:00.000Z', overlap_ends_at: '2026-11-21T14:00:00.000Z' },
   errorField: 'overlap_seconds',
   examples: {
-    overlap: { summary: 'The old secret works for an hour more', value: { overlap_seconds: 3_600 } },
-    leaked: { summary: 'The old secret ends at once', value: { overlap_seconds: 0 } },
+    overlap: { summary: 'The old secret works for one more hour', value: { overlap_seconds: 3_600 } },
+    leaked: { summary: 'The old secret stops working at once', value: { overlap_seconds: 0 } },
   },
   isTagged: true,
   prints: printOnce,
@@ -286,20 +289,20 @@ export const endKey = operation({
   action: 'keys.change',
   summary: 'Revoke a key',
   details:
-    'Revokes a key and all its secrets at once and forever. Revoking it again changes nothing. The last admin key that works cannot be revoked.',
+    'Revokes a key and all its secrets at once. This cannot be undone. Revoking it again changes nothing. The last working admin key cannot be revoked.',
   output: ApiKey,
   answer: 'The key.',
   differs: { state: 'revoked', revoked_at: '2026-11-20T15:00:00.000Z' },
   errors: ['conflict'],
   isTagged: true,
   async run({ keys }, call) {
-    // Idempotent: a client that got no answer may ask again.
+    // Revoking twice succeeds, so that a client that received no answer can try again.
     await revokeKey(call.by, keys, call.id);
     return shownKey(await found(call, keys), call.now);
   },
 });
 
-/** The answer on the wire, as far as the command prints it. */
+/** The part of the JSON answer that the command prints. */
 interface PrintedGrant {
   readonly id: string;
   readonly wallet: string | null;
@@ -312,10 +315,10 @@ export const grantCredits = operation({
   action: 'keys.grant',
   summary: 'Grant Credits to a key',
   details:
-    'Adds to the balance of a key, or takes back from it. The first grant makes a key prepaid: once its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',
+    'Adds Credits to the balance of a key, or removes Credits with a negative amount. The first grant makes a key prepaid: when its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',
   input: f.body('What to grant.', {
     credits: terms.addedCredits,
-    note: f.optional(terms.keptText('A note, stored with the entry.', 'invoice 1042')),
+    note: f.optional(terms.keptText('A note that is stored with the entry.', 'invoice 1042')),
   }),
   output: ApiKeyStatus,
   answer: 'The key.',
@@ -323,15 +326,15 @@ export const grantCredits = operation({
   prints: ({ id, wallet: holder, balance }: PrintedGrant) =>
     `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${balance?.left_credits} Credits, of ${balance?.granted_credits} that were granted.\n`,
   examples: {
-    grant: { summary: 'Add', value: { credits: 25, note: 'invoice 1042' } },
-    back: { summary: 'Take back', value: { credits: -5 } },
+    grant: { summary: 'Add Credits', value: { credits: 25, note: 'invoice 1042' } },
+    back: { summary: 'Remove Credits', value: { credits: -5 } },
   },
   async run(services, call, { credits, note = '' }) {
     const { keys, store, checkLedger, refresh } = services;
     const grant = terms.grantOf(credits, note);
     await checkLedger();
     if (!(await grantToKey(call.by, keys, store, call.id, grant, call.now))) notValid();
-    // The grant is stored, so that a failure to refresh must not make it look undone.
+    // The grant is stored. If only the refresh fails, the answer must still report success.
     await refresh().catch(() => {});
     return status(call, services);
   },
@@ -342,7 +345,7 @@ function absent(): never {
   throw notThere();
 }
 
-/** `/admin/keys`. */
+/** The operations of `/admin/keys`. */
 export const KEY_OPERATIONS = [
   makeKey,
   listKeys,
@@ -355,5 +358,5 @@ export const KEY_OPERATIONS = [
   endKey,
 ];
 
-/** `signalbox keys`. */
+/** The operations that have a command in `signalbox keys`. */
 export const KEY_COMMANDS: readonly Operation<KeyServices & TrailReader>[] = [...KEY_OPERATIONS, KEYS_LOG];

@@ -6,9 +6,9 @@ import { operationsOn } from './kit/operation.ts';
 
 type Outcomes = Pick<LearningTables['outcomes'], 'means' | 'sums'>;
 
-/** The sources of the status of scores. */
+/** The services that the status of scores needs. */
 export interface LearningServices {
-  /** Reads the outcomes, as they are at one moment. Rejects with StoreError. */
+  /** Reads the scores in one consistent state. Rejects with StoreError. */
   outcomes<T>(read: (outcomes: Outcomes) => Promise<T>): Promise<T>;
 }
 
@@ -20,11 +20,11 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
   outcomes: f.list(
     f.shape('A source.', {
       source: f.word(OUTCOME_SOURCES, 'Who judged the answer.'),
-      outcomes: f.count('How many are stored.', 214),
-      learnt: parts.figure('The weight of these outcomes.', 180.5),
+      outcomes: f.count('How many scores of this source are stored.', 214),
+      learnt: parts.figure('The weight of these scores.', 180.5),
       withheld: f.count('Scores that an earlier version did not count because the key had reached its limit.', 0),
     }),
-    'By source.',
+    'The stored scores, by source.',
   ),
   examples: f.count('Always 0.', 0),
   checkpoint: parts.shapeOrNull('Always null.', {
@@ -32,20 +32,25 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
     behind: parts.count('Later outcomes.', 2),
   }),
   brier: parts.shape('Always null.', {
-    declared: parts.figureOrNull('Of the declared qualities.', 0.2104),
-    estimated: parts.figureOrNull('Of the estimated qualities.', 0.1733),
+    declared: parts.figureOrNull('The Brier score of the declared qualities.', 0.2104),
+    estimated: parts.figureOrNull('The Brier score of the estimated qualities.', 0.1733),
   }),
   models: f.list(
     f.shape('The scores of a model.', {
       model: parts.modelId('ID of the model.'),
-      task: f.inCommand(f.orNull(f.text('A task type.'), 'Null for all tasks together.'), { none: 'all' }),
-      outcomes: parts.figure('The weight of its scores since the last reset.', 96),
+      task: f.inCommand(f.orNull(f.text('A task type.'), 'The task type; null for all tasks together.'), {
+        none: 'all',
+      }),
+      outcomes: parts.figure('The weight of the model’s scores since the last reset.', 96),
       declared: f.inCommand(
         parts.share('The mean of the qualities that were declared for the scored requests.', 0.8),
         places(3),
       ),
       learnt: f.as('mean', f.inCommand(parts.share('The mean of the scores.', 0.84), places(3))),
-      difference_points: f.inCommand(parts.figure('The difference, in hundredths.', 4), places(1)),
+      difference_points: f.inCommand(
+        parts.figure('The mean of the scores minus the mean of the declared qualities, in hundredths.', 4),
+        places(1),
+      ),
     }),
     'Models with scores, by task.',
   ),
@@ -63,7 +68,7 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
   faults: parts.textList('Always empty.', []),
 });
 
-/** The members that earlier versions, which learned from outcomes, had; empty here. */
+/** Members that earlier versions had because they learned from scores. They always have these values now. */
 const NOTHING_LEARNED = {
   mode: 'off' as const,
   estimator: 'learned',
@@ -92,16 +97,16 @@ const SOURCES: Readonly<Record<SourceSums['source'], string>> = {
 const sourcesText = ({ outcomes }: { readonly outcomes: readonly Pick<SourceSums, 'source' | 'outcomes'>[] }) =>
   outcomes.length === 0
     ? 'No answer was scored yet. Score answers with POST /v1/feedback and their decision_id. See docs/route/learning.md.\n'
-    : `Scores kept: ${outcomes.map((one) => `${one.outcomes} ${SOURCES[one.source]}`).join(', ')}.\n`;
+    : `Stored scores: ${outcomes.map((one) => `${one.outcomes} ${SOURCES[one.source]}`).join(', ')}.\n`;
 
-/** `GET /admin/learning` and `signalbox learn status`. */
+/** The operation of `GET /admin/learning` and `signalbox learn status`. */
 export const showLearning = operationsOn<LearningServices>()({
   name: 'learn status',
   http: 'GET /admin/learning',
   action: 'learning.read',
-  summary: 'Scores by model and task',
+  summary: 'Show scores by model and task',
   details:
-    'Returns how many scores are stored, and their means by model and task. The members `mode`, `estimator`, `examples`, `checkpoint`, `brier`, `keys` and `faults` have no meaning any more and always have the same value.',
+    'Returns how many scores are stored, and the mean score of each model for each task. The members `mode`, `estimator`, `examples`, `checkpoint`, `brier`, `keys` and `faults` no longer have a meaning and always have the same value.',
   output: LearningStatus,
   answer: 'The status.',
   prints: {

@@ -10,7 +10,7 @@ import type { Principal } from './use-cases/principal.ts';
 
 /** The services that operations on the ledger use. */
 export interface LedgerServices {
-  /** The overview of a running ledger as far as the caller may see it, or of a database. */
+  /** The overview of the ledger, from a running server or from a database, as far as the caller may see it. */
   overview(by: Principal): Promise<LedgerOverview>;
 }
 const operation = operationsOn<LedgerServices>();
@@ -22,37 +22,47 @@ const held = (description: string, credits: number, dollars: string) => ({
 const MONTH = '2026-11-01T00:00:00.000Z';
 
 export const FundStatus = f.named('FundStatus', 'A window of a budget, or the balance of a key.', {
-  kind: f.word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
-  name: f.text('Of the budget; ID of the key, or its name for a key with the scope `report`.', 'team-month'),
-  subject: f.text('The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.', 'search'),
+  kind: f.word(
+    ['budget', 'balance'],
+    '`budget`: a limit of the policy, or of a key, user or team. `balance`: money granted to a key.',
+  ),
+  name: f.text(
+    'The name of the budget, or the ID of the key that has the balance. With a key with the scope `report`, the name of that key.',
+    'team-month',
+  ),
+  subject: f.text('Whose share of the budget this is, for a budget with `each`. Empty for a shared budget.', 'search'),
   subject_name: f.orNull(
     f.text(
-      'How the key, team or user that `subject` is the ID of is called now; null where it is no such ID, or the caller may not see the name.',
+      'The current name of the key, team or user whose ID is `subject`; null if `subject` is no such ID, or if the caller may not see the name.',
       'search',
     ),
   ),
   holder: f.orNull(
     f.word(
       ['organization', 'team', 'user', 'key'],
-      'Of which kind of holder the budget is. Null for a budget of the policy, and for a balance.',
+      'The kind of holder that the budget belongs to. Null for a budget of the policy, and for a balance.',
     ),
   ),
   limit_credits: f.as('limit', f.credits('The limit of the window, or all Credits granted.', 50_000)),
   limit_usd: f.as('limit', f.usd('The same as `limit_credits`.', '50')),
   ...terms.spent('Charged so far.', 31_204.5, '31.2045'),
-  ...held('Held by requests that are running.', 12.4, '0.0124'),
-  ...terms.left('Free now; negative after the limit was lowered.', 18_783.1, '18.7831'),
+  ...held('Credits held by running requests.', 12.4, '0.0124'),
+  ...terms.left(
+    'Credits that are available now; negative if the limit was lowered below the spend.',
+    18_783.1,
+    '18.7831',
+  ),
   ...terms.forecast(52_010.5, '52.0105', '2026-11-04T00:00:00.000Z'),
   runs_out_at: f.orNull(
     f.moment(
-      'When it is spent at the rate so far; null where that is not before the window ends, before `forecast_from`, and for a total or a balance. The past where it is spent already.',
+      'When the fund runs out at the current rate; in the past if it has run out already. Null if it does not run out before the window ends, before `forecast_from`, and for a total or a balance.',
       '2026-11-28T14:00:00.000Z',
     ),
   ),
-  open_reservations: f.count('Running requests that hold it.', 3),
+  open_reservations: f.count('The number of running requests that hold Credits of this fund.', 3),
   oldest_reservation_seconds: f.orNull(
     Type.Number({
-      description: 'For how long the oldest of them has held it, in seconds; null for none.',
+      description: 'How long the oldest of these requests has held Credits, in seconds; null if there is none.',
       examples: [4.2],
     }),
   ),
@@ -63,34 +73,37 @@ export const FundStatus = f.named('FundStatus', 'A window of a budget, or the ba
   ),
 });
 
-export const LedgerStatus = f.named('LedgerStatus', 'The current state of the books.', {
+export const LedgerStatus = f.named('LedgerStatus', 'The current state of the ledger.', {
   charged_credits: f.as(
     'charged',
-    f.credits('All charges, less refunds; with `name`, those that its funds count.', 40_210.25),
+    f.credits('All charges minus refunds; with `name`, only charges to these funds.', 40_210.25),
   ),
   charged_usd: f.as('charged', f.usd('The same as `charged_credits`.', '40.21025')),
-  ...held('The reserved amount of open requests; with `name`, of its funds.', 12.4, '0.0124'),
-  open_reservations: f.as('open', f.count('Requests that are running; with `name`, those that hold its funds.', 7)),
+  ...held('The amount that running requests hold; with `name`, only of these funds.', 12.4, '0.0124'),
+  open_reservations: f.as(
+    'open',
+    f.count('The number of running requests; with `name`, only requests that hold Credits of these funds.', 7),
+  ),
   funds: f.list(
     FundStatus,
-    'The first to run out first, then the fullest; at most 1,000. A budget of the policy that nothing has drawn on is one of no subject.',
+    'First the funds that run out first, then the fullest; at most 1,000. A budget of the policy that no request has used yet has an empty subject.',
   ),
   funds_total: f.count('The number of funds.', 3),
-  has_more: f.flag('Whether more follow.', false),
-  next_after: f.orNull(f.text('The value of `after` for the next page; null on the last.')),
+  has_more: f.flag('Whether more funds follow.', false),
+  next_after: f.orNull(f.text('The value of `after` for the next page; null on the last page.')),
 });
 
 export const showLedger = operation({
   name: 'ledger status',
   http: 'GET /admin/ledger',
   action: 'ledger.read',
-  summary: 'Charges, holds and funds',
+  summary: 'Show charges, holds and funds',
   details:
-    'Returns all charges, the amounts reserved by running requests, and every budget window and balance, with what is left, when it runs out at the rate so far, how many requests hold it and since when, and when it renews: the first to run out first, then the fullest. Budgets of teams, users and keys are listed before they are used, too.',
+    'Returns all charges and the amounts that running requests hold. Also returns every budget window and balance: how much is left, when it runs out at the current rate, how many requests hold it and since when, and when it renews. The funds that run out first come first, then the fullest. The list includes budgets of teams, users and keys that no request has used yet.',
   input: f.body('Which funds.', {
-    name: f.optional(f.text('Only funds of this name; an error if there are none.')),
+    name: f.optional(f.text('Only funds with this name. If there are none, the operation returns an error.')),
     limit: f.pageSize({ most: FUNDS_MAX, unlessGiven: FUNDS_MAX }),
-    after: f.optional(f.formed('`next_after` of the page before.', { minLength: 1 })),
+    after: f.optional(f.formed('`next_after` of the previous page.', { minLength: 1 })),
   }),
   output: LedgerStatus,
   answer: 'The status.',
@@ -111,46 +124,55 @@ export const showLedger = operation({
   },
 });
 
-const OpenReservation = parts.shape('A hold that is open.', {
-  decision: parts.textOrNull('ID of its decision.', 'dec_0a4x1wm3zk0'),
-  seq: parts.count('The row of the journal that opened it.', 48_213),
-  key_id: parts.textOrNull('ID of the key or address of the wallet; null where the books lack it.', '4f2k9d1m'),
+const OpenReservation = parts.shape('An open hold.', {
+  decision: parts.textOrNull('ID of the decision that the hold belongs to.', 'dec_0a4x1wm3zk0'),
+  seq: parts.count('The number of the journal row that opened the hold.', 48_213),
+  key_id: parts.textOrNull('ID of the key or address of the wallet; null if the ledger does not have it.', '4f2k9d1m'),
   reserved_credits: parts.credits('Reserved.', 12.4),
-  charged_credits: parts.credits('Charged of it so far.', 0),
-  age_ms: parts.figure('Since the request began, ms.', 4_200),
+  charged_credits: parts.credits('Credits of the hold that were charged so far.', 0),
+  age_ms: parts.figure('Time since the request began, ms.', 4_200),
 });
 
-const Finding = parts.shape('A contradiction that correct books cannot have.', {
-  kind: parts.text('Its kind.', 'wrong_spend'),
-  seq: parts.wholeOrNull('The row of the journal; null where it is about none.', 48_213),
-  decision: parts.textOrNull('ID of the decision; null where it is about none.', 'dec_0a4x1wm3zk0'),
-  message: parts.text('The contradiction, in microcredits.', 'charges 120, but only 100 were left'),
+const Finding = parts.shape('A contradiction that a correct ledger cannot have.', {
+  kind: parts.text('The kind of finding.', 'wrong_spend'),
+  seq: parts.wholeOrNull('The number of the journal row; null if the finding is not about a row.', 48_213),
+  decision: parts.textOrNull('ID of the decision; null if the finding is not about a decision.', 'dec_0a4x1wm3zk0'),
+  message: parts.text('The contradiction, with amounts in microcredits.', 'charges 120, but only 100 were left'),
 });
 
-export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the books by this server.', {
+export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the ledger by this server.', {
   object: parts.always('ledger.audit'),
-  running_since: parts.momentOrNull('When the audit began that is running; null for none.', '2026-11-20T09:30:00.000Z'),
-  result: parts.shapeOrNull('Null before this server has run one.', {
-    began_at: parts.moment('When it began.', '2026-11-20T09:30:00.000Z'),
-    ended_at: parts.moment('When it ended.', '2026-11-20T09:30:04.000Z'),
-    is_sound: parts.flag('Whether nothing is wrong.', true),
-    entries: parts.count('Rows of the journal.', 120_400),
-    reservations: parts.count('Holds that the journal has.', 51_020),
-    funds: parts.count('Windows of budgets, and balances.', 24),
+  running_since: parts.momentOrNull(
+    'When the running audit began; null if no audit is running.',
+    '2026-11-20T09:30:00.000Z',
+  ),
+  result: parts.shapeOrNull('The result; null if this server has not finished an audit yet.', {
+    began_at: parts.moment('When the audit began.', '2026-11-20T09:30:00.000Z'),
+    ended_at: parts.moment('When the audit ended.', '2026-11-20T09:30:04.000Z'),
+    is_sound: parts.flag('True if the audit found nothing wrong.', true),
+    entries: parts.count('The number of journal rows.', 120_400),
+    reservations: parts.count('The number of holds in the journal.', 51_020),
+    funds: parts.count('The number of budget windows and balances.', 24),
     charged_credits: parts.credits('All charges.', 40_210.25),
-    corrected_credits: parts.figure('Refunds in Credits, negative.', -12.5),
-    overrun_credits: parts.credits('Billed above holds, and charged to no key.', 0),
-    granted_credits: parts.figure('Granted to keys, less deductions, in Credits.', 1_000),
-    deposited_credits: parts.credits('Paid in by wallets.', 0),
-    fees_credits: parts.figure('Kept of it as fees, in Credits.', 0),
-    open: parts.count('Holds that are open.', 7),
-    held_credits: parts.credits('The amount that they hold.', 12.4),
-    open_reservations: parts.arrayOf(OpenReservation, 'At most 1,000 of them.'),
+    corrected_credits: parts.figure('The sum of refunds in Credits, as a negative number.', -12.5),
+    overrun_credits: parts.credits('Amounts that providers billed above holds and that no key pays.', 0),
+    granted_credits: parts.figure('Credits granted to keys, minus deductions.', 1_000),
+    deposited_credits: parts.credits('Credits that wallets paid in.', 0),
+    fees_credits: parts.figure('The part of these payments that was kept as fees, in Credits.', 0),
+    open: parts.count('The number of open holds.', 7),
+    held_credits: parts.credits('The amount of the open holds.', 12.4),
+    open_reservations: parts.arrayOf(OpenReservation, 'Open holds, at most 1,000.'),
     findings_count: parts.count('Findings.', 0),
-    findings: parts.arrayOf(Finding, 'At most 1,000 of them.'),
-    unpriced: parts.count('Charges with an impossible usage or no price, which cannot be computed again.', 0),
-    settlements_in_spool: parts.count('Settlements that wait for the database, and that the audit lacks.', 0),
-    spool_fault: parts.textOrNull('Why the file that they wait in cannot be read; null for nothing.', null),
+    findings: parts.arrayOf(Finding, 'Findings, at most 1,000.'),
+    unpriced: parts.count(
+      'Charges without a price or with an impossible token count. Their cost cannot be verified.',
+      0,
+    ),
+    settlements_in_spool: parts.count(
+      'Settlements in the spool file that wait for the database. The audit does not include them.',
+      0,
+    ),
+    spool_fault: parts.textOrNull('Why the spool file cannot be read; null if it can be read.', null),
   }),
 });
 
@@ -161,15 +183,15 @@ export interface AuditServices {
 const auditOperation = operationsOn<AuditServices>();
 const AUDIT = { action: 'ledger.audit', output: LedgerAudit, answer: 'The audit.', command: false } as const;
 
-/** The proof of the books by a running server. `signalbox ledger audit` needs no server. */
+/** Operations that audit the ledger in a running server. `signalbox ledger audit` works without a server. */
 export const AUDIT_OPERATIONS = [
   auditOperation({
     ...AUDIT,
     name: 'ledger audit show',
     http: 'GET /admin/ledger/audit',
-    summary: 'The last audit of the books',
+    summary: 'Show the last audit of the ledger',
     details:
-      'Returns the result of the last audit that this server ran, and whether one is running. A server that was restarted has none.',
+      'Returns the result of the last audit that this server ran, and whether an audit is running. After a restart, there is no result yet.',
     run: async ({ audits }, { by }) => lastAudit(by, audits),
   }),
   auditOperation({
@@ -177,9 +199,9 @@ export const AUDIT_OPERATIONS = [
     name: 'ledger audit',
     http: 'POST /admin/ledger/audit',
     isLong: true,
-    summary: 'Audit the books',
+    summary: 'Audit the ledger',
     details:
-      'Reads the whole journal with code of its own, as `./signalbox ledger audit` does, and returns the findings when it is done: in parallel with requests, one audit at a time. A request that comes while one runs gets its result. An audit that takes longer than 10 minutes is ended; run the command on a copy then.',
+      'Verifies the whole journal with independent code, as `./signalbox ledger audit` does, and returns the findings when it is done. Requests continue in parallel. Only one audit runs at a time: a request during an audit gets the result of that audit. The server stops an audit after 10 minutes. If that happens, run the command on a copy of the database.',
     run: ({ audits }, { by }) => runAudit(by, audits),
   }),
 ];

@@ -18,35 +18,38 @@ const operation = operationsOn<LoginServices>();
 
 const login = {
   id: f.text(
-    'Names the login. It is not the value of the cookie, which nobody can see again.',
+    'The ID of the login. It is not the value of the cookie, which is never shown again.',
     'login_5f0c2e9b7a1d4c3e8f60',
   ),
   object: f.always('login'),
   user_id: f.as('user', f.orNull(f.text('ID of the user; null for the login of a key.', 'user_0mtqg5k3w4x1b7q2z'))),
-  user_name: f.orNull(f.text('Name of the user; null for one who was removed.', 'Ada Lovelace')),
+  user_name: f.orNull(f.text('Name of the user; null if the user was removed.', 'Ada Lovelace')),
   key_id: f.as('key', f.orNull(f.text('ID of the key; null for the login of a user.'), undefined, null)),
   key_name: f.orNull(f.text('Name of the key.'), undefined, null),
   browser: f.text(
-    'What the browser said of itself.',
+    'The user agent that the browser sent.',
     'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
   ),
-  from: f.orNull(f.text('The address of the sign-in.', '192.0.2.7')),
-  created_at: f.moment('When the person signed in.'),
-  last_used_at: f.as('usedAt', f.moment('The last use, at most ten minutes late.', '2026-11-20T11:02:00.000Z')),
+  from: f.orNull(f.text('The IP address of the sign-in.', '192.0.2.7')),
+  created_at: f.moment('When the sign-in happened.'),
+  last_used_at: f.as(
+    'usedAt',
+    f.moment('When the login was last used, accurate to ten minutes.', '2026-11-20T11:02:00.000Z'),
+  ),
   confirmed_at: f.moment(
-    'When the issuer last stated the person’s groups and other claims; of a key, the sign-in.',
+    'When the issuer last confirmed the person’s groups and other claims. For a key, the time of the sign-in.',
     '2026-11-20T10:31:00.000Z',
   ),
-  expires_at: f.moment('The end, however much it is used.', '2026-11-27T09:30:00.000Z'),
+  expires_at: f.moment('When the login ends, no matter how often it is used.', '2026-11-27T09:30:00.000Z'),
 };
 export const Login = f.named('Login', 'The login of a person, or of a key, in one browser.', login);
 export const LoginList = f.named('LoginList', 'Logins that have not ended.', {
   object: f.always('list'),
-  data: f.list(f.shape('A login.', login), 'Newest first.'),
-  has_more: f.flag('Whether there are more. To get them, repeat the request with `after`.', false),
+  data: f.list(f.shape('A login.', login), 'The logins, newest first.'),
+  has_more: f.flag('Whether more logins follow. To get them, repeat the request with `after`.', false),
 });
 
-/** `/admin/logins` and `signalbox logins`. */
+/** The operations of `/admin/logins` and `signalbox logins`. */
 export const LOGIN_OPERATIONS = [
   operation({
     name: 'logins list',
@@ -54,7 +57,7 @@ export const LOGIN_OPERATIONS = [
     action: 'logins.read',
     summary: 'List logins',
     details:
-      'Lists the logins that have not ended. Owners, admins and auditors see all, others their own. A login belongs to a user, or to the key that signed in.',
+      'Lists the logins that have not ended. Owners, admins and auditors see all logins, other people see their own. A login belongs to a user, or to the key that signed in.',
     input: f.body('Which logins.', {
       user: f.optional(f.text('Only logins of the user, or the key, with this ID.')),
       after: f.afterLast('login'),
@@ -76,39 +79,42 @@ export const LOGIN_OPERATIONS = [
     action: 'logins.end',
     summary: 'End a login',
     details:
-      'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user; to keep a key out, suspend or revoke it.',
+      'Ends a login: the server refuses its cookie within a second. Owners and admins can end any login, other people can end their own. To keep a person out, suspend the user. To keep a key out, suspend or revoke the key.',
     output: Login,
     answer: 'The login that was ended.',
     prints: ({ user_name, key_name }: Readonly<Record<'user_name' | 'key_name', string | null>>, id) =>
       `Ended the login of ${user_name ?? `key ${key_name}`}, ${id}.\n`,
     run: async ({ desk }, { by, id }) =>
       loginOf(
-        (await endLogin(by, desk, id)) ?? notFound('No login that you may end has this ID. It may have ended already.'),
+        (await endLogin(by, desk, id)) ??
+          notFound('No login that you may end has this ID. The login may have ended already.'),
         desk,
       ),
   }),
 ];
 
-export const Me = f.named('Me', 'Who asks.', {
+export const Me = f.named('Me', 'The caller of the request.', {
   object: f.always('me'),
-  role: f.text('The role: of a person, or as the scopes of the key have it.', 'member'),
+  role: f.text('The role of the person, or the role that the scopes of the key give.', 'member'),
   name: f.orNull(f.text('Name of the person or the key; null for a token.', 'Ada Lovelace')),
   key_id: f.orNull(f.text('ID of the key, or of the subject of a token; null for a person.'), undefined, null),
   user: f.orNull(
     f.shape('The person; null for a key.', {
       id: f.text('ID of the user.', 'user_0mtqg5k3w4x1b7q2z'),
-      issuer: f.orNull(f.text('Who knows the person.', 'https://login.example.com/realms/acme')),
+      issuer: f.orNull(f.text('The issuer that the person signs in with.', 'https://login.example.com/realms/acme')),
       sub: f.orNull(f.text('The person’s ID at the issuer.', '8f2d1c')),
-      name: f.text('For showing.', 'Ada Lovelace'),
-      email: f.orNull(f.text('For showing; it proves nothing.', 'ada@example.com')),
+      name: f.text('The name of the person, for display.', 'Ada Lovelace'),
+      email: f.orNull(
+        f.text('The email address, only for display. It does not identify the person.', 'ada@example.com'),
+      ),
       team_id: f.as('team', f.orNull(f.text('ID of the team.'), undefined, null)),
       team: f.as('teamName', f.orNull(f.text('Name of the team.'), undefined, null)),
     }),
   ),
   login: f.orNull(f.shape('The login; null for a request with a key or a token.', login)),
   actions: f.mapOf(
-    f.word(['all', 'team', 'own'], 'How far it reaches.'),
-    'The actions that the caller may take, each with how far it reaches: to everything, to what its team has, or to what is its own.',
+    f.word(['all', 'team', 'own'], 'How far the action reaches: all, the caller’s team, or only what the caller owns.'),
+    'The actions that the caller may take, each with how far it reaches: everything, what belongs to the caller’s team, or what belongs to the caller.',
     { 'usage.own': 'own', 'me.read': 'own' },
   ),
 });
@@ -118,9 +124,9 @@ export const showMe = operation({
   command: false,
   http: 'GET /admin/me',
   action: 'me.read',
-  summary: 'Who asks',
+  summary: 'Show who you are and what you may do',
   details:
-    'Returns the role of the caller with each action that it may take and how far that reaches, and the login where a browser asks.',
+    'Returns the role of the caller, each action that the caller may take and how far the action reaches. If a browser sends the request, also returns the login.',
   output: Me,
   answer: 'The caller.',
   run: async ({ desk }, { by }) => meOf(by, desk),

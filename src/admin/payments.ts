@@ -22,33 +22,36 @@ const LIMIT_MAX = 1_000;
 
 const WALLET = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b';
 export const walletAddress = f.text('Address of the wallet, in lower case.', WALLET);
-export const tokenAddress = f.text('Contract of the token.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e');
+export const tokenAddress = f.text('Address of the token contract.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e');
 export const payeeAddress = (description: string) => f.text(description, '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c');
 
-export const Payment = f.named('Payment', 'A payment by x402, with its state.', {
+export const Payment = f.named('Payment', 'A payment through x402, with its state.', {
   object: f.always('payment'),
-  id: f.text('Names the payment.', 'pay_0a4x1wm3zk0'),
+  id: f.text('The ID of the payment.', 'pay_0a4x1wm3zk0'),
   state: f.word(
     PAYMENT_STATES,
-    '`settling`: it is being settled. `captured`: it has arrived, and its request runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.',
+    '`settling`: the payment is being settled. `captured`: the payment has arrived, and its request runs. `settled`: the whole payment is charged or credited to the balance. `unknown`: the payment may have arrived; Signalbox keeps checking the chain. `failed`: the payment will never arrive.',
     'settled',
   ),
-  purpose: f.word(PAYMENT_PURPOSES, 'Its purpose: a completion, or a top-up.'),
+  purpose: f.word(PAYMENT_PURPOSES, 'What was paid for: a completion, or a top-up of the balance.'),
   network: f.text('CAIP-2.', 'eip155:84532'),
   asset: tokenAddress,
   payer: walletAddress,
-  pay_to: payeeAddress('Whom it was paid to.'),
+  pay_to: payeeAddress('The address that received the payment.'),
   amount_atomic: f.as('amount', f.text('The amount paid, in atomic units of the asset.', '3250')),
-  paid_credits: f.as('paid', f.credits('The value of that amount.', 3.25)),
+  paid_credits: f.as('paid', f.credits('The value of the paid amount.', 3.25)),
   fee_credits: f.as(
     'fee',
-    f.credits('The cost of its settlement; 0 once waived, as for a request that was charged nothing.', 1),
+    f.credits(
+      'The cost of settling the payment. It becomes 0 if the fee is waived, for example because the request was charged nothing.',
+      1,
+    ),
   ),
   charged_credits: f.as(
     'charged',
     f.orNull(
       f.credits(
-        'The charge of its request: 0 where none ran on it. Null before that is known, and where the chain has told later that it had arrived.',
+        'The charge of the request; 0 if the payment was for no request. Null while the charge is unknown, and if the chain confirmed the payment only later.',
         1.09,
       ),
     ),
@@ -57,21 +60,24 @@ export const Payment = f.named('Payment', 'A payment by x402, with its state.', 
     'balanceAdded',
     f.orNull(
       f.credits(
-        'The part that became balance of the wallet: paid less fee and charge. Null before it is settled.',
+        'The part that was credited to the balance of the wallet: the payment minus fee and charge. Null before the payment is settled.',
         1.16,
       ),
     ),
   ),
-  decision_id: f.as('decision', f.orNull(f.text('The decision that it paid for; null for none.', 'dec_0a4x1wm3zk0'))),
-  transaction: f.orNull(f.text('Hash of the transaction; null while none is known.')),
-  error: f.orNull(f.text('Why it failed or is unknown; null otherwise.')),
-  created_at: f.as('created', f.moment('When it was offered.')),
-  updated_at: f.as('updated', f.moment('When it last changed.')),
+  decision_id: f.as(
+    'decision',
+    f.orNull(f.text('The decision of the request that was paid for; null for none.', 'dec_0a4x1wm3zk0')),
+  ),
+  transaction: f.orNull(f.text('Hash of the transaction; null while the hash is unknown.')),
+  error: f.orNull(f.text('Why the payment failed or is unknown; null otherwise.')),
+  created_at: f.as('created', f.moment('When the wallet offered the payment.')),
+  updated_at: f.as('updated', f.moment('When the payment last changed.')),
 });
 
 export const PaymentList = f.named('PaymentList', 'Payments.', {
   object: f.always('list'),
-  data: f.list(Payment, 'Newest first. For the next page send the last `id` as `before`.'),
+  data: f.list(Payment, 'Payments, newest first. For the next page, send the last `id` as `before`.'),
   has_more: f.flag('Whether older payments match, too.', false),
 });
 
@@ -90,7 +96,7 @@ export const shownPayment = (payment: StoredPayment): f.ValueOf<typeof Payment> 
 // The answer must not reveal that the payment of another caller exists.
 const unknown = () => notFound('No payment has this ID, or this key may not see it.');
 
-/** `/admin/payments`: the payments of agents. */
+/** The operations of `/admin/payments`, on the payments of agents. */
 export const PAYMENT_OPERATIONS = [
   operation({
     name: 'payments list',
@@ -98,12 +104,12 @@ export const PAYMENT_OPERATIONS = [
     action: 'payments.read',
     command: false,
     summary: 'List payments',
-    details: 'The payments of agents, newest first.',
+    details: 'Lists the payments of agents, newest first.',
     input: f.body('Which payments.', {
-      state: f.optional(f.word(PAYMENT_STATES, 'Only those in this state.')),
-      wallet: f.optional(f.formed('Only those of this wallet.', { pattern: ADDRESS_PATTERN })),
+      state: f.optional(f.word(PAYMENT_STATES, 'Only payments in this state.')),
+      wallet: f.optional(f.formed('Only payments of this wallet.', { pattern: ADDRESS_PATTERN })),
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT }),
-      before: f.optional(f.formed('Only those made before the payment with this ID.', { pattern: '^pay_' })),
+      before: f.optional(f.formed('Only payments made before the payment with this ID.', { pattern: '^pay_' })),
     }),
     output: PaymentList,
     answer: 'The payments.',
@@ -123,11 +129,11 @@ export const PAYMENT_OPERATIONS = [
     http: 'POST /admin/payments/:id/reconcile',
     action: 'payments.change',
     command: false,
-    // A chain takes its time.
+    // The chain may answer slowly.
     isLong: true,
     summary: 'Check a payment on the chain',
     details:
-      'Checks a payment on the chain now. The server also does so every few seconds while the outcome of a payment is unknown. The body is ignored.',
+      'Checks a payment on the chain now. While the outcome of a payment is unknown, the server also checks it every few seconds. The server ignores the body of the request.',
     output: Payment,
     answer: 'The current state of the payment.',
     errors: ['payment_unavailable'],
@@ -135,16 +141,16 @@ export const PAYMENT_OPERATIONS = [
   }),
 ];
 
-/** `GET /v1/payments/{id}`: a payment, for its payer. */
+/** The operation of `GET /v1/payments/{id}`, with which a payer reads a payment. */
 export const showPayment = operation({
   name: 'payment',
   http: 'GET /v1/payments/:id',
   action: 'payments.own',
   tag: 'Payments',
   command: false,
-  summary: 'Look up a payment',
+  summary: 'Show a payment',
   details:
-    'Available to keys of the wallet that paid, to the API key sent with the payment, and to operators. Other keys get 404.',
+    'Available to keys of the wallet that paid, to the API key that was sent with the payment, and to operators. Other keys get 404.',
   output: Payment,
   answer: 'The payment.',
   errors: ['insufficient_permissions'],
@@ -155,4 +161,4 @@ const payerIn = (text: string): string =>
   addressOf(text) ?? refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
 
 const placeOf = (text: string): number =>
-  parseId('pay_', text) ?? refuse('before', '`before` must be the ID of a payment.');
+  parseId('pay_', text) ?? refuse('before', '`before` must be the ID of a payment, which begins with pay_.');

@@ -4,29 +4,33 @@ import * as parts from '../core/api/parts.ts';
 import type { KeyChange } from '../policy/runtime/diff.ts';
 import * as f from './kit/fields.ts';
 
-/** The shapes that several operations on policies share. */
+/** This file has the shapes that several operations on policies share. */
 
-/** Most files of a policy, and most characters of one of them. */
+/** The most files of a policy, and the most characters of a file. */
 const FILES_MAX = 256;
 const CHARACTERS_MAX = 1_048_576;
 
 const NAME = Type.String({
   minLength: 5,
   maxLength: 200,
-  description: 'Its name in the policy’s folder: no path, and `.yaml` or `.yml` at its end.',
+  description: 'The name of the file in the policy’s folder, without a path. It must end with `.yaml` or `.yml`.',
   examples: ['models.yaml'],
 });
-const TEXT = Type.String({ maxLength: CHARACTERS_MAX, description: 'Its whole text.', examples: ['version: 2\n'] });
+const TEXT = Type.String({
+  maxLength: CHARACTERS_MAX,
+  description: 'The whole text of the file.',
+  examples: ['version: 2\n'],
+});
 
 export const CHANGES = Type.Array(
   parts.body('A file with its new text, or a file to remove.', {
     name: NAME,
-    text: parts.orNull(TEXT, 'Its whole new text; null removes the file.', 'version: 2\n'),
+    text: parts.orNull(TEXT, 'The whole new text of the file; null removes the file.', 'version: 2\n'),
   }),
   {
     minItems: 1,
     maxItems: FILES_MAX,
-    description: 'Files that differ from those on disk. All others stay as they are.',
+    description: 'Files that differ from the files on disk. All other files stay unchanged.',
   },
 );
 export const FILES = Type.Array(parts.body('A file of a policy.', { name: NAME, text: TEXT }), {
@@ -35,38 +39,38 @@ export const FILES = Type.Array(parts.body('A file of a policy.', { name: NAME, 
   description: 'All files of the policy.',
 });
 
-/** A policy in a body. */
+/** A policy in the body of a request. */
 export const BUNDLE = { files: Type.Optional(FILES), changes: Type.Optional(CHANGES) };
 
-/** A policy in a body, or a stored revision. */
+/** A policy in the body of a request, or a stored revision. */
 export const SIDE = {
   ...BUNDLE,
-  revision: Type.Optional(parts.text('A stored revision, or at least 6 of its first digits.', '95f1a7d5f908027b')),
+  revision: Type.Optional(parts.text('A stored revision, or at least the first 6 of its digits.', '95f1a7d5f908027b')),
 };
 
-export const fileName = parts.text('Its name in the policy’s folder.', 'models.yaml');
+export const fileName = parts.text('The name of the file in the policy’s folder.', 'models.yaml');
 
 export const guarded = f.list(
   Type.Object({
     section: parts.text('The section.', 'providers'),
     name: parts.textOrNull('The name of the item; null for a section without named items.', 'openai'),
     key: parts.textOrNull('The key; null for the whole item or section.', 'base_url'),
-    why: parts.text('Why it is guarded.', 'it decides where requests and keys are sent'),
+    why: parts.text('Why the difference is guarded.', 'it decides where requests and keys are sent'),
   }),
-  'Differences from the files on disk that only an owner may write, on a server that was started with `--allow-policy-writes`.',
+  'Differences from the files on disk that only an owner may write, and only if the server was started with `--allow-policy-writes`.',
   { examples: [[]] },
 );
 
 export const PolicyChange = parts.named('PolicyChange', 'One change of the policy.', {
   change: parts.word(['added', 'removed', 'changed'], 'The kind of change.', 'changed'),
-  section: parts.text('The section of the policy.', 'models'),
+  section: parts.text('The section of the policy that changed.', 'models'),
   name: parts.textOrNull('The name of the changed item; null for a section without named items.', 'gpt-6-astra'),
   keys: Type.Optional(
     Type.Unsafe<readonly KeyChange[]>(
       parts.rows(
         'The keys that changed, with their old and new values.',
         {
-          key: parts.text('Path of the key.', 'price.input'),
+          key: parts.text('The path of the key.', 'price.input'),
           from: Type.Optional(Type.Unknown({ description: 'The old value; absent if the key is new.' })),
           to: Type.Optional(Type.Unknown({ description: 'The new value; absent if the key was removed.' })),
         },
@@ -77,15 +81,15 @@ export const PolicyChange = parts.named('PolicyChange', 'One change of the polic
 });
 
 export const PolicyReload = f.named('PolicyReload', 'One reload of the policy files, and its result.', {
-  time: f.moment('When it ended.'),
-  took_ms: f.count('How long it took, in ms.', 41),
+  time: f.moment('When the reload ended.'),
+  took_ms: f.count('How long the reload took, in ms.', 41),
   cause: f.word(
     ['start', 'edit', 'push', 'signal', 'request'],
-    'The cause: the start, a change of the folder or of a secret’s file, SIGHUP, or a request to reload.',
+    'What caused the reload: the start, a change in the folder or in a secret’s file, SIGHUP, or a request to reload.',
   ),
-  result: f.word(['applied', 'unchanged', 'refused'], 'With `refused`, the previous policy stays active.'),
+  result: f.word(['applied', 'unchanged', 'refused'], 'The result. With `refused`, the previous policy stays active.'),
   revision: parts.policyRevision,
   message: f.text('One sentence.', 'The policy is active.'),
-  diagnostics: f.list(PolicyDiagnostic, 'Every mistake, sorted by place.', { examples: [[]] }),
-  changes: f.list(PolicyChange, 'From the revision before; empty unless applied.'),
+  diagnostics: f.list(PolicyDiagnostic, 'Every mistake, sorted by location.', { examples: [[]] }),
+  changes: f.list(PolicyChange, 'Changes from the previous revision; empty unless the reload was applied.'),
 });

@@ -16,7 +16,7 @@ export interface ToolServices {
 }
 const operation = operationsOn<ToolServices>();
 
-/** Members that every tool has. */
+/** Members that all policy tools have. */
 const TOOL = {
   command: false,
   bodyMax: 'policy',
@@ -24,7 +24,7 @@ const TOOL = {
 } as const;
 
 const SENT =
-  'A policy that is sent can run only plugins of the active policy, and sees of variables only whether they are set. Each principal can run one check, test, difference, patch or edit at a time.';
+  'A policy in the request can run only plugins of the active policy. It can see whether a variable is set, but not its value. Each principal can run one check, test, difference, patch or edit at a time.';
 
 const ON_DISK = { disk: { summary: 'The files on disk', value: {} } };
 
@@ -33,8 +33,8 @@ const check = operation({
   name: 'policy check',
   http: 'POST /admin/policy/check',
   summary: 'Check a policy',
-  details: `Returns every mistake of a policy with its place, its line and its fix, as \`policy check\` does. The policy is the files that are sent, or changes of the files on disk, or without either the files on disk. ${SENT}`,
-  input: f.body('The policy to check: the files on disk unless stated.', BUNDLE),
+  details: `Returns every mistake of a policy with its location, its line and its fix, as \`policy check\` does. Send all files of the policy, or only the files that differ from those on disk. Without either, the files on disk are checked. ${SENT}`,
+  input: f.body('The policy to check; by default the files on disk.', BUNDLE),
   output: PolicyCheck,
   answer: 'Every mistake.',
   examples: ON_DISK,
@@ -52,7 +52,7 @@ const check = operation({
     }),
 });
 
-/** Letters of a part of a case's name. */
+/** The most letters of a text that selects cases by name. */
 const CASE_LENGTH_MAX = 200;
 
 const test = operation({
@@ -60,18 +60,21 @@ const test = operation({
   name: 'policy test',
   http: 'POST /admin/policy/test',
   summary: 'Run the cases of a policy',
-  details: `Runs the policy's own cases, with all variables set and with the variables that are set here, as \`policy test --coverage\` does. ${SENT}`,
-  input: f.body('The policy whose cases run: the files on disk unless stated.', {
+  details: `Runs the policy's own cases, once with all variables set and once with the variables that are set here, as \`policy test --coverage\` does. ${SENT}`,
+  input: f.body('The policy whose cases run; by default the files on disk.', {
     ...BUNDLE,
     case: Type.Optional(
       Type.String({
         maxLength: CASE_LENGTH_MAX,
-        description: 'Runs only the cases with this text in their names.',
+        description: 'Runs only the cases whose names contain this text.',
         examples: ['night'],
       }),
     ),
     here: Type.Optional(
-      field.flag('Whether to run them only with the variables that are set here, and not also with all set.', false),
+      field.flag(
+        'Whether to run the cases only with the variables that are set here. By default they also run with all variables set.',
+        false,
+      ),
     ),
   }),
   output: PolicyTest,
@@ -92,14 +95,14 @@ const diff = operation({
   name: 'policy diff',
   http: 'POST /admin/policy/diff',
   summary: 'Compare two policies',
-  details: `Returns what two policies declare differently, which cases they decide differently, and the difference of their texts, as \`policy diff\` does. Each is the active policy, a stored revision, files that are sent, or the files on disk. ${SENT}`,
+  details: `Compares two policies, as \`policy diff\` does. Returns the declarations that differ, the cases that are decided differently, and the difference of the texts. Each side is the active policy, a stored revision, files in the request, or the files on disk. ${SENT}`,
   input: f.body('Two policies.', {
-    a: Type.Optional(field.body('The earlier one: the active policy unless stated.', SIDE)),
-    b: Type.Optional(field.body('The later one: the files on disk unless stated.', SIDE)),
+    a: Type.Optional(field.body('The earlier policy; by default the active policy.', SIDE)),
+    b: Type.Optional(field.body('The later policy; by default the files on disk.', SIDE)),
   }),
   output: PolicyDifference,
   answer: 'The difference.',
-  examples: { disk: { summary: 'The active policy and the files on disk', value: {} } },
+  examples: { disk: { summary: 'Compare the active policy with the files on disk', value: {} } },
   errorField: 'a',
   errors: ['conflict', 'not_found'],
   run: async ({ desk }, { by }, { a = null, b = {} }) =>
@@ -110,5 +113,5 @@ const diff = operation({
     }),
 });
 
-/** The tools for policies. */
+/** The operations that check, test and compare policies. */
 export const POLICY_TOOLS = [check, test, diff];

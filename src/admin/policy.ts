@@ -38,7 +38,7 @@ const showPolicy = operation({
   action: 'policy.read',
   summary: 'Show the active policy',
   details:
-    'Returns the active revision and the result of the last reload, with all diagnostics if it was refused. The header `etag` has the revision.',
+    'Returns the active revision and the result of the last reload. If the reload was refused, the answer has all diagnostics. The header `etag` has the revision.',
   output: answers.PolicyStatus,
   answer: 'The active policy.',
   isTagged: true,
@@ -55,7 +55,7 @@ const reload = operation({
   action: 'policy.reload',
   summary: 'Reload the policy',
   details:
-    'Reloads the policy files now and returns the result. Signalbox watches the folder, so edits take effect without this request. With `If-Match: <revision>`, it reloads only while that revision is active.',
+    'Reloads the policy files now and returns the result. You rarely need this, because Signalbox watches the folder and applies edits itself. With `If-Match: <revision>`, the server reloads only if that revision is active.',
   output: PolicyReload,
   answer: 'Applied, or unchanged.',
   errors: ['precondition_failed', 'policy_invalid'],
@@ -73,7 +73,7 @@ const readFiles = operation({
   action: 'policy.read',
   summary: 'Read the files of the policy',
   details:
-    'Returns the files of the active policy, and what the caller may write of them. The header `etag` has the revision.',
+    'Returns the files of the active policy, and which edits the caller may make. The header `etag` has the revision.',
   output: answers.PolicyFiles,
   answer: 'The files.',
   isTagged: true,
@@ -108,7 +108,7 @@ const writeFiles = operation({
   action: 'policy.write',
   summary: 'Write the files of the policy',
   details:
-    'Writes an edit as a whole and activates it, once it passes the check and the policy’s own cases. `If-Match` names the revision that the edit began from. An edit that gives power or sends data elsewhere is guarded: it needs an owner, and a server that was started with `--allow-policy-writes`. The trail keeps the edit with its difference.',
+    'Writes an edit as a whole and activates it if it passes the check and the policy’s own cases. `If-Match` names the revision on which your edit is based. An edit is guarded if it gives more rights or sends data to other places. A guarded edit needs an owner, and a server that was started with `--allow-policy-writes`. The audit trail records the edit with its difference.',
   input: EDIT,
   output: answers.PolicyWrite,
   answer: 'The edit is active.',
@@ -126,16 +126,16 @@ const pushFiles = operation({
   action: 'policy.write',
   summary: 'Push a revision of the policy',
   details:
-    'Stores the files of a policy as a revision, or pushes an earlier revision again, and activates it at every server that follows pushes (`--policies-from store`), as `policy push` and `policy rollback` do. It passes the check and the policy’s own cases here and at each of these servers. If one refuses, for example because it lacks the code of a plugin, the revision becomes active nowhere. `If-Match` names the revision that you began from. It is optional for an earlier push. Guarded changes are as for `PUT /admin/policy/files`.',
-  input: f.body('The revision to push: all its files, or an earlier push.', {
+    'Stores the files of a policy as a revision, or pushes an earlier revision again, as `policy push` and `policy rollback` do. Activates the revision on every server that follows pushes (`--policies-from store`). First, this server and each of these servers check the policy and run its cases. If one refuses, for example because it lacks the code of a plugin, the revision is activated on no server. `If-Match` names the revision on which your edit is based. It is optional for an earlier push. Guarded changes follow the rules of `PUT /admin/policy/files`.',
+  input: f.body('The revision to push: either all its files, or the name of an earlier push.', {
     files: Type.Optional(FILES),
     revision: Type.Optional(
-      f.text('An earlier push that was active: its number, or at least 6 of the first digits of its revision.', '3'),
+      f.text('An earlier push that was active: its number, or at least the first 6 digits of its revision.', '3'),
     ),
   }),
   output: answers.PolicyWrite,
   answer: 'The revision is active.',
-  examples: { earlier: { summary: 'An earlier push again', value: { revision: '3' } } },
+  examples: { earlier: { summary: 'Push an earlier revision again', value: { revision: '3' } } },
   errorField: 'files',
   errors: ['conflict', 'not_found', 'precondition_failed', 'policy_invalid'],
   isTagged: true,
@@ -148,11 +148,11 @@ const makePatch = operation({
   http: 'POST /admin/policy/patch',
   bodyMax: 'policy',
   action: 'policy.check',
-  summary: 'Make a patch of an edit',
+  summary: 'Create a patch from an edit',
   details: 'Returns the difference between the files on disk and an edit, for `git apply` in the policy’s folder.',
   input: EDIT,
   output: Type.String({ description: 'A unified diff, for `git apply` in the policy’s folder.' }),
-  answer: 'The patch; empty where nothing differs.',
+  answer: 'The patch; empty if nothing differs.',
   text: { mediaType: 'text/x-diff', description: '', example: 'diff --git a/rules.yaml b/rules.yaml\n' },
   examples: {
     rule: { summary: 'A new file', value: { changes: [{ name: 'rules.yaml', text: 'constraints: []\n' }] } },
@@ -163,29 +163,32 @@ const makePatch = operation({
     new TextAnswer(await policyPatch(by, desk, changes), 'text/x-diff', 'policy.patch'),
 });
 
-/** The page of a history. @param what the items are */
+/** The query parameters of a page of a history. @param what the noun of the items */
 const pageIn = (what: string) =>
   f.body('Which page.', {
-    after: f.optional(Type.Integer({ minimum: 0, description: `The \`id\` of the last ${what} of the page before.` })),
+    after: f.optional(
+      Type.Integer({ minimum: 0, description: `The \`id\` of the last ${what} of the previous page.` }),
+    ),
     limit: f.optional(
       Type.Integer({
         minimum: 1,
         maximum: HISTORY_LIMIT_MAX,
-        description: `How many at most; ${HISTORY_LIMIT} unless given. A page also ends at 1 MiB.`,
+        description: `The most items to return; by default ${HISTORY_LIMIT}. A page also ends at 1 MiB.`,
       }),
     ),
   });
 
-/** Said where no server follows pushes. */
-export const UNFOLLOWED = 'No server follows pushes now: those with --policies-from store do.\n';
+/** The message if no server follows pushes. */
+export const UNFOLLOWED =
+  'No running server follows pushes. To follow pushes, start a server with --policies-from store.\n';
 
-/** `GET /admin/policy/pushes` and `signalbox policy history`. */
+/** The operation of `GET /admin/policy/pushes` and `signalbox policy history`. */
 export const listPushed = operationsOn<{ readonly desk: PushReader }>()({
   name: 'policy history',
   http: 'GET /admin/policy/pushes',
   action: 'policy.read',
   summary: 'List the revisions that were pushed',
-  details: 'Lists every revision that was pushed, newest first, with who pushed it.',
+  details: 'Lists every revision that was pushed, newest first, with the person or key that pushed it.',
   input: pageIn('push'),
   output: answers.PolicyPushes,
   answer: 'The page.',
@@ -194,7 +197,7 @@ export const listPushed = operationsOn<{ readonly desk: PushReader }>()({
   prints: {
     columns: ['id', 'revision', 'time', 'author', 'state', 'is_in_force', 'reason'],
     sum: ({ data }: { readonly data: readonly { readonly is_in_force: boolean }[] }) => {
-      if (data.length === 0) return 'No revision was pushed.\n';
+      if (data.length === 0) return 'No revision was pushed yet.\n';
       return data.some((one) => one.is_in_force) ? '' : UNFOLLOWED;
     },
   },
@@ -207,7 +210,7 @@ const revisions = operation({
   http: 'GET /admin/policy/revisions',
   action: 'policy.read',
   summary: 'List the policies that were active',
-  details: 'Lists each time that a policy became active, as the trail has it, newest first.',
+  details: 'Lists each activation of a policy that the audit trail has, newest first.',
   input: pageIn('revision'),
   output: answers.PolicyRevisions,
   answer: 'The page.',
@@ -221,7 +224,7 @@ const showRevision = operation({
   http: 'GET /admin/policy/revisions/:id',
   action: 'policy.read',
   summary: 'Read a stored policy',
-  details: 'Finds a policy that was active by its revision, or at least 6 of the first digits.',
+  details: 'Returns a policy that was active. You can name it by its revision, or by at least the first 6 digits.',
   output: answers.PolicyRevision,
   answer: 'The policy.',
   errors: ['conflict'],
@@ -241,14 +244,14 @@ const showSchema = operation({
   http: 'GET /admin/policy/schema',
   action: 'policy.read',
   summary: 'Show the JSON Schema of policies',
-  details: 'Returns the schema that `policy schema` prints, for completion and checks in an editor.',
+  details: 'Returns the schema that `policy schema` prints. Editors use it for completion and checks.',
   output: answers.PolicyJsonSchema,
   answer: 'The schema.',
   differs: { $schema: 'http://json-schema.org/draft-07/schema#' },
   run: async ({ desk }) => policySchema(desk.judge.shipped),
 });
 
-/** `/admin/policy`: the policy, its files, its pushes and its revisions. */
+/** The operations of `/admin/policy`: the policy, its files, its pushes and its revisions. */
 export const POLICY_OPERATIONS = [
   ...[showPolicy, reload, readFiles, writeFiles, pushFiles, makePatch, revisions, showRevision, showSchema],
 ];

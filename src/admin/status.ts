@@ -22,54 +22,68 @@ const quantiles = (description: string, p50: number, p90: number) =>
 export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
   provider: f.text('Name of the provider in the policy.', 'openai'),
   model: f.text('ID of the model in the policy.', 'gpt-6-luna'),
-  upstream: f.text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
+  upstream: f.text('The provider’s own name for the model.', 'gpt-6-luna-2026-09-01'),
   state: f.word(
     Object.keys(HEALTH),
-    '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key; `out_of_credit`: the account at the provider has no credit left.',
+    '`ejected`: the circuit breaker is open. `cooling`: the provider answered 429 and asked for a pause. `misconfigured`: the provider refuses the API key. `out_of_credit`: the account at the provider has no credit left.',
     'ejected',
   ),
   since: f.orNull(
     f.moment(
-      'Since when it is in that state; null while it was in no other since this server started.',
+      'When the endpoint entered this state; null if it has had no other state since this server started.',
       '2026-11-20T09:30:00.000Z',
     ),
   ),
-  why: f.orNull(f.text('Why it is not healthy; null where it is.', '5 faults in a row; the last: timeout')),
-  breaker: f.shape('Its circuit breaker.', {
+  why: f.orNull(
+    f.text('Why the endpoint is not healthy; null if it is healthy.', '5 faults in a row; the last: timeout'),
+  ),
+  breaker: f.shape('The circuit breaker of the endpoint.', {
     state: f.word(
       ['closed', 'open', 'half_open'],
-      '`open` until `retry_at`, then `half_open`: one attempt may try, and its answer closes it.',
+      '`open` until `retry_at`, then `half_open`: one attempt is allowed, and a complete answer closes the breaker.',
       'open',
     ),
     faults_in_a_row: f.count('Faults since the last complete answer.', 5),
-    opens_at_faults_in_a_row: f.as('faultsInARowMax', f.count('So many open it.', 5)),
-    recent_answers: f.as('answers', f.count('Complete answers and faults of the last 10 seconds.', 6)),
-    recent_faults: f.as('faults', f.count('The faults among them.', 5)),
-    opens_at_fault_share: f.as('faultShareMax', parts.share('This share of faults opens it, too.', 0.5)),
-    opens_from_answers: f.as('answersMin', f.count('From so many answers and faults on.', 20)),
+    opens_at_faults_in_a_row: f.as('faultsInARowMax', f.count('The breaker opens after this many faults in a row.', 5)),
+    recent_answers: f.as('answers', f.count('Complete answers and faults in the last 10 seconds.', 6)),
+    recent_faults: f.as('faults', f.count('Faults in the last 10 seconds.', 5)),
+    opens_at_fault_share: f.as(
+      'faultShareMax',
+      parts.share('The breaker also opens if faults reach this share of answers in the last 10 seconds.', 0.5),
+    ),
+    opens_from_answers: f.as(
+      'answersMin',
+      f.count('The share of faults counts only from this many answers and faults.', 20),
+    ),
   }),
   declared: f.orNull(
-    f.shape('The speed by the policy.', {
+    f.shape('The speed that the policy declares.', {
       ttft_ms: parts.milliseconds('Time to the first token, ms.', 400),
-      warm_ttft_ms: parts.milliseconds('The same with most of the prompt in the provider’s cache.', 200),
+      warm_ttft_ms: parts.milliseconds(
+        'Time to the first token if most of the prompt is in the provider’s cache, ms.',
+        200,
+      ),
       tokens_per_second: f.as('outputTokensPerSecond', parts.figure('Rate of output.', 90)),
       basis: f.word(
         ['stated', 'estimated', 'neutral'],
-        '`stated` by the policy; else `estimated` from models of its kind, or `neutral`, the same for all.',
+        '`stated`: the policy states the speed. `estimated`: the median of similar models. `neutral`: a default that is the same for all models.',
         'stated',
       ),
     }),
-    'The speed that the policy declares, to compare with the measured one below.',
+    'The speed that the policy declares. Compare it with the measured speed below.',
   ),
   recent_attempts: f.count('Attempts that ended in the last 15 minutes.', 96),
-  recent_faults: f.count('Those among them that failed.', 3),
-  recent_share: parts.figureOrNull('Its share of the recent attempts at its model; null for none.', 0.75),
+  recent_faults: f.count('Attempts in the last 15 minutes that failed.', 3),
+  recent_share: parts.figureOrNull(
+    'The endpoint’s share of the recent attempts at its model; null if there were none.',
+    0.75,
+  ),
   retry_at: f.orNull(
-    f.moment('The time from which it is tried again. Null where it may be tried now.', '2026-11-20T09:30:12.000Z'),
+    f.moment('When the endpoint can be tried again; null if it can be tried now.', '2026-11-20T09:30:12.000Z'),
   ),
   ttft_ms: quantiles('Time to the first token, ms.', 412.5, 901),
   warm_ttft_ms: quantiles(
-    'Time to the first token where most of the prompt was in the provider’s cache, ms.',
+    'Time to the first token for prompts that were mostly in the provider’s cache, ms.',
     180.2,
     333,
   ),
@@ -78,118 +92,134 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
     ok: 1_204,
     timeout: 7,
   }),
-  retries: f.count('Attempts of requests that had tried this provider before.', 5),
+  retries: f.count('Attempts for requests that had already tried this provider.', 5),
   retries_denied: f.count('Retries that the provider’s retry budget denied.', 0),
   ejections: f.count('How often the circuit breaker opened.', 1),
   broken_declaration: f.as(
     'broken',
     f.orNull(
       f.shape('The broken declaration.', {
-        since: f.moment('When it was first broken.', '2026-11-20T09:30:12.000Z'),
-        excess_credits: f.as('excess', f.credits('Billed beyond what was held, which nobody was charged.', 0.42)),
+        since: f.moment('When the provider first broke this promise.', '2026-11-20T09:30:12.000Z'),
+        excess_credits: f.as(
+          'excess',
+          f.credits('Amounts that the provider billed beyond the holds, and that no key pays.', 0.42),
+        ),
         margin_tokens: parts.tokens('As declared.', 64),
         margin_ms: parts.milliseconds('As declared.', 250),
       }),
-      'The `after_abort` that it has not kept: it is held whole until the policy declares another. Null for none.',
+      'The value of `after_abort` that the provider did not keep. Until the policy declares another value, Signalbox holds the full amount. Null if the provider kept its promise.',
     ),
   ),
 });
 
-export const EndpointList = f.named('EndpointList', 'The endpoints of the policy in force.', {
+export const EndpointList = f.named('EndpointList', 'The endpoints of the active policy.', {
   object: f.always('list'),
-  data: f.list(EndpointStatus, 'By provider, model and upstream model.'),
+  data: f.list(EndpointStatus, 'Endpoints, sorted by provider, model and upstream model.'),
 });
 
-export const InstanceStatus = f.named('InstanceStatus', 'This server among those of its database.', {
-  version: f.text('The build that answers: its version and, behind the plus, its commit.', '0.2.0-dev+7e7a9e75'),
+export const InstanceStatus = f.named('InstanceStatus', 'This server, one of the servers that share a database.', {
+  version: f.text('The build of this server: its version and, after the plus sign, its commit.', '0.2.0-dev+7e7a9e75'),
   policy_revision: f.text(
-    'The policy in force here; instances of one database may differ while a policy is rolled out.',
+    'The active policy of this server. Servers that share a database may differ while a policy is rolled out.',
     '95f1a7d5f908027b',
   ),
-  slot: f.count('The number of its place, 0 to 127; 0 for the one server of a data folder.', 0),
-  epoch: f.count('Grows with each server that takes the place.', 12),
-  is_current: f.flag('Whether it may write. Where it may not, it refuses requests that cost.'),
+  slot: f.count('The number of the server’s slot, 0 to 127; always 0 with a data folder for a single server.', 0),
+  epoch: f.count('A number that grows with each server that takes the slot.', 12),
+  is_current: f.flag(
+    'Whether this server may write to the database. If it may not, it refuses requests that cost money.',
+  ),
   problem: f.orNull(
     f.text(
-      'Where it may not write, what happened and what to do, in one sentence.',
+      'If the server may not write: what happened and what to do, in one sentence; null otherwise.',
       'The database cannot be written: another server has taken over this data folder; stop this one.',
     ),
   ),
   clock_offset_ms: Type.Integer({
     description:
-      'The clock of the database less that of this server, in ms. IDs and windows of budgets go by the former.',
+      'The clock of the database minus the clock of this server, in ms. IDs and budget windows use the clock of the database.',
     examples: [0],
   }),
   copies: f.list(
     f.shape('A copy.', {
-      subject: f.word(NEWS_SUBJECTS, 'What it is.', 'keys'),
+      subject: f.word(NEWS_SUBJECTS, 'The kind of data.', 'keys'),
       age_ms: parts.wholeOrNull(
-        'For how long a change by another server may be unknown, in ms; null before the first reading.',
+        'How long this server may not know of a change by another server, in ms; null before the first read.',
         0,
       ),
     }),
-    'What it keeps in memory of the database.',
+    'The data of the database that this server caches in memory.',
   ),
 });
 
-export const ClusterStatus = f.named('ClusterStatus', 'The servers that run at this database.', {
+export const ClusterStatus = f.named('ClusterStatus', 'The servers that use this database.', {
   object: f.always('cluster'),
-  is_split: f.flag('Whether they run different policies, or one with different variables set.'),
+  is_split: f.flag('Whether the servers run different policies, or the same policy with different variables set.'),
   data: f.as(
     'instances',
     f.list(
       f.shape('A server.', {
-        slot: f.count('The number of its place, 0 to 127.', 0),
-        epoch: f.count('Grows with each server that takes the place.', 12),
-        name: f.text('Its host and the ID of its process.', 'gateway-7d9f:1'),
-        version: f.text('Its build.', '0.2.0-dev+7e7a9e75'),
-        policy_revision: f.as('revision', f.text('The policy in force there.', '95f1a7d5f908027b')),
-        policy_since: f.as('since', f.moment('Since when it is.', '2026-11-20T09:30:00.000Z')),
+        slot: f.count('The number of the server’s slot, 0 to 127.', 0),
+        epoch: f.count('A number that grows with each server that takes the slot.', 12),
+        name: f.text('The server’s host name and process ID.', 'gateway-7d9f:1'),
+        version: f.text('The build of the server.', '0.2.0-dev+7e7a9e75'),
+        policy_revision: f.as('revision', f.text('The active policy of the server.', '95f1a7d5f908027b')),
+        policy_since: f.as(
+          'since',
+          f.moment('When this policy became active on the server.', '2026-11-20T09:30:00.000Z'),
+        ),
         policy_rank: f.as(
           'rank',
-          f.count('The rank of its budgets: the greatest decides the limits of all servers.', 7),
+          f.count(
+            'The rank of the server’s budgets. The server with the greatest rank decides the limits for all servers.',
+            7,
+          ),
         ),
         policy_error: f.as(
           'error',
           f.orNull(
             f.text(
-              'Why the last policy that it read is not in force there.',
+              'Why the last policy that the server read is not active; null if it is active.',
               'policy.yaml:3:5 unknown-key: `modles` is no key',
             ),
           ),
         ),
         policies_from: f.as(
           'follows',
-          f.word(POLICY_ORIGINS, 'Whether it follows its files, or the revisions that are pushed.', 'files'),
+          f.word(POLICY_ORIGINS, 'Whether the server uses its policy files, or follows pushed revisions.', 'files'),
         ),
-        pushed: parts.wholeOrNull('The number of the pushed revision in force there; null for files.', 3),
+        pushed: parts.wholeOrNull(
+          'The number of the pushed revision that is active on the server; null if the server uses files.',
+          3,
+        ),
         clock_offset_ms: Type.Integer({
-          description: 'The clock of the database less its own, in ms, as it was when it last changed.',
+          description: 'The clock of the database minus the clock of the server, in ms, at its last change.',
           examples: [0],
         }),
         renewed: f.orNull(
-          f.moment('When it last renewed its place; null on SQLite, where the lock of the folder is it.'),
+          f.moment(
+            'When the server last renewed its slot; null on SQLite, which uses the lock of the data folder instead.',
+          ),
         ),
       }),
-      'By slot. On SQLite there is one.',
+      'The servers, by slot. On SQLite there is only one server.',
     ),
   ),
 });
 
-/** What the operation on servers works with. */
+/** The services that the operation on servers uses. */
 export interface ClusterServices {
-  /** The servers that run, as they last reported. Rejects with StoreError. */
+  /** Returns the running servers with their last reports. Rejects with StoreError. */
   cluster(by: Principal): Promise<Cluster>;
 }
 
-/** `GET /admin/cluster` and `signalbox instances`. */
+/** The operation of `GET /admin/cluster` and `signalbox instances`. */
 export const showCluster = operationsOn<ClusterServices>()({
   name: 'instances',
   http: 'GET /admin/cluster',
   action: 'status.read',
-  summary: 'The servers at the database',
+  summary: 'List the servers that use the database',
   details:
-    'Returns every server that runs at this database, as it last reported: its active policy, why a later one is not active, its version and its clock. The exit code of `./signalbox instances` is 2 when servers run different policies.',
+    'Returns every running server that uses this database, with its last report: its active policy, why a later policy is not active, its version and its clock. The exit code of `./signalbox instances` is 2 if servers run different policies.',
   output: ClusterStatus,
   answer: 'The servers.',
   isFinding: ({ is_split }: { readonly is_split: boolean }) => is_split,
@@ -199,32 +229,32 @@ export const showCluster = operationsOn<ClusterServices>()({
       ...['clock_offset_ms', 'policy_error'],
     ],
     sum: ({ is_split, data }: { is_split: boolean; data: readonly { pushed: number | null }[] }) => {
-      if (data.length === 0) return 'No server runs at this database.\n';
+      if (data.length === 0) return 'No running server uses this database.\n';
       if (!is_split) return `${data.length === 1 ? 'One server runs' : `${data.length} servers run one policy`}.\n`;
       const isOnePush = new Set(data.map(({ pushed }) => pushed)).size === 1 && data[0]?.pushed;
-      return `The servers ${isOnePush ? 'run one push with different variables set: providers differ' : 'run different policies'}.\n`;
+      return `The servers ${isOnePush ? 'run the same push with different variables set, so their providers differ' : 'run different policies'}.\n`;
     },
   },
   run: async ({ cluster }, { by }) => await cluster(by),
 });
 
-/** The sources of a server’s status. Only the running process has them. */
+/** The sources of a server’s status. Only a running process has them. */
 export interface StatusServices extends ClusterServices {
   readonly health: Pick<Health, 'samples'>;
   instance(by: Principal): Instance;
 }
 const operation = operationsOn<StatusServices>();
 
-/** `/admin/status`, `/admin/cluster` and `/admin/endpoints`. */
+/** The operations of `/admin/status`, `/admin/cluster` and `/admin/endpoints`. */
 export const STATUS_OPERATIONS = [
   operation({
     name: 'status',
     command: false,
     http: 'GET /admin/status',
     action: 'status.read',
-    summary: 'This server at its database',
+    summary: 'Show this server’s state at its database',
     details:
-      'Returns the place of this server among those of its database, and the age of what it keeps in memory. Where the server may not write any more, `problem` says what happened and what to do.',
+      'Returns the slot of this server among the servers of its database, and the age of its cached data. If the server may not write any more, `problem` says what happened and what to do.',
     output: InstanceStatus,
     answer: 'The status.',
     run: async ({ instance }, { by }) => instance(by),
@@ -235,9 +265,9 @@ export const STATUS_OPERATIONS = [
     command: false,
     http: 'GET /admin/endpoints',
     action: 'endpoints.read',
-    summary: 'Health of endpoints',
+    summary: 'Show the health of endpoints',
     details:
-      'Returns the state, circuit breaker, speed and attempts of every endpoint of the active policy, with the speed that the policy declares. Counts begin with the start of this server; speeds are recent.',
+      'Returns the state, circuit breaker, speed and attempts of every endpoint of the active policy, and the speed that the policy declares. Counts begin when this server starts. Speeds are recent measurements.',
     output: EndpointList,
     answer: 'The endpoints.',
     run: async ({ health }, { by }) => ({ data: endpointStatus(by, health) }),

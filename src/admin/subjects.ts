@@ -19,37 +19,47 @@ export interface SubjectServices {
 }
 const operation = operationsOn<SubjectServices>();
 
-export const Subject = f.named('Subject', 'A workload that sends tokens of an issuer in place of a key.', {
-  object: f.always('subject'),
-  id: f.text('Names it in usage, decisions and logs.', 'subject_5d0c4f1ab2e39487c6d10f3b8a7e2946'),
-  name: f.text('The name of its issuer in the policy.', 'github'),
-  issuer: f.text('`iss` of its tokens.', 'https://token.actions.githubusercontent.com'),
-  sub: f.text('`sub` of its tokens.', 'repo:acme/app:ref:refs/heads/main'),
-  first_seen_at: f.as('firstSeen', f.moment('When its first token was checked.')),
-  last_seen_at: f.as('lastSeen', f.moment('When its last token was checked. A token is checked once.')),
-  is_blocked: f.flag('Whether its tokens are refused.', false),
-});
+export const Subject = f.named(
+  'Subject',
+  'A workload that authenticates with tokens of an issuer instead of an API key.',
+  {
+    object: f.always('subject'),
+    id: f.text('The ID of the subject in usage, decisions and logs.', 'subject_5d0c4f1ab2e39487c6d10f3b8a7e2946'),
+    name: f.text('The name of the subject’s issuer in the policy.', 'github'),
+    issuer: f.text('The claim `iss` of the subject’s tokens.', 'https://token.actions.githubusercontent.com'),
+    sub: f.text('The claim `sub` of the subject’s tokens.', 'repo:acme/app:ref:refs/heads/main'),
+    first_seen_at: f.as('firstSeen', f.moment('When the subject’s first token was checked.')),
+    last_seen_at: f.as(
+      'lastSeen',
+      f.moment('When the subject’s last new token was checked. Each token is checked only once.'),
+    ),
+    is_blocked: f.flag('Whether the subject’s tokens are refused.', false),
+  },
+);
 export const SubjectList = f.named('SubjectList', 'Subjects.', {
   object: f.always('list'),
   data: f.list(Subject, 'The newest first.'),
-  has_more: f.flag('Whether there are older ones. To get them, repeat the request with `before`.', false),
+  has_more: f.flag('Whether older subjects follow. To get them, repeat the request with `before`.', false),
 });
 
-// The ID is not repeated: somebody may have put a token in its place.
+// The error does not repeat the ID, because the caller may have sent a token by mistake.
 const found = async ({ by, id }: Call, source: SubjectSource) =>
   (await findSubject(by, source, id)) ?? notFound('No subject with this ID has sent a token.');
 
-/** `/admin/subjects` and `signalbox subjects`: the workloads that send tokens, and blocking them. */
+/** The operations of `/admin/subjects` and `signalbox subjects`: list workloads that send tokens, and block them. */
 export const SUBJECT_OPERATIONS = [
   operation({
     name: 'subjects list',
     http: 'GET /admin/subjects',
     action: 'subjects.read',
     summary: 'List the subjects of tokens',
-    details: 'Lists the workloads that have sent a token in place of a key, by their first token, newest first.',
+    details:
+      'Lists the workloads that have sent a token instead of an API key. The workload with the newest first token comes first.',
     input: f.body('Which subjects.', {
       limit: f.pageSize({ most: SUBJECT_LIMIT_MAX, unlessGiven: SUBJECT_LIMIT }),
-      before: f.optional(f.formed('Only those after the subject with this ID.', { pattern: SUBJECT.source })),
+      before: f.optional(
+        f.formed('Only subjects that come after the subject with this ID in the list.', { pattern: SUBJECT.source }),
+      ),
     }),
     output: SubjectList,
     answer: 'The subjects.',
@@ -77,8 +87,10 @@ export const SUBJECT_OPERATIONS = [
     action: 'subjects.change',
     summary: 'Block a subject',
     details:
-      'Blocks a subject at once: all its tokens get 403, future ones as well. Requests in progress continue. Blocking it again replaces the note. `/admin/trail` records it.',
-    input: f.body('Why.', { note: f.optional(terms.keptText('A note, stored with it.', 'leaked token, ticket 88')) }),
+      'Blocks a subject at once: requests with its current and future tokens get 403. Requests in progress continue. Blocking it again replaces the note. The audit trail records the change.',
+    input: f.body('Why the subject is blocked.', {
+      note: f.optional(terms.keptText('A note that is stored with the block.', 'leaked token, ticket 88')),
+    }),
     output: Subject,
     answer: 'The subject.',
     differs: { is_blocked: true },

@@ -13,22 +13,22 @@ import { foundTeam, type PeopleDesk, unrevokedKeys } from './use-cases/people.ts
 
 /** The services that operations on teams and users use. */
 export interface PeopleServices extends PeopleDesk {
-  /** What is spent of budgets, as a running server has it, or as the database has it. */
+  /** The spend of budgets, from the running server or from the database. */
   usesOf(holder: BudgetHolder, budgets: readonly KeyBudget[], now: number): Promise<readonly BudgetUse[]>;
-  /** Where the active policy states its teams, by name; empty where no server runs. */
+  /** Where the active policy declares its teams, by name; empty if no server runs. */
   teamPlaces(): ReadonlyMap<string, SourcePlace>;
 }
 const operation = operationsOn<PeopleServices>();
 
 const PAGE_LIMIT = 100;
 
-/** What a query states of the page that it wants. @param of the rows of the list */
+/** The query parameters of a page. @param of the noun of the items */
 export const pageInput = (of: string) => ({
-  after: f.optional(f.text(`The ID of the last ${of} of the page before.`)),
+  after: f.optional(f.text(`The ID of the last ${of} of the previous page.`)),
   limit: f.pageSize({ most: 1_000, unlessGiven: PAGE_LIMIT }),
 });
 
-/** A page of rows in the order of their IDs. @param item the schema of a row */
+/** Returns a page of rows, sorted by ID. @param item the schema of a row */
 export function pageOf<Row extends { readonly id: string }>(
   rows: readonly Row[],
   { after, limit = PAGE_LIMIT }: { readonly after?: string | undefined; readonly limit?: number | undefined },
@@ -39,53 +39,53 @@ export function pageOf<Row extends { readonly id: string }>(
   return { data, hasMore };
 }
 
-export const SHOWN = 'An owner, admin, auditor or finance sees all, a lead its team, a member itself.';
+export const SHOWN = 'Owners, admins, auditors and finance see all. A lead sees its team, a member sees only itself.';
 
 const team = {
-  id: f.text('Its ID.', 'team_0mtqg5k3w4x1b7q2z'),
-  name: f.text('Its name.', 'search'),
+  id: f.text('The ID of the team.', 'team_0mtqg5k3w4x1b7q2z'),
+  name: f.text('The name of the team.', 'search'),
   origin: f.word(
     TEAM_ORIGINS,
-    'The one place that changes it: `api`, or `policy`. `former`: a policy that no longer has it.',
+    'Where the team can be changed: through the `api`, or in the `policy`. `former`: the team comes from a policy that no longer declares it.',
     'api',
   ),
   ...terms.teamTerms,
-  member_defaults: f.shape('Terms of each member that states none of its own.', terms.teamTerms),
-  users: f.count('The number of its users.', 12),
-  created_at: f.moment('When it was made.'),
+  member_defaults: f.shape('Terms for each member that has no terms of its own.', terms.teamTerms),
+  users: f.count('The number of the team’s users.', 12),
+  created_at: f.moment('When the team was created.'),
 };
 export const Team = f.named('Team', 'A team, with its terms.', team);
 export const TeamStatus = f.named('TeamStatus', 'A team, with its money.', {
   ...team,
-  budgets: f.list(terms.BudgetStatus, 'The current state of its budgets.'),
+  budgets: f.list(terms.BudgetStatus, 'The current state of the team’s budgets.'),
   declared_at: f.orNull(
-    f.shape('Where the active policy declares it; null for another team.', {
+    f.shape('Where the active policy declares the team; null for a team that the policy does not declare.', {
       file: f.text('The file.', 'policies/teams.yaml'),
       line: f.count('The line, from 1.', 12),
     }),
   ),
 });
-export const TeamList = f.page('TeamList', 'Teams.', Team, 'In the order in which they were made.');
+export const TeamList = f.page('TeamList', 'Teams.', Team, 'Teams, in the order in which they were created.');
 export const Removal = f.named('Removal', 'What was removed.', {
-  id: f.text('Its ID.', 'user_0mtqg5k3w9c8d2f5a'),
+  id: f.text('The ID of the user.', 'user_0mtqg5k3w9c8d2f5a'),
   object: f.always('removed'),
-  revoked_keys: f.count('The number of its keys that were revoked.', 1),
+  revoked_keys: f.count('The number of the team’s keys that were revoked.', 1),
 });
 
-const name = terms.keptText('Its name, which no other team has.', 'search');
+const name = terms.keptText('The name of the team. No other team may have the same name.', 'search');
 const stated = {
   ...terms.teamInput,
   member_defaults: f.inCommand(f.orNull(terms.MemberTermsInput), { flag: 'member' }),
 };
 const TeamInput = f.body('A team to make.', { name, ...f.allOptional(stated) });
 const TeamChange = f.body(
-  'What to change. Absent members stay, null removes.',
+  'Terms to change. Absent members stay unchanged, and null removes a term.',
   f.allOptional({
     name,
     ...stated,
     origin: f.word(
       ['api', 'policy'],
-      '`policy` hands the team to the policy, whose next load sets its terms. `api` takes over a team that the policy no longer has.',
+      '`policy` hands the team over to the policy, and the next load of the policy sets its terms. `api` takes over a team that the policy no longer declares.',
     ),
   }),
 );
@@ -106,21 +106,21 @@ const shown = ({ people }: PeopleDesk, row: TeamRow) => ({
   tag: people.tagOf(row.id),
 });
 
-/** `/admin/teams` and `signalbox teams`. */
+/** The operations of `/admin/teams` and `signalbox teams`. */
 export const TEAM_OPERATIONS = [
   operation({
     name: 'teams create',
     http: 'POST /admin/teams',
     action: 'teams.change',
-    summary: 'Make a team',
+    summary: 'Create a team',
     details:
-      'Makes a team. Its terms apply to all of its keys and users together, in addition to the terms of the organization, of each user and of each key. A team can be declared in the policy instead, in its section `teams`.',
+      'Creates a team. The terms of a team apply to all of its keys and users together, in addition to the terms of the organization, of each user and of each key. You can also declare a team in the section `teams` of the policy.',
     input: TeamInput,
     output: Team,
     answer: 'The team.',
     examples: {
       budget: {
-        summary: 'With a budget, and one for each member',
+        summary: 'With a budget for the team, and a budget for each member',
         value: {
           name: 'search',
           budgets: [{ limit_credits: 200_000, window: 'month', time_zone: 'Europe/Berlin' }],
@@ -141,7 +141,7 @@ export const TEAM_OPERATIONS = [
     http: 'GET /admin/teams',
     action: 'people.read',
     summary: 'List teams',
-    details: `Lists the teams of the policy and those made through the API. ${SHOWN}`,
+    details: `Lists the teams of the policy and the teams created through the API. ${SHOWN}`,
     input: f.body('Which teams.', {
       origin: f.optional(f.word(TEAM_ORIGINS, `One of ${TEAM_ORIGINS.join(', ')}.`)),
       ...pageInput('team'),
@@ -166,7 +166,7 @@ export const TEAM_OPERATIONS = [
     idForm: 'NAME|ID',
     summary: 'Show a team',
     details:
-      'Finds a team by its ID or its name, with what is spent of its budgets and what will be at the end of their windows. The header `etag` has its version.',
+      'Finds a team by its ID or its name. Returns how much of its budgets is spent, and how much will be spent by the end of their windows at the current rate. The header `etag` has the version of the team.',
     output: TeamStatus,
     answer: 'The team.',
     isTagged: true,
@@ -184,12 +184,12 @@ export const TEAM_OPERATIONS = [
     action: 'teams.change',
     idForm: 'NAME|ID',
     summary: 'Change a team',
-    details: `Changes a team that was made through the API. A team of the policy is changed there.`,
+    details: `Changes a team that was created through the API. To change a team of the policy, edit the policy.`,
     input: TeamChange,
     output: Team,
     answer: 'The team.',
     examples: {
-      limits: { summary: 'Another limit; the rest stays', value: { limits: { requests_per_minute: 600 } } },
+      limits: { summary: 'Change one limit and keep the other terms', value: { limits: { requests_per_minute: 600 } } },
       models: { summary: 'All models', value: { models: null } },
     },
     errorField: 'name',
@@ -206,10 +206,10 @@ export const TEAM_OPERATIONS = [
     http: 'DELETE /admin/teams/:id',
     action: 'teams.change',
     idForm: 'NAME|ID',
-    summary: 'Remove a team',
-    details: `Removes a team that has no users and no unrevoked keys. Earlier usage keeps its ID.`,
+    summary: 'Delete a team',
+    details: `Deletes a team that has no users and whose keys are all revoked. Reports on earlier usage keep the ID of the team.`,
     output: Removal,
-    answer: 'Its ID.',
+    answer: 'The ID of the deleted team.',
     differs: { id: 'team_0mtqg5k3w4x1b7q2z', revoked_keys: 0 },
     errors: ['conflict'],
     takesTags: true,

@@ -10,19 +10,22 @@ import * as f from './kit/fields.ts';
 import { budgetIn, durationIn, durationText } from './kit/texts.ts';
 import { withoutNull } from './kit/values.ts';
 
-/** The terms that keys, teams and users have in common. */
+/** This file has the terms that keys, teams and users have in common. */
 
-/** A text that is kept and shown. */
+/** A text that the database stores and that people see. */
 export const keptText = (description: string, ...examples: string[]) =>
   f.formed(description, { maxLength: TEXT_MAX, pattern: ONE_LINE.source }, ...examples);
 
-/** Takes a value away in commands of earlier builds, where `--no-…` does today. A command that stored the word would give no hint. */
+/**
+ * Earlier versions used the value `none` to remove a term; now `--no-…` does it. The commands refuse `none` with a hint instead of storing
+ * the word.
+ */
 const NONE = { noValues: ['none'] } as const;
 
-/** A member that a command takes away with `--no-…`. */
+/** A member whose value the command removes with `--no-…`. */
 export const removable = <Schema extends TSchema>(field: Schema) => f.inCommand(f.orNull(field), NONE);
 
-/** IDs of models; null for all. A request can name a model `all` or `none`, a command cannot. */
+/** IDs of models; null for all. A request to the API can name a model `all` or `none`, but a command cannot. */
 export const modelIds = (description: string) =>
   f.inCommand(f.orNull(f.list(keptText('The ID of a model.'), description, { minItems: 1 })), {
     ...{ none: 'all', noValues: ['all', 'none'] },
@@ -35,12 +38,12 @@ const limit = (flag: string, description: string, example: number) =>
   });
 
 export const limits = {
-  requests_per_minute: limit('rpm', 'Requests a minute. Null for no limit at this level.', 60),
-  tokens_per_minute: limit('tpm', 'Tokens a minute. Null for no limit at this level.', 100_000),
-  concurrent_streams: limit('streams', 'Streams at once. Null for no limit at this level.', 4),
+  requests_per_minute: limit('rpm', 'Requests per minute. Null for no limit at this level.', 60),
+  tokens_per_minute: limit('tpm', 'Tokens per minute. Null for no limit at this level.', 100_000),
+  concurrent_streams: limit('streams', 'Streams that run at the same time. Null for no limit at this level.', 4),
 };
 
-/** Limits of which each may be absent. */
+/** Rate limits, each of which may be absent. */
 export const LimitsInput = f.body('Rate limits. Null for no limit at this level.', f.allOptional(limits));
 
 const budget = {
@@ -53,11 +56,11 @@ const budget = {
     maxLength: 64,
     default: 'UTC',
     examples: ['Europe/Berlin'],
-    description: 'IANA name of the zone in which windows begin.',
+    description: 'IANA name of the time zone in which windows begin.',
   }),
   on_exhausted: f.word(
     EXHAUSTED_ACTIONS,
-    '`cap`, the default, caps the output at what is left. `downgrade` allows only models that still fit, while one does.',
+    '`cap`, the default, limits the output to the amount that is left. `downgrade` allows only models that the amount that is left can pay for, as long as there is one.',
   ),
 };
 
@@ -83,7 +86,7 @@ export const BudgetInput = f.inCommand(
   },
 );
 
-/** A budget as a body states it, with the defaults. */
+/** A budget from a request, with the defaults filled in. */
 export const wholeBudget = ({
   limit: most,
   window,
@@ -91,7 +94,7 @@ export const wholeBudget = ({
   onExhausted = 'cap',
 }: f.ValueOf<typeof BudgetInput>): KeyBudget => ({ limit: most, window, timeZone, onExhausted });
 
-/** Two members for an amount: Credits, and their worth in USD. */
+/** Two members for an amount: Credits, and their value in USD. */
 export const spent = (description: string, credits: number, dollars: string) => ({
   spent_credits: f.as('spent', f.credits(description, credits)),
   spent_usd: f.as('spent', f.usd('The same as `spent_credits`.', dollars)),
@@ -101,22 +104,22 @@ export const left = (description: string, credits: number, dollars: string) => (
   left_usd: f.as('left', f.usd('The same as `left_credits`.', dollars)),
 });
 
-/** What is expected to be spent of a window by its end. */
+/** The amount that will probably be spent by the end of a window. */
 export const forecast = (credits: number, dollars: string, from: string) => ({
   forecast_credits: f.as(
     'forecast',
     f.orNull(
       f.credits(
-        'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+        'Credits that will probably be charged by the end of the window at the current rate. Null before `forecast_from`, and for a total.',
         credits,
       ),
     ),
   ),
   forecast_usd: f.as('forecast', f.orNull(f.usd('The same as `forecast_credits`.', dollars))),
-  forecast_from: f.orNull(f.moment('From when on there is a forecast: a tenth of the window; null for never.', from)),
+  forecast_from: f.orNull(f.moment('When the forecast begins: after a tenth of the window; null for never.', from)),
 });
 
-/** A budget on the wire, as far as commands print it. */
+/** The members of a JSON budget that commands print. */
 interface ShownBudget {
   readonly limit_credits: number;
   readonly window: string;
@@ -126,12 +129,12 @@ interface ShownBudget {
   readonly forecast_credits: number | null;
 }
 
-/** A budget with what is spent of it. */
+/** A budget with the amount that is spent. */
 export const BudgetStatus = f.inCommand(
-  f.shape('A budget with what is spent of it.', {
+  f.shape('A budget with the amount that is spent.', {
     ...budget,
     ...spent('Charged in the current window.', 120.5, '0.1205'),
-    ...left('What is left of it; running requests may hold some.', 379.5, '0.3795'),
+    ...left('The amount that is left. Running requests may hold a part of it.', 379.5, '0.3795'),
     ...forecast(480.2, '0.4802', '2026-11-03T23:00:00.000Z'),
     renews_at: f.orNull(f.moment('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z')),
   }),
@@ -143,7 +146,7 @@ export const BudgetStatus = f.inCommand(
   },
 );
 
-/** A budget as the ledger knows it. */
+/** A budget with its use, as the ledger reports it. */
 export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }: BudgetUse) => ({
   ...terms,
   spent: used,
@@ -154,7 +157,7 @@ export const budgetStatus = ({ budget: terms, spent: used, forecast, renewsAt }:
 });
 
 /**
- * A whole number of seconds on the wire, and a duration such as `30d` in a command.
+ * A whole number of seconds in JSON, and a duration such as `30d` in a command.
  * @param help describes the flag
  */
 export function inSeconds<Schema extends TSchema>(field: Schema, flag: string, help?: string): Schema {
@@ -162,56 +165,58 @@ export function inSeconds<Schema extends TSchema>(field: Schema, flag: string, h
   const read = (text: string) => {
     const seconds = durationIn(text) / 1_000;
     if (seconds >= minimum && seconds <= maximum) return seconds;
-    throw new UsageError(`Write a duration from ${durationText(minimum)} to ${durationText(maximum)}, not "${text}".`);
+    throw new UsageError(
+      `A duration must be from ${durationText(minimum)} to ${durationText(maximum)}, not "${text}".`,
+    );
   };
   return f.inCommand(field, { flag, form: '30d', read, ...(help !== undefined && { help }) });
 }
 
 /**
- * The terms that a team or a user states in a body.
- * @param none what null stands for
+ * The terms of a team or a user, in a request.
+ * @param none what null means
  */
 const holderInput = (none: string) => ({
-  models: modelIds(`IDs of the models that it may use; null for ${none}.`),
-  limits: f.orNull(LimitsInput, `Rate limits of all of its keys together; null for ${none}. Absent limits stay.`),
-  budgets: removable(f.list(BudgetInput, `Budgets of all of its keys together; null for ${none}.`)),
+  models: modelIds(`IDs of the models that requests may use; null for ${none}.`),
+  limits: f.orNull(LimitsInput, `Rate limits for all keys together; null for ${none}. Absent limits stay unchanged.`),
+  budgets: removable(f.list(BudgetInput, `Budgets for all keys together; null for ${none}.`)),
 });
 const NO_LIMIT = 'no limit at this level';
-const INHERITED = 'the terms of members';
+const INHERITED = 'the defaults for members';
 export const teamInput = holderInput(NO_LIMIT);
 export const userInput = holderInput(INHERITED);
 export const MemberTermsInput = f.body(
-  'Terms of each member that states none of its own; null for none.',
+  'Terms for each member that has no terms of its own; null for none.',
   f.allOptional(teamInput),
 );
-/** Terms as a request states them: an absent member stays, null removes it. */
+/** Changed terms in a request. An absent member stays unchanged, null removes a term. */
 export type TermsPatch = f.ValueOf<typeof MemberTermsInput>;
 
-/** The terms that an answer states of a team, or of a user. */
+/** The terms of a team or a user, in an answer. */
 const holderTerms = (none: string, inherited?: string) => ({
-  models: f.inCommand(f.orNull(f.list(Type.String(), `IDs of the models that it may use; null for ${none}.`)), {
+  models: f.inCommand(f.orNull(f.list(Type.String(), `IDs of the models that requests may use; null for ${none}.`)), {
     none: inherited ?? 'all',
   }),
-  limits: f.inCommand(f.orNull(f.shape(`Rate limits of all of its keys together; null for ${none}.`, limits)), {
+  limits: f.inCommand(f.orNull(f.shape(`Rate limits for all keys together; null for ${none}.`, limits)), {
     ...(inherited && { none: inherited }),
   }),
 });
-export const teamTerms = { ...holderTerms(NO_LIMIT), budgets: f.list(Budget, 'Budgets of all of its keys together.') };
+export const teamTerms = { ...holderTerms(NO_LIMIT), budgets: f.list(Budget, 'Budgets for all keys together.') };
 export const userTerms = {
   ...holderTerms(INHERITED, 'as each member'),
-  budgets: f.inCommand(f.orNull(f.list(Budget, `Budgets of all of its keys together; null for ${INHERITED}.`)), {
+  budgets: f.inCommand(f.orNull(f.list(Budget, `Budgets for all keys together; null for ${INHERITED}.`)), {
     none: 'as each member',
   }),
 };
 
-/** The terms of a user with a change. */
+/** Returns the terms of a user after a change. */
 export const patchedTerms = (before: MemberTerms, { models, limits = {}, budgets }: TermsPatch): MemberTerms => ({
   models: models === undefined ? before.models : models,
   limits: limits && statedLimits({ ...NO_LIMITS, ...before.limits, ...limits }),
   budgets: budgets === undefined ? before.budgets : (budgets?.map(wholeBudget) ?? null),
 });
 
-/** The terms of a team, or of its members, with a change. */
+/** Returns the terms of a team, or of its members, after a change. */
 export function patchedGroup(before: HolderTerms, patch: TermsPatch): HolderTerms {
   const { budgets, ...terms } = patchedTerms(before, patch);
   return { ...terms, budgets: budgets ?? [] };
@@ -219,15 +224,24 @@ export function patchedGroup(before: HolderTerms, patch: TermsPatch): HolderTerm
 
 /** Credits that a grant adds to a balance. */
 export const addedCredits = f.inCommand(
-  f.credits('The amount to add, which is not 0. A negative amount takes Credits back.', 25, {
+  f.credits('The amount to add. It must not be 0. A negative amount removes Credits.', 25, {
     minimum: -BUDGET_CREDITS_MAX,
     maximum: BUDGET_CREDITS_MAX,
-    // For the document: `grantOf` refuses 0.
+    // This is only for the OpenAPI document. `grantOf` refuses 0.
     not: { const: 0 },
   }),
   { isPositional: true, form: 'CREDITS' },
 );
 
-/** A grant by a body. @param amount microcredits @throws SignalboxError for 0 */
+/**
+ * Reads a grant from a request.
+ * @param amount microcredits
+ * @throws SignalboxError for 0
+ */
 export const grantOf = (amount: Microcredits, note = '') =>
-  amount === 0 ? refuse('credits', '`credits` must not be 0.') : { amount, note };
+  amount === 0
+    ? refuse(
+        'credits',
+        '`credits` must not be 0. Send a positive amount to add Credits, or a negative amount to remove them.',
+      )
+    : { amount, note };

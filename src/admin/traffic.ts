@@ -7,13 +7,13 @@ import { TRAFFIC_GROUPINGS } from './use-cases/report/grouping.ts';
 import { ANSWER_STEPS } from './use-cases/traffic/periods.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficOf } from './use-cases/traffic/traffic.ts';
 
-/** What a report of traffic is made with. */
+/** The services that a traffic report needs. */
 export type TrafficServices = ReportServices & Pick<TrafficSources, 'store'>;
 
 const percentiles = (description: string, p50: number, p95: number) =>
-  parts.shape(`${description} Each within 5 %; null without one, and with \`points=false\`.`, {
-    p50: parts.figureOrNull('Half of them took at most this long. In ms.', p50),
-    p95: parts.figureOrNull('95 of 100 took at most this long. In ms.', p95),
+  parts.shape(`${description} Each value is accurate to 5 %; null if there are no values, and with \`points=false\`.`, {
+    p50: parts.figureOrNull('The median: half of the values are at most this. In ms.', p50),
+    p95: parts.figureOrNull('The 95th percentile: 95 of 100 values are at most this. In ms.', p95),
   });
 
 const spend = (credits: number, dollars: string) => ({
@@ -22,51 +22,60 @@ const spend = (credits: number, dollars: string) => ({
 });
 
 const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
-  requests: f.count('Requests that began in it. Recommendations are left out.', 1_204),
-  errors: f.count('Those of them with the status `failed` or `broken`.', 3),
+  requests: f.count('Requests that began in the period, without recommendations.', 1_204),
+  errors: f.count('Requests of the period that ended with the status `failed` or `broken`.', 3),
   failed_attempts: f.count(
-    'Attempts that a provider failed, also where another one answered. Attempts that it refused for what the request says, or as too long, are not among them.',
+    'Attempts that failed at a provider, even if another attempt answered the request. Attempts that the provider refused because of the content or the length of the request are not counted.',
     17,
   ),
   ...spend(61.75, '0.06175'),
-  saved_credits: f.as('saved', f.credits('Saved against the baseline; negative where it would have cost less.', 12.5)),
+  saved_credits: f.as(
+    'saved',
+    f.credits('Savings compared with the baseline; negative if the baseline would have cost less.', 12.5),
+  ),
   saved_usd: f.as('saved', f.usd('The same as `saved_credits`.', '0.0125')),
-  input_tokens: f.as('input', f.count('Input tokens of answers, cached ones included.', 120_400)),
-  cached_input_tokens: f.as('cached', f.count('Part of them that was read from a provider’s cache.', 40_200)),
-  output_tokens: f.as('output', f.count('Output tokens of answers, hidden reasoning included.', 31_250)),
+  input_tokens: f.as('input', f.count('Input tokens of answers, including cached tokens.', 120_400)),
+  cached_input_tokens: f.as('cached', f.count('Input tokens that were read from a provider’s cache.', 40_200)),
+  output_tokens: f.as('output', f.count('Output tokens of answers, including hidden reasoning.', 31_250)),
   ttft_ms: percentiles('Time to the first token, ms.', 420, 1_380),
-  duration_ms: percentiles('Time to the end, ms.', 2_400, 9_100),
+  duration_ms: percentiles('Time to the end of the answer, ms.', 2_400, 9_100),
   tokens_per_second: parts.figureOrNull(
-    'Visible output tokens a second of streaming; null without any, and with `points=false`.',
+    'Visible output tokens per second while streaming; null if there are none, and with `points=false`.',
     82.4,
   ),
 });
 
-/** Numbers by bucket. */
+/** A list with one number for each bucket. */
 const counts = (description: string, ...example: number[]) =>
-  parts.arrayOf(Type.Number(), `By bucket: ${description}`, example);
+  parts.arrayOf(Type.Number(), `For each bucket: ${description}`, example);
 const credits = (description: string, ...examples: number[]) =>
-  f.list(f.credits('Of one bucket.', examples[0] ?? 0), `By bucket: ${description}`, { examples: [examples] });
+  f.list(f.credits('The amount of one bucket.', examples[0] ?? 0), `For each bucket: ${description}`, {
+    examples: [examples],
+  });
 const figures = (description: string, ...example: (number | null)[]) =>
-  parts.arrayOf(Type.Union([Type.Number(), Type.Null()]), `By bucket: ${description} Null without one.`, example);
+  parts.arrayOf(
+    Type.Union([Type.Number(), Type.Null()]),
+    `For each bucket: ${description} Null if there are no values.`,
+    example,
+  );
 
 const Buckets = f.named(
   'TrafficBuckets',
-  'The same figures by bucket, in the order of `times`; empty with `points=false`.',
+  'The same figures for each bucket, in the order of `times`; empty with `points=false`.',
   {
     requests: counts('requests.', 12, 0),
     errors: counts('failed or broken requests.', 1, 0),
     failed_attempts: counts('attempts that a provider failed.', 2, 0),
-    credits: f.as('microcredits', credits('Credits charged, less refunds.', 0.61, 0)),
-    saved_credits: f.as('saved', credits('Credits saved against the baseline.', 0.12, 0)),
+    credits: f.as('microcredits', credits('Credits charged, minus refunds.', 0.61, 0)),
+    saved_credits: f.as('saved', credits('Credits saved compared with the baseline.', 0.12, 0)),
     input_tokens: f.as('input', counts('input tokens.', 1_204, 0)),
     cached_input_tokens: f.as('cached', counts('cached input tokens.', 402, 0)),
     output_tokens: f.as('output', counts('output tokens.', 312, 0)),
     ttft_p50_ms: figures('median time to the first token, ms.', 420, null),
-    ttft_p95_ms: figures('95th percentile of it, ms.', 1_380, null),
+    ttft_p95_ms: figures('95th percentile of the time to the first token, ms.', 1_380, null),
     duration_p50_ms: figures('median time to the end, ms.', 2_400, null),
-    duration_p95_ms: figures('95th percentile of it, ms.', 9_100, null),
-    tokens_per_second: figures('visible output tokens a second.', 82.4, null),
+    duration_p95_ms: figures('95th percentile of the time to the end, ms.', 9_100, null),
+    tokens_per_second: figures('visible output tokens per second.', 82.4, null),
   },
 );
 
@@ -74,55 +83,57 @@ const line = {
   whole: Whole,
   buckets: Buckets,
   before: f.orNull(
-    f.shape('The sums of the period of the same length before. Null without `compare=before`.', {
-      requests: f.count('Requests that began in it.', 902),
+    f.shape('The sums of the preceding period of the same length. Null without `compare=before`.', {
+      requests: f.count('Requests that began in the preceding period.', 902),
       ...spend(48.5, '0.0485'),
     }),
   ),
 };
-const Line = f.named('TrafficLine', 'Figures of a period, as a whole and by bucket.', line);
+const Line = f.named('TrafficLine', 'Figures of a period: for the whole period and for each bucket.', line);
 const Series = f.named(
   'TrafficSeries',
   'The figures of one model, provider, key, team, user, task, status or value of a label.',
   {
     value: f.text(
-      'Its ID; empty for none, such as keys of no team or without the label. For a key with the scope `report`, keys have names instead.',
+      'The ID of the model, provider, key, team or user, or the value; empty for requests without one, for example of keys without a team or without the label. With a key with the scope `report`, keys are shown by name.',
       'gpt-6-luna',
     ),
-    name: f.text('The name of the key, team or user; else the same as `value`.', 'gpt-6-luna'),
+    name: f.text('The name of the key, team or user; otherwise the same as `value`.', 'gpt-6-luna'),
     ...line,
   },
 );
 
-export const Traffic = f.named('Traffic', 'Requests, money, tokens and times by bucket.', {
+export const Traffic = f.named('Traffic', 'Requests, money, tokens and times for each bucket.', {
   object: f.always('traffic'),
   from: f.moment('The beginning of the first bucket.'),
   to: f.moment('The end of the last bucket.', '2026-11-20T10:30:00.000Z'),
   step: f.word(ANSWER_STEPS, 'The length of a bucket.', 'hour'),
-  time_zone: f.text('IANA name of the zone in which days begin.', 'UTC'),
+  time_zone: f.text('IANA name of the time zone in which days begin.', 'UTC'),
   by: f.orNull(f.text('The dimension of the series. Null without `by`.', 'model')),
   counted_until: f.moment(
-    'All that was written before this moment is counted. Buckets that reach beyond it still grow, as do those with running requests.',
+    'Everything that was stored before this moment is counted. Later buckets still grow, and so do buckets with running requests.',
   ),
   first_at: f.orNull(
     f.moment(
-      'When the first request of this installation was counted, to the minute, hour or day that is kept of it; null before any. Buckets before it are of a time of which nothing is known.',
+      'When the first request of this installation was counted, to the minute, hour or day, depending on what is still stored; null if nothing was counted. Nothing is known about earlier buckets.',
       '2026-11-02T09:14:00.000Z',
     ),
   ),
   counting_since: f.orNull(
-    f.moment('While the past before this moment is still being counted, newest first; null once all is.'),
+    f.moment(
+      'If older requests are still being counted, newest first, the moment up to which they are missing; null if everything is counted.',
+    ),
     undefined,
     null,
   ),
-  times: f.list(f.moment('A beginning.'), 'The beginning of each bucket; none with `points=false`.', {
+  times: f.list(f.moment('A beginning.'), 'The beginning of a bucket.', {
     examples: [['2026-11-20T09:00:00.000Z', '2026-11-20T10:00:00.000Z']],
   }),
   total: Line,
-  series: f.list(Series, 'With `by`: by spend, the greatest first, `limit` at most.'),
+  series: f.list(Series, 'With `by`, the series with the greatest spend come first; at most `limit`.'),
   other: f.orNull(
     Line,
-    'The total less `series`; its percentiles and tokens a second are null. Null where nothing is left.',
+    'The total minus `series`. Its percentiles and tokens per second are null. Null if nothing is left.',
   ),
 });
 
@@ -140,74 +151,74 @@ export const showTraffic = operationsOn<TrafficServices>()({
   name: 'traffic show',
   http: 'GET /admin/traffic',
   action: 'traffic.read',
-  summary: 'Traffic by time',
+  summary: 'Show traffic over time',
   details:
-    'Returns requests, errors, money, savings, tokens and times by minute, hour, day or month, as a whole and by one dimension. A request counts in the bucket in which it began. Money is that of the ledger, less refunds; everything else is that of the records of decisions, and of no prompt. A lead is shown its team and the keys that it has now, a member its own. [Traffic](docs/operate/traffic.md) explains the figures.',
+    'Returns requests, errors, money, savings, tokens and times by minute, hour, day or month: in total, and optionally by one dimension. A request counts in the bucket in which it began. Money comes from the ledger, minus refunds. All other figures come from decision records, never from prompts. A lead sees its team and the keys that the team has now. A member sees its own keys. [Traffic](docs/operate/traffic.md) explains the figures.',
   input: f.body('Which traffic.', {
     from: f.optional(
       f.inCommand(
         f.formed(
-          'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`; 24 hours before `to` unless given, 30 days by `day`, and 180 by `month`.',
+          'The beginning of the period, such as `2026-11-20` or `2026-11-20T08:00Z`. By default 24 hours before `to`, or 30 days with the step `day`, or 180 days with the step `month`.',
           MOMENT,
         ),
         { form: 'TIME' },
       ),
     ),
-    to: f.optional(f.inCommand(f.formed('The moment after the last one; now unless given.', MOMENT), { form: 'TIME' })),
+    to: f.optional(
+      f.inCommand(f.formed('The end of the period, which is not included; by default now.', MOMENT), { form: 'TIME' }),
+    ),
     step: f.optional(
       f.word(
         ANSWER_STEPS,
-        `The length of a bucket: ${ANSWER_STEPS.join(', ')}; \`hour\` unless given. Minutes are kept for 2 days, hours for 93, days for 1,098. Months are made of days, without percentiles and tokens a second.`,
+        `The length of a bucket: ${ANSWER_STEPS.join(', ')}; by default \`hour\`. Minutes are kept for 2 days, hours for 93 days, days for 1,098 days. Months are computed from days, so they have no percentiles and no tokens per second.`,
       ),
     ),
     time_zone: only(
-      'IANA name of the zone in which days and months begin; UTC unless given. Those of another zone are put together from hours.',
+      'IANA name of the time zone in which days and months begin; by default UTC. For other time zones, days are computed from hours.',
       'ZONE',
     ),
     by: f.optional(
       f.inCommand(
         f.formed(
-          `The dimension of \`series\`: ${TRAFFIC_GROUPINGS.join(', ')}, or \`label:NAME\` for the values of one label of keys; the total alone unless given.`,
+          `The dimension of \`series\`: ${TRAFFIC_GROUPINGS.join(', ')}, or \`label:NAME\` for the values of one label of keys. Without it, the answer has only the total.`,
           { pattern: `^(?:${TRAFFIC_GROUPINGS.join('|')}|label:.+)$` },
         ),
         { form: `${TRAFFIC_GROUPINGS.join('|')}|label:NAME` },
       ),
     ),
-    model: only('Only the model with this ID, in the total and in series of models and keys.', 'ID'),
-    provider: only('Only the provider with this ID, in the total and in series of providers.', 'ID'),
+    model: only('Only this model (ID). Affects the total, and series of models and keys.', 'ID'),
+    provider: only('Only this provider (ID). Affects the total, and series of providers.', 'ID'),
     key: only(
-      'Only the key with this ID, or this wallet, in the total and in series of keys and models; for a key with the scope `report`, the keys of this name.',
+      'Only this key (ID) or wallet (address). Affects the total, and series of keys and models. With a key with the scope `report`, use the name of the key.',
       'ID',
     ),
-    team: only('Only keys that belonged to the team with this ID or name, in the total and in series of teams.', 'ID'),
+    team: only('Only keys that belonged to this team (ID or name). Affects the total, and series of teams.', 'ID'),
     user: only(
-      'Only keys that belonged to the user with this ID or address, in the total and in series of users. Not for a key with the scope `report`.',
+      'Only keys that belonged to this user (ID or email address). Affects the total, and series of users. Not available with a key with the scope `report`.',
       'ID',
     ),
     label: f.optional(
       f.inCommand(
-        f.formed('Only keys that had this label, as `name=value`, in the total or by this label.', {
+        f.formed('Only keys that had this label, as `name=value`. Affects the total, and series of this label.', {
           pattern: '^[^=]+=',
         }),
         { form: 'NAME=VALUE' },
       ),
     ),
-    task: only('Only requests of this task, in the total and in series of tasks.', 'TASK'),
-    status: only('Only requests with this status, in the total and in series of statuses.', 'STATUS'),
-    compare: f.optional(
-      f.word(['before'], '`before` adds the sums of the period of the same length before, to each line.'),
-    ),
+    task: only('Only requests of this task. Affects the total, and series of tasks.', 'TASK'),
+    status: only('Only requests with this status. Affects the total, and series of statuses.', 'STATUS'),
+    compare: f.optional(f.word(['before'], '`before` adds the sums of the preceding period of the same length.')),
     points: f.optional(
       f.word(
         ['true', 'false'],
-        '`false` leaves out the figures by bucket, percentiles and tokens a second, and reads whole days where it can: for lists of sums.',
+        'With `false`, the answer has only sums: no figures by bucket, no percentiles and no tokens per second. This is faster, because the server reads whole days where it can.',
       ),
     ),
     limit: f.pageSize({
       most: TRAFFIC_LIMIT_MAX,
       unlessGiven: TRAFFIC_LIMIT,
       of: 'series',
-      end: 'The rest is `other`.',
+      end: 'All other series are summed up in `other`.',
     }),
   }),
   output: Traffic,
@@ -229,7 +240,7 @@ export const showTraffic = operationsOn<TrafficServices>()({
     ],
     sum: ({ from, to, counted_until, counting_since }: Report) => {
       const past =
-        counting_since === null ? '' : ` What was before ${f.minuteText(counting_since)} is still being counted.`;
+        counting_since === null ? '' : ` Requests before ${f.minuteText(counting_since)} are still being counted.`;
       return `From ${f.minuteText(from)} to ${f.minuteText(to)}, counted until ${f.minuteText(counted_until)}.${past}\n`;
     },
   },

@@ -11,17 +11,17 @@ import { periodOf, type UsagePeriod } from './use-cases/report/period.ts';
 import { checkShown, type Sight } from './use-cases/sight.ts';
 import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from './use-cases/usage.ts';
 
-/** The services that make reports of usage and traffic. */
+/** The services for reports on usage and traffic. */
 export interface ReportServices {
   sightOf(by: Principal): Sight;
   /** The names of teams and users that the caller may see. */
   namesFor(by: Principal): HolderNames;
-  /** The IDs of the team and the user that a filter names. @throws SignalboxError */
+  /** Finds the IDs of the team and the user that a filter names. @throws SignalboxError */
   ownersOf(by: Principal, owners: Owners): OwnerIds;
 }
 
 export interface UsageServices extends ReportServices, OperationHost {
-  /** The report of a running server as far as the caller may see it, or the report of a database. @throws SignalboxError, by rejecting */
+  /** Returns the report of a running server as far as the caller may see it, or the report of a database. Rejects with SignalboxError. */
   report(by: Principal, query: UsageQuery, sight: Sight): Promise<UsageReport>;
 }
 const operation = operationsOn<UsageServices>();
@@ -31,41 +31,44 @@ const MOMENT = { pattern: '^\\d{4}-\\d{2}-\\d{2}' };
 const day = (description: string, example: string) =>
   Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description, examples: [example] });
 
-/** The members of an input that state the period of a report. */
+/** The input members that set the period of a report. */
 const period = f.allOptional({
-  from: f.inCommand(f.formed('The first day, such as `2026-11-01`; 30 days before `to` unless given.', MOMENT), {
+  from: f.inCommand(f.formed('The first day, such as `2026-11-01`; by default 30 days before `to`.', MOMENT), {
     form: 'DAY',
   }),
-  to: f.inCommand(f.formed('The day after the last one, such as `2026-12-01`; tomorrow unless given.', MOMENT), {
+  to: f.inCommand(f.formed('The day after the last day, such as `2026-12-01`; by default tomorrow.', MOMENT), {
     form: 'DAY',
   }),
   month: f.inCommand(
-    f.formed('In place of `from` and `to`: `last`, `this`, or a month such as `2026-11`.', {
+    f.formed('Instead of `from` and `to`: `last`, `this`, or a month such as `2026-11`.', {
       pattern: '^(last|this|\\d{4}-\\d{2})$',
     }),
     { form: 'last' },
   ),
   time_zone: f.inCommand(
-    f.text('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
+    f.text('IANA name of the time zone in which days begin, such as `Europe/Berlin`; by default UTC.'),
     { form: 'ZONE' },
   ),
 });
 
-/** The members of an answer that tell its period, and how far it is counted. */
+/** The members of an answer that show its period and up to when it is counted. */
 const reported = {
   object: f.always('usage'),
   from: day('The first day.', '2026-10-22'),
-  to: day('The day after the last one.', '2026-11-21'),
-  time_zone: f.text('IANA name of the zone in which days begin.', 'UTC'),
+  to: day('The day after the last day.', '2026-11-21'),
+  time_zone: f.text('IANA name of the time zone in which days begin.', 'UTC'),
   counted_until: f.moment(
-    'Every charge and refund that was written before this moment is in the sums. `GET /admin/traffic` has the same Credits where its `counted_until` is as late.',
+    'The sums contain every charge and refund that was stored before this moment. `GET /admin/traffic` shows the same Credits once its `counted_until` is as late.',
   ),
 };
 
 const figures = {
-  charges: f.count('Attempts that were charged: one for an ordinary request. A refund counts as one.', 214),
+  charges: f.count(
+    'The number of attempts that were charged. An ordinary request has one. A refund counts as one.',
+    214,
+  ),
   input_tokens: f.as('input', f.count('Input tokens that were billed.', 120_400)),
-  output_tokens: f.as('output', f.count('Output tokens that were billed, hidden reasoning included.', 31_250)),
+  output_tokens: f.as('output', f.count('Output tokens that were billed, including hidden reasoning.', 31_250)),
   credits: f.as('charged', f.credits('Charges, less refunds.', 61.75)),
   usd: f.as('charged', f.usd('The same as `credits`.', '0.06175')),
 };
@@ -77,7 +80,7 @@ const UsageGroup = f.named('UsageGroup', 'The charges of one group.', {
   group: f.inCommand(
     f.mapOf(
       Type.String(),
-      'The name of the group in each grouping: `day`, `month`, `key_id` (`key_name` for a key with the scope `report`), `team_id`, `user_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model. `team_id` is the team that the key belonged to, `label:team` the text of its label `team`. `key_name`, `team_name` and `user_name` stand beside the IDs where there is a name that the caller may see.',
+      'The value of each grouping for this group: `day`, `month`, `key_id` (`key_name` with a key with the scope `report`), `team_id`, `user_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. A value is empty if the charge has none; for example, a refund names no model. `team_id` is the team that the key belonged to, and `label:team` is the text of the key’s label `team`. `key_name`, `team_name` and `user_name` are added to the IDs if there is a name that the caller may see.',
       { key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' },
     ),
     { isSpread: true },
@@ -88,14 +91,14 @@ export const AdminUsage = f.named('AdminUsage', 'The charges of all keys in a pe
   ...reported,
   by: f.list(Type.String(), 'The groupings.', { examples: [['key', 'model']] }),
   ...total('groups'),
-  groups: f.list(UsageGroup, 'In the order of their names; at most 10,000.'),
+  groups: f.list(UsageGroup, 'The groups, sorted by their values; at most 10,000.'),
 });
 
-/** The report in its other form. */
+/** The CSV form of the report. */
 const CSV = {
   mediaType: 'text/csv',
   description:
-    'With `format=csv`, CSV as RFC 4180 has it, with a header: the columns of the groups, of keys, teams and users with `key_name`, `team_name` and `user_name`, then the figures. A text that a spreadsheet would run as a formula begins with a single quote.',
+    'With `format=csv`, CSV according to RFC 4180 with a header: the columns of the groupings, `key_name`, `team_name` and `user_name` after the IDs of keys, teams and users, then the figures. A text that a spreadsheet would run as a formula begins with a single quote.',
   example:
     'day,team_id,team_name,charges,input_tokens,output_tokens,credits,usd\r\n2026-11-20,team_8f2k,search,214,120400,31250,61.75,0.06175\r\n',
 };
@@ -104,29 +107,29 @@ export const reportUsage = operation({
   name: 'ledger usage',
   http: 'GET /admin/usage',
   action: 'usage.read',
-  summary: 'Usage by groups',
+  summary: 'Show usage by groups',
   details:
-    'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. With `format=csv` the groups come as a table for a spreadsheet, as `./signalbox ledger export --by` writes them.',
+    'Returns the charges of all keys in a period, grouped by any dimensions that the ledger stores. A request counts on the day on which it began. With `format=csv`, the answer is a table for a spreadsheet, in the format of `./signalbox ledger export --by`.',
   input: f.body('Which charges.', {
     ...period,
     by: f.optional(
       f.inCommand(
         f.formed(
-          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given. \`team\` is the team that the key belonged to, \`label:team\` the text of its label \`team\`.`,
+          `Groupings, separated by commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; by default \`day,model\`. \`team\` is the team that the key belonged to, and \`label:team\` is the text of the key’s label \`team\`.`,
           { minLength: 1 },
         ),
-        { help: `Groupings, with commas: ${GROUPINGS.join(', ')} and label:NAME; day,model unless given.` },
+        { help: `Groupings, separated by commas: ${GROUPINGS.join(', ')} and label:NAME; by default day,model.` },
       ),
     ),
     key: f.optional(
       f.text(
-        'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
+        'Only charges of the key with this ID, or of the wallet with this address. With a key with the scope `report`, use the name of the key.',
       ),
     ),
     team: f.optional(f.text('Only charges of keys that belonged to the team with this ID or name.')),
     user: f.optional(
       f.text(
-        'Only charges of keys that belonged to the user with this ID or address. Not for a key with the scope `report`.',
+        'Only charges of keys that belonged to the user with this ID or email address. Not available with a key with the scope `report`.',
       ),
     ),
     model: f.optional(f.text('Only charges of the model with this ID.')),
@@ -135,11 +138,11 @@ export const reportUsage = operation({
         'labels',
         f.mapOf(
           Type.String(),
-          'Only charges of keys with this label, as `name=value`. It may be repeated. For the team of keys, use `team`.',
+          'Only charges of keys with this label, as `name=value`. If you repeat it, a key must match all labels. To select the team of keys, use `team`.',
         ),
       ),
     ),
-    format: f.optional(f.word(['json', 'csv'], '`csv` for a table with a line for each group; `json` unless given.')),
+    format: f.optional(f.word(['json', 'csv'], '`csv` for a table with a line for each group; by default `json`.')),
   }),
   output: AdminUsage,
   answer: 'The report.',
@@ -175,32 +178,37 @@ export const reportUsage = operation({
   },
 });
 
-/** What a key's own report is made with. */
+/** The services that a key's report on its own usage needs. */
 export interface OwnUsageServices {
-  /** @throws SignalboxError, by rejecting */
+  /** Rejects with SignalboxError. */
   ownReport(by: Principal, query: UsagePeriod & Pick<UsageQuery, 'by'>): Promise<UsageReport>;
-  /** The funds that requests of the caller spend. */
+  /** The funds that pay for requests of the caller. */
   fundsOf(by: Principal): readonly FundUse[];
 }
 
-const UsageDay = f.named('UsageDay', 'What one model was charged on one day.', {
+const UsageDay = f.named('UsageDay', 'The charges of one model on one day.', {
   date: day('The day, in `time_zone`, on which the requests began.', '2026-11-20'),
-  model: f.orNull(f.text('ID of the model; null for refunds and for requests that a crash ended.', 'gpt-6-luna')),
+  model: f.orNull(
+    f.text('ID of the model; null for refunds, and for requests that ended because a server crashed.', 'gpt-6-luna'),
+  ),
   ...figures,
 });
-export const OwnUsage = f.named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
+export const OwnUsage = f.named('UsageReport', 'The spend of the calling key, and how much it can still spend.', {
   ...reported,
   ...total('days'),
-  days: f.list(UsageDay, 'By day, then by model; days without charges are left out.'),
-  groups: f.optional(f.list(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
+  days: f.list(UsageDay, 'The charges by day, then by model. Days without charges are left out.'),
+  groups: f.optional(f.list(UsageGroup, 'With `by`: the same charges in groups, at most 10,000.')),
   funds: f.list(
     FundStatus,
-    'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance; at most 1,000.',
+    'The funds that pay for requests of this key: windows of budgets, including shared budgets, and the balance; at most 1,000.',
   ),
   balance_credits: f.as(
     'balance',
     f.orNull(
-      f.credits('The rest of the key’s balance. Null for a key without a balance, which only budgets limit.', 21.8),
+      f.credits(
+        'The amount left in the key’s balance. Null for a key without a balance, whose spend only budgets limit.',
+        21.8,
+      ),
     ),
   ),
   balance_usd: f.as(
@@ -215,15 +223,18 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
   http: 'GET /v1/usage',
   action: 'usage.own',
   tag: 'Usage',
-  summary: 'Your own usage',
+  summary: 'Show your own usage',
   details:
-    'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews; of budgets of each session, the 100 windows that have spent most. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
+    'Returns the charges of this key by day and model. Also returns every budget and balance that pays for its requests, with the amount left and the time of renewal. For budgets with a window for each session, only the 100 windows with the greatest spend are listed. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
   input: f.body('Which charges.', {
     ...period,
     by: f.optional(
-      f.formed('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.', {
-        minLength: 1,
-      }),
+      f.formed(
+        'Adds `groups` by these dimensions, separated by commas: `session`, `agent`, or others of `GET /admin/usage`.',
+        {
+          minLength: 1,
+        },
+      ),
     ),
   }),
   output: OwnUsage,

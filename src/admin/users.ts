@@ -20,48 +20,51 @@ import {
 
 const operation = operationsOn<PeopleServices>();
 const LEAD =
-  'A lead changes the members of its own team alone; only an owner changes users with the roles owner and admin.';
+  'A lead can change only members of its own team. Only an owner can change users with the role owner or admin.';
 const STATES = ['active', 'suspended'] as const;
 
 const user = {
-  id: f.text('Its ID.', 'user_0mtqg5k3w9c8d2f5a'),
-  name: f.text('Its name, for showing.', 'Ada Lovelace'),
-  email: f.orNull(f.text('Its address, for showing.', 'ada@example.com')),
+  id: f.text('The ID of the user.', 'user_0mtqg5k3w9c8d2f5a'),
+  name: f.text('The name of the user, for display.', 'Ada Lovelace'),
+  email: f.orNull(f.text('The email address of the user, for display.', 'ada@example.com')),
   issuer: f.orNull(
-    f.text('The issuer that signs it in; null for a user that cannot sign in.', 'https://id.example.com'),
+    f.text('The issuer that the user signs in with; null for a user that cannot sign in.', 'https://id.example.com'),
   ),
-  sub: f.orNull(f.text('Its subject at that issuer.', '248289761001')),
-  team: f.orNull(f.text('The ID of its team; null for none.', 'team_0mtqg5k3w4x1b7q2z')),
-  team_name: f.orNull(f.text('The name of its team.', 'search')),
-  role: f.word(USER_ROLES, 'Its role.', 'member'),
+  sub: f.orNull(f.text('The claim `sub` of the user at that issuer.', '248289761001')),
+  team: f.orNull(f.text('The ID of the user’s team; null for none.', 'team_0mtqg5k3w4x1b7q2z')),
+  team_name: f.orNull(f.text('The name of the user’s team.', 'search')),
+  role: f.word(USER_ROLES, 'The role of the user.', 'member'),
   ...terms.userTerms,
-  state: f.word(STATES, 'Whether it and its keys are served.', 'active'),
-  created_at: f.moment('When it was made.'),
-  suspended_at: f.orNull(f.moment('When it was suspended; null if it is not.'), undefined, null),
+  state: f.word(STATES, '`active`, or `suspended`: the keys and logins of the user are refused.', 'active'),
+  created_at: f.moment('When the user was created.'),
+  suspended_at: f.orNull(f.moment('When the user was suspended; null if the user is not suspended.'), undefined, null),
 };
 export const User = f.named('User', 'A user, with its terms.', user);
 export const UserStatus = f.named('UserStatus', 'A user, with its money.', {
   ...user,
-  in_force: f.shape('The terms that apply to it: its own, or else those of members.', {
+  in_force: f.shape('The terms that apply to the user: its own, or else the defaults for members.', {
     ...terms.teamTerms,
-    budgets: f.list(terms.BudgetStatus, 'The current state of its budgets.'),
+    budgets: f.list(terms.BudgetStatus, 'The current state of the user’s budgets.'),
   }),
 });
-export const UserList = f.page('UserList', 'Users.', User, 'In the order in which they were made.');
+export const UserList = f.page('UserList', 'Users.', User, 'In the order in which they were created.');
 
 const UserInput = f.body(
-  'A user. In a change, absent members stay and null removes.',
+  'A user. In a change, absent members stay unchanged and null removes a member.',
   f.allOptional({
-    name: terms.removable(terms.keptText('Its name, for showing.', 'Ada Lovelace')),
+    name: terms.removable(terms.keptText('The name of the user, for display.', 'Ada Lovelace')),
     email: terms.removable(
-      terms.keptText('Its address, for showing alone: it does not identify a person.', 'ada@example.com'),
+      terms.keptText(
+        'The email address of the user, only for display: it does not identify a person.',
+        'ada@example.com',
+      ),
     ),
     issuer: terms.removable(
-      terms.keptText('The issuer that signs it in. Stated together with `sub`.', 'https://id.example.com'),
+      terms.keptText('The issuer that the user signs in with. Set it together with `sub`.', 'https://id.example.com'),
     ),
-    sub: terms.removable(terms.keptText('Its subject at that issuer.', '248289761001')),
-    team: terms.removable(f.text('The ID or the name of its team.', 'search')),
-    role: f.word(USER_ROLES, 'Its role. `lead` and `member` are of its team.', 'member'),
+    sub: terms.removable(terms.keptText('The claim `sub` of the user at that issuer.', '248289761001')),
+    team: terms.removable(f.text('The ID or the name of the user’s team.', 'search')),
+    role: f.word(USER_ROLES, 'The role of the user. `lead` and `member` need a team.', 'member'),
     ...terms.userInput,
   }),
 );
@@ -95,14 +98,14 @@ const suspension = (isSuspended: boolean) => async (desk: PeopleServices, call: 
   return shown(desk, await desk.people.suspendUser(row.id, isSuspended, call.by.actor));
 };
 
-/** `/admin/users` and `signalbox users`. */
+/** The operations of `/admin/users` and `signalbox users`. */
 export const USER_OPERATIONS = [
   operation({
     name: 'users create',
     http: 'POST /admin/users',
     action: 'people.change',
-    summary: 'Make a user',
-    details: `Makes a user, for keys of its own. A sign-in makes its user by itself. ${LEAD}`,
+    summary: 'Create a user',
+    details: `Creates a user, who can then have keys. A person who signs in does not need this, because the sign-in creates the user. ${LEAD}`,
     input: UserInput,
     output: User,
     answer: 'The user.',
@@ -133,10 +136,10 @@ export const USER_OPERATIONS = [
     summary: 'List users',
     details: `Lists the users that match all filters. ${SHOWN}`,
     input: f.body('Which users.', {
-      team: f.optional(f.text('The ID or the name of their team.')),
+      team: f.optional(f.text('The ID or the name of the users’ team.')),
       role: f.optional(f.word(USER_ROLES, `One of ${USER_ROLES.join(', ')}.`)),
       state: f.optional(f.word(STATES, '`active` or `suspended`.')),
-      search: f.optional(f.text('A part of the name or the address, in any case.')),
+      search: f.optional(f.text('A part of the name or the email address. Upper and lower case are the same.')),
       ...pageInput('user'),
     }),
     output: UserList,
@@ -164,10 +167,10 @@ export const USER_OPERATIONS = [
     name: 'users show',
     http: 'GET /admin/users/:id',
     action: 'people.read',
-    idForm: 'ID|ADDRESS',
+    idForm: 'ID|EMAIL',
     summary: 'Show a user',
     details:
-      'Finds a user by its ID, or by its address if no other user has the same, with the terms that apply to it, and what is spent of its budgets. The header `etag` has its version.',
+      'Finds a user by ID, or by email address if no other user has the same address. Returns the terms that apply to the user, and how much of its budgets is spent. The header `etag` has the version of the user.',
     output: UserStatus,
     answer: 'The user.',
     isTagged: true,
@@ -183,15 +186,18 @@ export const USER_OPERATIONS = [
     name: 'users change',
     http: 'PATCH /admin/users/:id',
     action: 'people.change',
-    idForm: 'ID|ADDRESS',
+    idForm: 'ID|EMAIL',
     summary: 'Change a user',
-    details: `Changes a user. Its keys go along to its new team. ${LEAD}`,
+    details: `Changes a user. If the team changes, the keys of the user move to the new team, too. ${LEAD}`,
     input: UserInput,
     output: User,
     answer: 'The user.',
     examples: {
       lead: { summary: 'A lead', value: { role: 'lead' } },
-      budget: { summary: 'A budget of its own', value: { budgets: [{ limit_credits: 20_000, window: 'month' }] } },
+      budget: {
+        summary: 'Set a budget for this user',
+        value: { budgets: [{ limit_credits: 20_000, window: 'month' }] },
+      },
     },
     errorField: 'role',
     errors: ['conflict'],
@@ -201,7 +207,7 @@ export const USER_OPERATIONS = [
       const by = reachingOf(call);
       const row = foundUser(desk.people, call.id, by);
       checkPerson(by, patch);
-      // They apply to every key of the user.
+      // These terms apply to every key of the user.
       const { models, limits, budgets } = patch;
       if ([models, limits, budgets].some((one) => one !== undefined)) await checkKeysOf(by, desk.keys, row);
       const alter = (before: UserRow) => {
@@ -217,9 +223,9 @@ export const USER_OPERATIONS = [
     name: 'users suspend',
     http: 'POST /admin/users/:id/suspend',
     action: 'people.change',
-    idForm: 'ID|ADDRESS',
+    idForm: 'ID|EMAIL',
     summary: 'Suspend a user',
-    details: 'Refuses the keys and logins of a user within a second, until it is resumed.',
+    details: 'Refuses the keys and logins of a user within a second, until you resume the user.',
     output: User,
     answer: 'The user.',
     differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
@@ -229,9 +235,9 @@ export const USER_OPERATIONS = [
     name: 'users resume',
     http: 'POST /admin/users/:id/resume',
     action: 'people.change',
-    idForm: 'ID|ADDRESS',
+    idForm: 'ID|EMAIL',
     summary: 'Resume a user',
-    details: 'Ends the suspension of a user.',
+    details: 'Accepts the keys and logins of a suspended user again.',
     output: User,
     answer: 'The user.',
     run: suspension(false),
@@ -240,11 +246,11 @@ export const USER_OPERATIONS = [
     name: 'users delete',
     http: 'DELETE /admin/users/:id',
     action: 'people.change',
-    idForm: 'ID|ADDRESS',
-    summary: 'Remove a user',
-    details: `Revokes the keys of a user and erases its name, address, issuer and sub. Earlier usage keeps its ID. If the issuer signs the person in again, a new user is made: to keep a person out, suspend the user.`,
+    idForm: 'ID|EMAIL',
+    summary: 'Delete a user',
+    details: `Revokes the keys of a user and erases the user’s name, email address, issuer and sub. Reports on earlier usage keep the ID. If the person signs in again, the sign-in creates a new user. To keep a person out, suspend the user instead.`,
     output: Removal,
-    answer: 'Its ID.',
+    answer: 'The ID of the deleted user.',
     takesTags: true,
     prints: ({ id, revoked_keys: revoked }: { readonly id: string; readonly revoked_keys: number }) =>
       `Removed ${id}, and revoked ${revoked} ${revoked === 1 ? 'key' : 'keys'}.\n`,

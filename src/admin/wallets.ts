@@ -25,22 +25,22 @@ const LIMIT_MAX = 1_000;
 
 export const walletBalance = f.as(
   'free',
-  f.credits('The amount it may still spend, less the holds of running requests.', 996.75),
+  f.credits('The amount that the wallet can still spend, after the holds of running requests.', 996.75),
 );
 const balance = {
   balance_credits: walletBalance,
-  held_credits: f.as('held', f.credits('The holds of running requests.', 0)),
+  held_credits: f.as('held', f.credits('The amount that running requests hold.', 0)),
   granted_credits: f.as(
     'granted',
-    f.credits('All that was paid in or credited, less the fees of settlements and amounts taken back.', 1_000),
+    f.credits('All amounts that were paid in or credited, minus settlement fees and removed Credits.', 1_000),
   ),
 };
 const WalletKey = f.inCommand(
   f.shape('A key.', {
-    id: f.text('Names the key; no secret.', 'k7mw2pq9x4ta'),
-    name: f.text('As it was asked for.', 'agent-7'),
-    created_at: f.moment('When it was made.'),
-    last_used_at: f.orNull(f.moment('When it was last let in; null for never.')),
+    id: f.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
+    name: f.text('The name that was requested for the key.', 'agent-7'),
+    created_at: f.moment('When the key was created.'),
+    last_used_at: f.orNull(f.moment('When the key was last used; null for never.')),
   }),
   { text: ({ id, name }: Readonly<Record<'id' | 'name', string>>) => (name === '' ? id : `${id} (${name})`) },
 );
@@ -53,17 +53,17 @@ const wallet = {
   wallet: walletAddress,
   ...balance,
   keys: f.list(WalletKey, 'Those that work.'),
-  payments: f.list(PaymentLine, 'The last 20, newest first.'),
+  payments: f.list(PaymentLine, 'The last 20 payments, newest first.'),
 };
 const is_blocked = f.flag('Whether the wallet is blocked.');
 
 export const Wallet = f.named('Wallet', 'A wallet with its balance, keys and payments.', wallet);
-export const WalletStatus = f.named('WalletStatus', 'A wallet, as the operator sees it.', { ...wallet, is_blocked });
+export const WalletStatus = f.named('WalletStatus', 'A wallet, as operators see it.', { ...wallet, is_blocked });
 export const WalletList = f.named('WalletList', 'Wallets that have a balance or are blocked.', {
   object: f.always('list'),
-  data: f.list(f.shape('A wallet.', { wallet: walletAddress, ...balance, is_blocked }), 'By address.'),
-  has_more: f.flag('Whether more follow.', false),
-  next_after: f.orNull(f.text('The value of `after` for the next page; null on the last.')),
+  data: f.list(f.shape('A wallet.', { wallet: walletAddress, ...balance, is_blocked }), 'The wallets, by address.'),
+  has_more: f.flag('Whether more wallets follow.', false),
+  next_after: f.orNull(f.text('The value of `after` for the next page; null on the last page.')),
 });
 
 const shown = ({ keys, payments, ...money }: WalletMoney) => ({
@@ -75,17 +75,19 @@ const shown = ({ keys, payments, ...money }: WalletMoney) => ({
 /** @param isKnown whether the wallet was blocked before */
 async function status({ by }: Call, source: WalletSource, address: string, isKnown = false) {
   const found = await findWallet(by, source, address);
-  if (!found.isKnown && !isKnown) notFound('This wallet has never paid here.');
+  if (!found.isKnown && !isKnown)
+    notFound('This wallet is unknown: it has never paid, has no key and was never credited.');
   return shown(found);
 }
 
-/** The text is not repeated: somebody may have put a key in its place. */
-const addressIn = ({ id }: Call): string => addressOf(id) ?? notFound(`The address of a wallet is ${ADDRESS_FORM}.`);
+/** The error does not repeat the text, because the caller may have sent a key by mistake. */
+const addressIn = ({ id }: Call): string =>
+  addressOf(id) ?? notFound(`The address of a wallet must be ${ADDRESS_FORM}.`);
 
-const note = f.optional(terms.keptText('A note, stored with it.', 'abuse, ticket 88'));
+const note = f.optional(terms.keptText('A note that is stored with the change.', 'abuse, ticket 88'));
 const ANSWER = { output: WalletStatus, answer: 'The wallet.' } as const;
 
-/** `/admin/wallets` and `signalbox wallets`: the wallets of agents that pay. */
+/** The operations of `/admin/wallets` and `signalbox wallets`, on the wallets of paying agents. */
 export const WALLET_OPERATIONS = [
   operation({
     name: 'wallets list',
@@ -93,9 +95,9 @@ export const WALLET_OPERATIONS = [
     action: 'wallets.read',
     summary: 'List the wallets',
     details:
-      'Lists the wallets of agents that have a balance or are blocked, by address, with what is left of the balance.',
+      'Lists the wallets of agents that have a balance or are blocked, sorted by address, with the amount that is left.',
     input: f.body('Which wallets.', {
-      after: f.optional(f.formed('`next_after` of the page before.', { pattern: ADDRESS_PATTERN })),
+      after: f.optional(f.formed('`next_after` of the previous page.', { pattern: ADDRESS_PATTERN })),
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT_MAX, end: '' }),
     }),
     output: WalletList,
@@ -104,7 +106,7 @@ export const WALLET_OPERATIONS = [
     prints: { columns: ['wallet', 'granted_credits', 'held_credits', 'balance_credits', 'is_blocked'] },
     async run({ wallets }, { by }, { after, limit = LIMIT_MAX }) {
       const last = after === undefined ? '' : addressOf(after);
-      if (last === null) refuse('after', '`after` must be `next_after` of the page before.');
+      if (last === null) refuse('after', '`after` must be `next_after` of the previous page.');
       const following = (await listWallets(by, wallets)).filter(({ wallet: address }) => address > last);
       const data = following.slice(0, limit);
       const hasMore = data.length < following.length;
@@ -116,7 +118,7 @@ export const WALLET_OPERATIONS = [
     http: 'GET /admin/wallets/:id',
     action: 'wallets.read',
     summary: 'Show a wallet',
-    details: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
+    details: 'Returns the balance of a wallet, its keys, its last payments, and whether it is blocked.',
     ...ANSWER,
     run: ({ wallets }, call) => status(call, wallets, addressIn(call)),
   }),
@@ -126,8 +128,8 @@ export const WALLET_OPERATIONS = [
     action: 'wallets.change',
     summary: 'Block a wallet',
     details:
-      'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue. Blocking it again replaces the note.',
-    input: f.body('Why.', { note }),
+      'Blocks a wallet at once: requests with its keys or signatures get 403. Its balance stays, and requests in progress continue. Blocking it again replaces the note.',
+    input: f.body('Why the wallet is blocked.', { note }),
     ...ANSWER,
     differs: { is_blocked: true },
     examples: { plain: { summary: 'With the reason', value: { note: 'abuse, ticket 88' } } },
@@ -144,7 +146,8 @@ export const WALLET_OPERATIONS = [
     http: 'POST /admin/wallets/:id/unblock',
     action: 'wallets.change',
     summary: 'Unblock a wallet',
-    details: 'Unblocking it again changes nothing. The body is ignored.',
+    details:
+      'Accepts requests of a blocked wallet again. Unblocking it again changes nothing. The server ignores the body of the request.',
     ...ANSWER,
     errors: ['overloaded'],
     prints: (_, id) => `Unblocked ${id}.\n`,
@@ -160,15 +163,15 @@ export const WALLET_OPERATIONS = [
     action: 'wallets.change',
     summary: 'Credit a wallet',
     details:
-      'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',
+      'Adds Credits to the balance of a wallet, or removes Credits with a negative amount. The wallet need not have a key. The audit trail records the change.',
     input: f.body('A change of the balance.', {
       credits: terms.addedCredits,
       note,
     }),
     ...ANSWER,
     examples: {
-      add: { summary: 'Add', value: { credits: 25, note: 'goodwill' } },
-      back: { summary: 'Take back', value: { credits: -5 } },
+      add: { summary: 'Add Credits', value: { credits: 25, note: 'goodwill' } },
+      back: { summary: 'Remove Credits', value: { credits: -5 } },
     },
     errorField: 'credits',
     async run({ wallets }, call, { credits, note }) {
@@ -179,16 +182,16 @@ export const WALLET_OPERATIONS = [
   }),
 ];
 
-/** `GET /v1/wallets/me`: the wallet of the key that the request bears. */
+/** The operation of `GET /v1/wallets/me`: the wallet that the key of the request belongs to. */
 export const showOwnWallet = operation({
   name: 'wallet',
   http: 'GET /v1/wallets/me',
   action: 'wallets.own',
   tag: 'Payments',
   command: false,
-  summary: 'Your own wallet',
+  summary: 'Show your own wallet',
   details:
-    'Returns the balance, the keys and the last payments of the wallet. It needs a key of a wallet; other keys get 403.',
+    'Returns the balance, the keys and the last payments of the wallet that the key belongs to. Other keys get 403.',
   output: Wallet,
   answer: 'The wallet.',
   errors: ['insufficient_permissions'],
@@ -197,7 +200,7 @@ export const showOwnWallet = operation({
     if (isAddress(keyId)) return shown(await walletOf(wallets, keyId));
     throw new SignalboxError(
       'insufficient_permissions',
-      'This API key does not belong to a wallet. A top-up at /v1/wallets/topup returns a key that does.',
+      'This API key does not belong to a wallet. To get a key that does, top up a wallet with POST /v1/wallets/topup.',
     );
   },
 });

@@ -124,7 +124,7 @@ describe('alerts of a server', () => {
     expect(slack).toEqual([
       expect.stringMatching(/^Signalbox, budgets: Budget all-month has spent \d+ % of its 1,000 Credits; it renews at/),
       expect.stringMatching(
-        /^Signalbox, forecast: Budget all-month is on its way to [\d.,]+ Credits, \d+ % of its limit;/,
+        /^Signalbox, forecast: Budget all-month will probably spend [\d.,]+ Credits, \d+ % of its limit;/,
       ),
     ]);
   });
@@ -186,7 +186,9 @@ describe('alerts of a server', () => {
     const signalbox = await start();
     await signalbox.post('/admin/alerts/test', { webhook: 'slack' });
     await waitFor(async () => (await listed()).data.length > before);
-    expect(receiver.received.map(({ text }) => text)).toEqual(['Signalbox: This is a test: alerts arrive here.']);
+    expect(receiver.received.map(({ text }) => text)).toEqual([
+      'Signalbox: This is a test. Alerts of Signalbox arrive here.',
+    ]);
   });
 });
 
@@ -249,9 +251,9 @@ describe('alerts of providers', () => {
     await waitFor(() => told().length > 1);
     expect(told()).toEqual([
       expect.stringMatching(
-        /^Signalbox, down: Provider fake has answered nothing for \d+ s; 1 of 1 endpoints are shut\.$/,
+        /^Signalbox, down: All requests to provider fake have failed for \d+ s\. 1 of its 1 endpoints are unavailable\.$/,
       ),
-      expect.stringMatching(/^Signalbox, down: Provider fake answers again; the alert was \d+ s ago\.$/),
+      expect.stringMatching(/^Signalbox, down: Provider fake answers again\. The alert was sent \d+ s ago\.$/),
     ]);
   });
 
@@ -259,7 +261,7 @@ describe('alerts of providers', () => {
     expect((await chat('word '.repeat(140_000))).status).toBe(200);
     await waitFor(() => told().length > 0);
     expect(told()).toEqual([
-      'Signalbox, caches: Providers had 0 % of the input of the last 60 min in their caches, less than 40 %: prompts may have changed at their beginning.',
+      'Signalbox, caches: Providers had only 0 % of the input tokens of the last 60 min in their caches, less than 40 %. The beginning of your prompts may have changed.',
     ]);
   });
 });

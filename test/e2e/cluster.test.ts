@@ -64,7 +64,7 @@ test('a server on SQLite shows itself alone, over HTTP and to the command', asyn
 test('the command shows no server once it has ended', async () => {
   const other = await startSignalbox({ policy: policyOf(), env: UPSTREAM_ENV, data: join(box.data, 'ended') });
   await other.stop();
-  expect(await other.run('instances')).toMatchObject({ code: 0, out: 'No server runs at this database.\n' });
+  expect(await other.run('instances')).toMatchObject({ code: 0, out: 'No running server uses this database.\n' });
 });
 
 test('of two servers each shows both: that a policy is refused at one, that they differ, and that they are one again', async () => {

@@ -62,7 +62,7 @@ describe('the first hold of a request', () => {
     expect(await explained(key)).toMatchObject({ first_hold_credits: 14.85, shortage: null, code: 0 });
     const { out } = await explain(key);
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `Of the money of its key, 14.85 Credits are held. Its output is capped at ${cap} tokens: key-month:cap can pay for no more.`,
+      `14.85 Credits of the key’s money are held. The output is capped at ${cap} tokens: key-month:cap can pay for no more.`,
     );
     await answerOf(await ask(key));
     expect(service.bills.at(-1)!.cap).toBe(cap);
@@ -74,7 +74,7 @@ describe('the first hold of a request', () => {
     const args = ['policy', 'explain', folder, '-', '--key', id, '--data', box.data];
     const { out } = await runHere(args, UPSTREAM_ENV, JSON.stringify({ ...hi, max_tokens: 32_000 }));
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `Of the money of its key, ${(34 + 4 * 15_360) / 1_000} Credits are held. Its output is capped at 15360 tokens: the model can return no more.`,
+      `${(34 + 4 * 15_360) / 1_000} Credits of the key’s money are held. The output is capped at 15360 tokens: the model can return no more.`,
     );
   });
 
@@ -105,7 +105,7 @@ describe('the first hold of a request', () => {
   test('is not told where no money limits the key', async () => {
     const key = await box.makeKey();
     expect(await advised(key)).not.toHaveProperty('first_hold_credits');
-    expect((await explain(key)).out).not.toContain('Of the money of its key');
+    expect((await explain(key)).out).not.toContain('of the key’s money');
   });
 });
 
@@ -113,7 +113,9 @@ test('`policy explain --key` says with which error a key is refused that has too
   const key = await box.makeKey('--label', 'purse=reject');
   expect((await ask(key)).status).toBe(402);
   expect(await explained(key)).toMatchObject({ first_hold_credits: null, shortage: 'request_exceeds_budget', code: 2 });
-  expect((await explain(key)).out).toContain('It is refused with 402 request_exceeds_budget: The budget `strict`');
+  expect((await explain(key)).out).toContain(
+    'The request is refused with 402 request_exceeds_budget: The budget `strict`',
+  );
   // Labels of flags are put over those of the key.
   expect((await explain(key, '--label', 'purse=none')).out).not.toContain('It is refused');
 });

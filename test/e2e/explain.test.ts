@@ -114,7 +114,7 @@ describe('signalbox policy explain', () => {
   test('says that the condition of a rule failed, and so counts as true', async () => {
     const { out } = await explain('--metadata', 'n=many');
     expect(out).toMatch(/^best +the policy rejects it: figure/m);
-    expect(out).toMatch(/^The condition of figure failed, so it counts as true: .+\.$/m);
+    expect(out).toMatch(/^The condition of figure failed, so Signalbox treated it as true: .+\.$/m);
     expect((await explain('--metadata', 'n=5')).out).not.toContain('counts as true');
   });
 
@@ -220,12 +220,12 @@ describe('signalbox policy explain', () => {
       [explain('--colour'), 'colour'],
       [explain(folder), 'takes one folder and one file'],
       [explainInput('{'), 'The standard input is not JSON'],
-      [explainInput([]), 'A request is a JSON object'],
+      [explainInput([]), 'A request must be a JSON object'],
       [explainInput({ messages: [{ role: 'user', content: 7 }] }), '`messages[0].content` must be'],
       [explainInput({ task: 'coding' }), '`task` is not a known field'],
       [explainInput({ max_tokens: 5 }, '--task', 'coding'), '`max_tokens` is not a known field'],
       [explainHere('', empty), 'No provider of'],
-      [explainHere('', wrong), 'Run ./signalbox policy check to see why'],
+      [explainHere('', wrong), 'To see why, run ./signalbox policy check'],
       [explainHere('', '/no/such/folder'), 'cannot be read'],
     ];
     for (const [running, words] of cases) {

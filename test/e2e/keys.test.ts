@@ -104,8 +104,8 @@ describe('a key', () => {
 
 describe('wrong usage gives one clear sentence and ends with 1:', () => {
   const cases: readonly [readonly string[], RegExp][] = [
-    [[], /keys takes create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
-    [['crate'], /keys takes create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
+    [[], /The commands of keys are create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
+    [['crate'], /The commands of keys are create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
     [['create', 'extra'], /keys create takes no "extra"/],
     [['create', '--nme', 'x'], /Unknown option '--nme'/],
     [['create', '--scope', ''], /--scope must be one of "chat"/],
@@ -120,7 +120,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
     [['list', 'extra'], /keys list takes no "extra"/],
     [['revoke'], /keys revoke takes an ID/],
     [['change', 'nobody', '--name', 'x'], /No key that can be changed has this ID/],
-    [['change', 'test00000001'], /State what to change/],
+    [['change', 'test00000001'], /Name at least one change/],
     [['change', 'test00000001', '--rpm', '5', '--no-rpm'], /--no-rpm contradicts/],
     [['change', 'test00000001', '--rpm', 'many'], /--rpm must be a whole number/],
     [['change', 'test00000001', '--no-budget', '--budget', '5/day'], /--no-budget contradicts/],

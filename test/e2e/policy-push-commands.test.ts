@@ -94,7 +94,7 @@ test('a policy that is wrong, or that the server cannot serve, is stored by none
   const refused = await box.run('policy', 'push', folder, '--from', '2');
   expect([refused.code, refused.err]).toEqual([
     1,
-    expect.stringMatching(/refuses it: .*[^.]\. It is in force nowhere\./),
+    expect.stringMatching(/refuses the revision: .*[^.]\. The revision is active on no server\./),
   ]);
   expect((await served()).revision).toBe(revision);
 });

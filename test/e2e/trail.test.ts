@@ -150,10 +150,14 @@ test('the head is noted in the folder and in the log each minute, and at the end
 
 test.each([
   ['an edit', `UPDATE trail SET facts = '{"credits":500,"note":null}' WHERE action = 'grant'`, 'it was changed'],
-  ['an edit of words', "UPDATE trail_words SET words = 'bob' WHERE slot = 'by'", 'its words were changed (by)'],
+  [
+    'an edit of words',
+    "UPDATE trail_words SET words = 'bob' WHERE slot = 'by'",
+    'personal data of this entry was changed (by)',
+  ],
   ['words that are gone', "DELETE FROM trail_words WHERE slot = 'from'", 'its words were removed without an erasure'],
-  ['a removal', "DELETE FROM trail WHERE action = 'grant'", 'are missing before it'],
-  ['a removal at the start', 'DELETE FROM trail WHERE id = 1', 'no anchor says that retention removed them'],
+  ['a removal', "DELETE FROM trail WHERE action = 'grant'", 'before this entry are missing'],
+  ['a removal at the start', 'DELETE FROM trail WHERE id = 1', 'no anchor says that retention deleted them'],
   ['a cut', 'DELETE FROM trail WHERE id >= (SELECT max(id) - 1 FROM trail)', 'its end was cut'],
 ])('%s is found', async (_, change, problem) => {
   const { code, out } = await verifyCopy(change);
@@ -251,7 +255,9 @@ test('the words of a key are erased from its changes, and the trail is whole', a
   const exported = (await box.run('trail', 'export')).out;
   expect(exported).not.toContain('invoice');
   expect(await box.run('trail', 'verify')).toMatchObject({ code: 0 });
-  expect((await box.run('trail', 'erase', '--subject', id, '--yes')).err).toContain('The trail has no such words.');
+  expect((await box.run('trail', 'erase', '--subject', id, '--yes')).err).toContain(
+    'The audit trail has no personal data of this actor or subject.',
+  );
 });
 
 test('the retention of the policy removes old entries, behind an anchor that the check accepts', async () => {

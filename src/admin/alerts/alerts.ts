@@ -14,51 +14,51 @@ import type { AlertReadings } from './readings.ts';
 import { type AlertFinding, type DueAlert, dueAlerts } from './rules.ts';
 import { type SenderHost, sendOnce } from './send.ts';
 
-/** The interval of looks, ms. */
+/** How often the server checks the alert rules, ms. */
 export const LOOK_EVERY_MS = 15_000;
-/** The interval at which it is looked whether a try is due, ms. */
+/** How often the server checks whether a message is due for another try, ms. */
 export const SEND_EVERY_MS = 1_000;
-/** Old marks and messages are deleted so often, ms. */
+/** How often the server deletes old marks and messages, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
-/** Messages that are kept. */
+/** The most messages that the store keeps. */
 const MESSAGES_MAX = 1_000;
-/** Subjects that a message names. */
+/** The most subjects that one message names. */
 const SUBJECTS_MAX = 20;
-/** While so many messages wait, nothing new is looked for. */
+/** While this many messages wait to be sent, the server does not check the rules. */
 const WAITING_MAX = 200;
 
 export interface AlertsOptions extends SenderHost {
   readonly store: Pick<OpenStore, 'alerts' | 'commit' | 'instance'>;
-  /** The terms in force. */
+  /** The alert rules and webhooks of the active policy. */
   readonly policy: () => AlertPolicy;
   readonly readings: () => AlertReadings;
   readonly timers: Timers;
   readonly log: Log;
-  /** Called for each alert that is due, once it is stored. Must not throw. */
+  /** Called for each new alert after it is stored. Must not throw. */
   readonly onAlert?: (message: AlertMessage) => void;
 }
 
-/** The result of a message that somebody asked for. */
+/** The result of a test message for one webhook. */
 export interface WebhookTest {
   readonly webhook: string;
-  /** Why it could not be sent; null where it was. */
+  /** Why the message could not be sent; null if it was sent. */
   readonly problem: string | null;
 }
 
 /**
- * Looks for what people are to be told, and sends it. Instances of one store share their memory: an alert is sent by the one that
- * commits its marks first, and by another one only once that is gone. State: alerts.
+ * Checks the alert rules and sends the alerts that are due. Servers that share a store also share the marks of what was already reported.
+ * The server whose commit of the marks succeeds first sends the alert. Another server sends it only if that server is gone. State: alerts.
  */
 export class Alerts {
   readonly counts = new AlertCounts();
   readonly #options: AlertsOptions;
   readonly #outbox: Outbox;
   readonly #regular: Timer[] = [];
-  /** This instance's copy of the marks, by ID; null: to be read. */
+  /** This instance's copy of the marks, by ID; null if it must be read from the store. */
   #marks: Map<string, AlertMark> | null = null;
   #looking: Promise<void> | null = null;
   #prunedAt = 0;
-  /** The last problem of a look, so that it is logged once. */
+  /** The last problem of a check, kept so that the log shows it only once. */
   #problem = '';
 
   constructor(options: AlertsOptions) {
@@ -66,7 +66,7 @@ export class Alerts {
     this.#outbox = new Outbox({ ...options, counts: this.counts });
   }
 
-  /** Begins to look and send, regularly. */
+  /** Starts to check the rules and send messages at regular intervals. */
   begin(): void {
     const { timers } = this.#options;
     this.#regular.push(
@@ -76,7 +76,7 @@ export class Alerts {
     for (const timer of this.#regular) timer.unref();
   }
 
-  /** Looks once, and sends what is due. Never rejects. */
+  /** Checks the rules once and sends what is due. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#lookAndSend().finally(() => {
       this.#looking = null;
@@ -84,22 +84,22 @@ export class Alerts {
     return this.#looking;
   }
 
-  /** Resolves once no look and no try is under way. */
+  /** Resolves when no check and no try is running. */
   async idle(): Promise<void> {
     await this.#looking;
     await this.#outbox.idle();
   }
 
-  /** Ends the regular work. What waits is sent by another instance, or after the next start. */
+  /** Stops the regular work. Another instance sends the waiting messages, or this server does after its next start. */
   async close(): Promise<void> {
     for (const timer of this.#regular) timer.close();
     await this.idle();
   }
 
-  /** As `AlertTable.list`. */
+  /** Lists alerts, like `AlertTable.list`. */
   readonly list: AlertTable['list'] = (page) => this.#options.store.alerts.list(page);
 
-  /** Sends a message to each of the webhooks, once, and keeps it with the others. Rejects with StoreError. */
+  /** Sends a test message to each of the webhooks once, and stores it with the other messages. Rejects with StoreError. */
   async test(webhooks: readonly AlertWebhook[]): Promise<readonly WebhookTest[]> {
     const { store, now } = this.#options;
     const message = this.#message(testContent(), []);
@@ -140,7 +140,7 @@ export class Alerts {
     for (const change of stale) await this.#commit([change], marks);
   }
 
-  /** Instances with open marks that will not come back. */
+  /** @returns the instances that own open marks and have ended for good */
   async #goneOwners(marks: ReadonlyMap<string, AlertMark>): Promise<ReadonlySet<string>> {
     const { instance } = this.#options.store;
     const owners = new Map<string, InstanceName>();
@@ -171,7 +171,7 @@ export class Alerts {
     this.#options.onAlert?.(message);
   }
 
-  /** @returns false where another instance was first: the marks are then read again. Rejects with StoreError. */
+  /** @returns false if another instance committed first; this instance then reads the marks again. Rejects with StoreError. */
   async #commit(
     changes: readonly AlertMarkChange[],
     marks: Map<string, AlertMark>,
@@ -184,7 +184,7 @@ export class Alerts {
         ...(message ? [store.alerts.insert(message)] : []),
       ]);
     } catch (cause) {
-      // After an answer that was lost the copy may be old, too.
+      // If the answer of the commit was lost, this copy of the marks may be outdated.
       this.#marks = null;
       if (isUnmet(cause)) return false;
       throw cause;
@@ -223,9 +223,16 @@ function contentOf({ name, on }: DueAlert['rule'], type: AlertType, findings: re
   return { type, rule: name, on, lines, subjects, more: findings.length - shown.length };
 }
 
-/** The content of a message that somebody asked for. */
+/** The content of a test message. */
 export const testContent = (): AlertContent => ({
-  ...{ type: 'test', rule: '', on: 'test', lines: ['This is a test: alerts arrive here.'], subjects: [], more: 0 },
+  ...{
+    type: 'test',
+    rule: '',
+    on: 'test',
+    lines: ['This is a test. Alerts of Signalbox arrive here.'],
+    subjects: [],
+    more: 0,
+  },
 });
 
 /** Tries a webhook once. Never rejects. */

@@ -1,7 +1,7 @@
 import { counter } from '../../host/telemetry/counts.ts';
 import type { Family } from '../../host/telemetry/families.ts';
 
-/** The end of a try: `retried` where another one follows. */
+/** How a try ended. After `retried`, another try follows. */
 const OUTCOMES = ['sent', 'retried', 'failed'] as const;
 type TryOutcome = (typeof OUTCOMES)[number];
 
@@ -17,7 +17,7 @@ export class AlertCounts {
     return [this.#tries.family];
   }
 
-  /** Begins the series of webhooks, so that the first failure is an increase. */
+  /** Creates the metric series of each webhook with 0, so that monitoring sees the first failure as an increase. */
   begin(webhooks: Iterable<{ readonly name: string }>): void {
     for (const { name } of webhooks) for (const outcome of OUTCOMES) this.#tries.at(name, outcome);
   }

@@ -9,9 +9,9 @@ const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`
 const credits = (amount: Microcredits): string =>
   `${toCredits(amount).toLocaleString('en', { maximumFractionDigits: 2 })} Credits`;
 const day = (timeMs: number): string => `${iso(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
-const until = (ends: number): string => (Number.isFinite(ends) ? `; it renews at ${day(ends)}` : '');
+const until = (ends: number): string => (Number.isFinite(ends) ? `; the budget renews at ${day(ends)}` : '');
 
-/** `40 s`, `12 min`, `5 h`, `3 days`. */
+/** Formats a duration: `40 s`, `12 min`, `5 h`, `3 days`. */
 function lengthOf(ms: number): string {
   if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
   if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
@@ -25,39 +25,39 @@ export const budgetShare = (one: BudgetWindowReading): string =>
   `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${credits(one.limit)}${until(one.ends)}.`;
 
 export const budgetForecast = (one: BudgetWindowReading, forecast: Microcredits): string =>
-  `${titleOf(one)} is on its way to ${credits(forecast)}, ${percent(forecast / one.limit)} of its limit; it has spent ${credits(one.spent)}${until(one.ends)}.`;
+  `${titleOf(one)} will probably spend ${credits(forecast)}, ${percent(forecast / one.limit)} of its limit; it has spent ${credits(one.spent)}${until(one.ends)}.`;
 
 export const keyExpiry = (name: string, id: string, expiresAt: number, now: number): string =>
   `Key ${name} (${id}) expires in ${lengthOf(expiresAt - now)}, at ${day(expiresAt)}.`;
 
 export const policyRefused = (refusal: PolicyRefusal | null): string => {
   const first = refusal?.first ?? refusal?.message ?? '';
-  return `An edit of the policy was refused, and the one before stays in force. ${first}`.trim();
+  return `An edit of the policy was refused. The previous policy stays active. ${first}`.trim();
 };
 
-export const policyAgain = (ms: number): string => `The policy's files are in force again, after ${lengthOf(ms)}.`;
+export const policyAgain = (ms: number): string => `The policy's files are active again, after ${lengthOf(ms)}.`;
 
 export const policySplit = (instances: PolicySplit['instances'], ms: number): string => {
   const revisions = revisionsIn(instances).map((one) => `${one.instances} run ${one.revision}`);
   const refusing = instances.find(({ error }) => error !== null);
-  const why = refusing ? ` ${refusing.name} refused another: ${refusing.error}` : '';
+  const why = refusing ? ` Server ${refusing.name} refused another policy: ${refusing.error}` : '';
   return `The servers have run different policies for ${lengthOf(ms)}: ${revisions.join(', ')}.${why}`;
 };
 
 export const policyJoined = (ms: number): string =>
-  `All servers run one policy again; the alert was ${lengthOf(ms)} ago.`;
+  `All servers use the same policy again. The alert was sent ${lengthOf(ms)} ago.`;
 
 export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
-  `Provider ${name} has answered nothing for ${lengthOf(ms)}; ${shut} of ${endpoints} endpoints are shut.`;
+  `All requests to provider ${name} have failed for ${lengthOf(ms)}. ${shut} of its ${endpoints} endpoints are unavailable.`;
 
 export const providerUnpaid = (name: string): string =>
-  `The account at provider ${name} has no credit left: add credit there. Signalbox tries it again once a minute.`;
+  `The account at provider ${name} has no credit left. Add credit there. Signalbox tries the provider again once a minute.`;
 
 export const providerAgain = (name: string, ms: number): string =>
-  `Provider ${name} answers again; the alert was ${lengthOf(ms)} ago.`;
+  `Provider ${name} answers again. The alert was sent ${lengthOf(ms)} ago.`;
 
 export const cachedShare = (share: number, below: number, windowMs: number): string =>
-  `Providers had ${percent(share)} of the input of the last ${lengthOf(windowMs)} in their caches, less than ${percent(below)}: prompts may have changed at their beginning.`;
+  `Providers had only ${percent(share)} of the input tokens of the last ${lengthOf(windowMs)} in their caches, less than ${percent(below)}. The beginning of your prompts may have changed.`;
 
 export const cachedAgain = (share: number): string =>
-  `Providers have ${percent(share)} of the input in their caches again.`;
+  `Providers have ${percent(share)} of the input tokens in their caches again.`;

@@ -5,10 +5,10 @@ import { iso } from '../../core/clock.ts';
 import { idText } from '../../core/id.ts';
 import type { AlertMessage } from '../../store/alerts.ts';
 
-/** The header with the time of a try and the signature over it and the body. */
+/** The header with the time of a try, and a signature of that time and the body. */
 const SIGNATURE_HEADER = 'signalbox-signature';
 
-/** The ID of a message outside: the same in each try, so that a receiver can drop what comes twice. */
+/** The public ID of a message. It is the same in each try, so that a receiver can ignore a repeated message. */
 export const alertId = (id: number): string => idText('alert_', id);
 
 /** The whole text of a message, for people. */
@@ -20,7 +20,7 @@ export function alertText({ type, rule, lines, more }: AlertContent): string {
   return [`${title}:`, ...[...lines, ...rest].map((line) => `• ${line}`)].join('\n');
 }
 
-/** The body of a message in a form. */
+/** Writes the body of a message in the format of a webhook. */
 export function bodyOf(
   { id, time, content }: Pick<AlertMessage, 'id' | 'time' | 'content'>,
   format: WebhookFormat,
@@ -31,12 +31,12 @@ export function bodyOf(
   return JSON.stringify({ id: alertId(id), type, time: iso(time), rule, on, text, subjects, more });
 }
 
-/** Slack reads these as the beginning of links, mentions and entities. */
+/** Escapes characters that Slack would read as the beginning of a link, a mention or an entity. */
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /**
- * The headers of a body: `signalbox-signature: t=SECONDS,v1=HEX`, an HMAC-SHA256 of `SECONDS.BODY`.
- * @param secret null: it is not signed
+ * The headers for a body: `signalbox-signature: t=SECONDS,v1=HEX`, where HEX is an HMAC-SHA256 of `SECONDS.BODY`.
+ * @param secret null if the message is not signed
  * @param now ms since 1970
  */
 export function headersOf(body: string, secret: string | null, now: number): Record<string, string> {

@@ -8,10 +8,10 @@ import type { AlertCounts } from './counts.ts';
 import { alertId } from './message.ts';
 import { type SenderHost, sendOnce } from './send.ts';
 
-/** Pauses behind the tries that fail, ms. There are five tries, over six minutes. */
+/** The pauses after failed tries, ms. There are five tries in a little over six minutes. */
 const PAUSES_MS = [1_000, 10_000, 60_000, 300_000];
 const TRIES_MAX = PAUSES_MS.length + 1;
-/** Tries at once. */
+/** The most tries that run at the same time. */
 const TRYING_MAX = 8;
 
 interface OutboxOptions extends SenderHost {
@@ -24,15 +24,15 @@ interface OutboxOptions extends SenderHost {
 /** A message that this instance sends. */
 interface OutboxEntry {
   message: AlertMessage;
-  /** Whether the store has yet to get what the tries came to. */
+  /** Whether the results of the tries still have to be written to the store. */
   isUnwritten: boolean;
 }
 
-/** The messages that this instance sends, and their tries. State: alerts. */
+/** Sends the messages that this instance owns, and tries again after failures. State: alerts. */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #entries = new Map<number, OutboxEntry>();
-  /** Tries under way, by message and webhook. */
+  /** Running tries, by message and webhook. */
   readonly #trying = new Map<string, Promise<void>>();
 
   constructor(options: OutboxOptions) {
@@ -43,15 +43,15 @@ export class Outbox {
     return this.#entries.size;
   }
 
-  /** Takes a message that is in the store, and whose owner this instance is. */
+  /** Adds a message that is already in the store and that this instance owns. */
   add(message: AlertMessage): void {
     if (isWaiting(message)) this.#entries.set(message.id, { message, isUnwritten: false });
   }
 
-  /** Takes the messages of instances that are gone, and own ones whose commit seemed to fail. Rejects with StoreError. */
+  /** Takes over the messages of instances that have ended, and own messages whose commit seemed to fail. Rejects with StoreError. */
   async adopt(): Promise<void> {
     const { alerts, instance, commit } = this.#store;
-    // One that ends while they are read still seems to wait.
+    // A message that finishes during this read would still appear to wait.
     const known = new Set(this.#entries.keys());
     for (const message of await alerts.waiting()) {
       if (known.has(message.id)) continue;
@@ -65,7 +65,7 @@ export class Outbox {
     }
   }
 
-  /** Begins every try that is due. Resolves once those have ended. Never rejects. */
+  /** Starts every try that is due. Resolves when these tries have ended. Never rejects. */
   async send(): Promise<void> {
     const now = this.#options.now();
     for (const entry of this.#entries.values()) {
@@ -77,7 +77,7 @@ export class Outbox {
     await this.idle();
   }
 
-  /** Resolves once no try is under way. */
+  /** Resolves when no try is running. */
   async idle(): Promise<void> {
     await Promise.all(this.#trying.values());
   }
@@ -99,7 +99,7 @@ export class Outbox {
     const webhook = policy().webhooks.find((one) => one.name === name);
     const problem = webhook
       ? await sendOnce(entry.message, webhook, this.#options)
-      : 'the policy has no webhook of this name any more';
+      : 'the policy no longer has a webhook with this name';
     const time = now();
     const isLast = !webhook || tries + 1 >= TRIES_MAX;
     const state = problem === null ? 'sent' : isLast ? 'failed' : 'waiting';
@@ -122,7 +122,7 @@ export class Outbox {
     else if (state === 'failed') log.warn('an alert could not be sent', { ...facts, problem });
   }
 
-  /** Writes what the tries came to; where the store is away, the next look does. */
+  /** Writes the results of the tries. If the store is unavailable, the next check writes them. */
   async #write(entry: OutboxEntry): Promise<void> {
     const { alerts, commit } = this.#store;
     const { message } = entry;
@@ -130,11 +130,11 @@ export class Outbox {
     try {
       await commit([alerts.update(message, message.owner)]);
     } catch (cause) {
-      // Another instance took it for that of a dead one.
+      // Another instance took over the message, because it assumed that this instance had ended.
       if (isUnmet(cause)) this.#entries.delete(message.id);
       return;
     }
-    // Another try of it may have ended meanwhile.
+    // Another try of this message may have ended during the write.
     if (entry.message === message) entry.isUnwritten = false;
     if (!isWaiting(entry.message) && !entry.isUnwritten) this.#entries.delete(message.id);
   }

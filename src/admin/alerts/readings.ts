@@ -6,20 +6,20 @@ import type { InstanceReport } from '../../store/instance-reports.ts';
 /** A window of a budget for one subject. Times are ms since 1970. */
 export interface BudgetWindowReading {
   readonly name: string;
-  /** Of its `each`; '' for one window. */
+  /** The subject, if the budget has a window for `each` subject; '' for a budget with only one window. */
   readonly subject: string;
-  /** How that team or user is called; null for others. */
+  /** The name of the team or user; null for other subjects. */
   readonly called: string | null;
   readonly limit: Microcredits;
   readonly spent: Microcredits;
   readonly starts: number;
-  /** Infinity for never. */
+  /** The end of the window; Infinity for a window that never ends. */
   readonly ends: number;
-  /** The sum that will be spent at its end at the present pace; null while that cannot be told. */
+  /** The amount that will be spent by the end of the window at the current rate; null if it cannot be computed yet. */
   readonly forecast: Microcredits | null;
 }
 
-/** A key that expires and is of use. Times are ms since 1970. */
+/** A key that still works and will expire. Times are ms since 1970. */
 export interface ExpiringKey {
   readonly id: string;
   readonly name: string;
@@ -27,9 +27,9 @@ export interface ExpiringKey {
   readonly expiresAt: number;
 }
 
-/** The last refusal of an edit of the policy; null where the last attempt was not refused. */
+/** The last refusal of a policy edit; null if the last edit was accepted. */
 export interface PolicyRefusal {
-  /** One sentence. */
+  /** The reason, in one sentence. */
   readonly message: string;
   /** `file:line:column code: message` of the first error; null for none. */
   readonly first: string | null;
@@ -37,53 +37,53 @@ export interface PolicyRefusal {
   readonly time: number;
 }
 
-/** Servers at one database that run different policies. */
+/** Servers that share one database but run different policies. */
 export interface PolicySplit {
-  /** Since when, ms since 1970. */
+  /** When the difference began, ms since 1970. */
   readonly since: number;
   readonly instances: readonly Pick<InstanceReport, 'name' | 'revision' | 'error'>[];
 }
 
-/** Tokens of prompts, and those of them that providers had in their caches. */
+/** Input tokens, and how many of them providers read from their caches. */
 export interface CachedShare {
   readonly input: number;
   readonly cached: number;
 }
 
-/** What this instance knows of the house, by which rules are judged. */
+/** The measurements of this server that alert rules check. */
 export interface AlertReadings {
-  /** Made where a rule asks for them, as there may be many. */
+  /** Computed only when a rule needs the budgets, because there may be many. */
   budgets(): readonly BudgetWindowReading[];
   keys(): readonly ExpiringKey[];
   readonly providers: readonly ProviderReading[];
   readonly refusal: PolicyRefusal | null;
-  /** Null while all servers run one policy. */
+  /** Null while all servers run the same policy. */
   readonly split: PolicySplit | null;
-  /** The tokens of the last so many ms. */
+  /** @returns the input tokens of the last `windowMs` ms */
   tokensWithin(windowMs: number): CachedShare;
 }
 
 export interface ProviderReading {
   readonly name: string;
-  /** Whether it answered when it was last asked. */
+  /** Whether the provider answered the last attempts that reached it. */
   readonly isUp: boolean;
-  /** Since when every attempt has failed, ms since 1970; null where that is not so. */
+  /** When the current series of failed attempts began, ms since 1970; null if not all attempts fail. */
   readonly downSince: number | null;
-  /** Whether its account has no credit left. */
+  /** Whether the account at the provider has no credit left. */
   readonly isUnpaid: boolean;
-  /** Endpoints that are shut, and all. */
+  /** The number of endpoints that are ejected, misconfigured or out of credit; `endpoints` counts all. */
   readonly shut: number;
   readonly endpoints: number;
 }
 
-/** The counts of an endpoint since the start. */
+/** Counts of attempts at an endpoint since the server started. */
 interface EndpointCounts {
   readonly provider: string;
   readonly state: HealthState;
   readonly attempts: ReadonlyMap<string, number>;
 }
 
-/** How a provider was at a look, with its counts. */
+/** The state of a provider at the last check, with its counts. */
 interface ProviderWatch extends ProviderReading {
   readonly answered: number;
   readonly failed: number;
@@ -92,8 +92,9 @@ interface ProviderWatch extends ProviderReading {
 export type ProviderWatches = ReadonlyMap<string, ProviderWatch>;
 
 /**
- * Follows how providers do from one look to the next. Only attempts between looks tell: a provider that nobody asks stays as it
- * was. It is down since the first look at which attempts had failed, none had succeeded and an endpoint was shut.
+ * Updates the state of each provider from one check to the next. Only attempts between two checks change the state: a provider without
+ * requests keeps its state. A provider is down from the first check at which attempts had failed, no attempt had succeeded, and an endpoint
+ * was shut.
  * @param now ms since 1970
  */
 export function watchProviders(
@@ -139,10 +140,10 @@ function stateOf(
   return { isUp: last?.isUp ?? false, downSince: last?.downSince ?? null };
 }
 
-/** The longest window of a rule. */
+/** The longest window of a rule, in minutes. */
 const MINUTES_MAX = 1_440;
 
-/** The tokens of prompts of the last day, by the minute. State: cached tokens. */
+/** Counts the input tokens of the last day by the minute. State: cached tokens. */
 export class CachedTokenCounts {
   readonly #minutes = new Map<number, { input: number; cached: number }>();
 

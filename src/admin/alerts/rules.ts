@@ -8,20 +8,20 @@ import { revisionsIn } from '../../store/instance-reports.ts';
 import * as lines from './lines.ts';
 import type { AlertReadings, BudgetWindowReading } from './readings.ts';
 
-/** A subject that is well again is not told of before this long behind the last time, ms. */
+/** After a message about a subject, a recovery is not reported before this time has passed, ms. */
 export const QUIET_MS = 900_000;
-/** What a rule on budgets or keys finds this soon behind its last message waits and is sent together, ms. */
+/** After a message about budgets or keys, a rule waits this long and then sends all new findings together, ms. */
 export const GATHER_MS = 300_000;
-/** The most subjects that one message is about; the rest come with the next one. */
+/** The most subjects in one message. The next message has the rest. */
 const FINDINGS_MAX = 2_000;
-/** Fewer tokens in a window tell nothing of caches. */
+/** With fewer input tokens in a window, the share of cached tokens is not meaningful. */
 export const CACHED_INPUT_MIN = 100_000;
-/** A share of cached tokens is well again only at this many times the figure. */
+/** The share of cached tokens counts as recovered only at this multiple of the rule's limit. The margin prevents repeated alerts. */
 const CACHED_AGAIN = 1.1;
-/** The end of what never ends: the last moment that has a name of four digits. */
+/** Stored as the end of a window that never ends: the last moment with a year of four digits. */
 const FOREVER = Date.UTC(9999, 11, 31);
 
-/** One subject of an alert, and what is to be remembered with it. */
+/** One subject of an alert, and the mark that records that it was reported. */
 export interface AlertFinding {
   readonly change: AlertMarkChange;
   readonly line: string;
@@ -32,30 +32,31 @@ export interface AlertFinding {
 export interface DueAlert {
   readonly rule: AlertRule;
   readonly type: 'alert' | 'recovery';
-  /** At least one, the most urgent first. */
+  /** At least one finding, the most urgent first. */
   readonly findings: readonly AlertFinding[];
 }
 
 export interface AlertJudgement {
   readonly alerts: readonly DueAlert[];
-  /** Marks that stay open though their rule or subject is gone. They are closed without a message. */
+  /** Open marks whose rule or subject no longer exists. They are closed without a message. */
   readonly stale: readonly AlertMarkChange[];
 }
 
 export interface AlertMemory {
-  /** By their IDs. */
+  /** Marks of what was already reported, by ID. */
   readonly marks: ReadonlyMap<string, AlertMark>;
-  /** Whether an open mark may be closed by what this instance sees: its own, and those of instances that are gone. */
+  /** Whether this instance may close an open mark: it may close its own marks and the marks of instances that have ended. */
   mayClose(mark: AlertMark): boolean;
-  /** The instance that judges. */
+  /** The instance that checks the rules. */
   readonly owner: InstanceName;
   /** ms since 1970 */
   readonly now: number;
 }
 
 /**
- * The alerts that are due. Pure. A rule tells of a subject once: of a budget once for each share and window, of a key once for each
- * step to its expiry, and of what lasts when it begins and when it is over, at most once in a quarter of an hour.
+ * Returns the alerts that are due. This function is pure. A rule reports a budget once for each threshold and window, and a key once for
+ * each of its configured days before expiry. It reports a lasting problem when it begins and when it ends, at most once in a quarter of an
+ * hour.
  */
 export function dueAlerts(rules: readonly AlertRule[], readings: AlertReadings, memory: AlertMemory): AlertJudgement {
   const judges = rules.map((rule) => new RuleJudge(rule, memory));
@@ -67,18 +68,18 @@ export function dueAlerts(rules: readonly AlertRule[], readings: AlertReadings, 
   return { alerts, stale };
 }
 
-/** The state of something that lasts; null: unknown. */
+/** The state of a lasting problem; null if unknown. */
 interface LastingState {
   readonly isDown: boolean | null;
-  /** For the message on its beginning, and on its end; `ms`: for how long it lasted. */
+  /** The sentences for the beginning and the end of the problem. `ms` is how long the problem lasted. */
   readonly down: string;
   readonly up: (ms: number) => string;
   readonly details: AlertSubject;
 }
 
-/** Judges one rule. */
+/** Checks one rule. */
 class RuleJudge {
-  /** IDs of the marks of all that may last. */
+  /** IDs of the marks of all problems that the rule can currently report as lasting. */
   readonly lasting = new Set<string>();
   readonly #rule: AlertRule;
   readonly #memory: AlertMemory;
@@ -107,7 +108,7 @@ class RuleJudge {
     return alerts.filter(({ findings }) => findings.length > 0);
   }
 
-  /** @param at the shares; null: by the forecast */
+  /** @param at the thresholds as shares of the limit; null to compare the forecast with the limit */
   #budgets(at: readonly number[] | null, names: readonly string[], { budgets }: AlertReadings): void {
     const named = budgets().filter(({ name, limit }) => limit > 0 && (names.length === 0 || names.includes(name)));
     for (const one of named.sort((a, b) => b.spent / b.limit - a.spent / a.limit)) {
@@ -117,7 +118,7 @@ class RuleJudge {
       if (at) {
         const step = at.findLast((share) => one.spent >= share * one.limit);
         if (step === undefined) continue;
-        // A share is not told of behind a greater one, though the limit was raised meanwhile.
+        // Do not report a lower threshold after a higher one, even if the limit was raised in between.
         if (at.some((share) => share >= step && this.#memory.marks.has(idOf(share)))) continue;
         this.#note(idOf(step), until, lines.budgetShare(one), { ...details, at: step });
       } else if (one.forecast !== null && one.forecast > one.limit) {
@@ -133,7 +134,7 @@ class RuleJudge {
     const { now, marks } = this.#memory;
     for (const { id, name, createdAt, expiresAt } of [...keys()].sort((a, b) => a.expiresAt - b.expiresAt)) {
       if (expiresAt <= now) continue;
-      // A key that lives for an hour is not about to expire: it was made so.
+      // A key that was created to live for only an hour needs no warning that it expires soon.
       const steps = days.filter((one) => one * DAY_MS < expiresAt - createdAt);
       const step = steps.findLast((one) => expiresAt - now <= one * DAY_MS);
       if (step === undefined) continue;
@@ -168,7 +169,7 @@ class RuleJudge {
   #providers(afterMs: number, { providers }: AlertReadings): void {
     const { now } = this.#memory;
     for (const { name, isUp, isUnpaid, downSince, shut, endpoints } of providers) {
-      // Waiting does not bring credit back, so that is reported at once.
+      // An account without credit does not recover by waiting, so it is reported at once.
       const isDown = downSince !== null && (isUnpaid || now - downSince >= afterMs);
       this.#last(this.#id(name), {
         isDown: isDown || (isUp ? false : null),
@@ -198,21 +199,21 @@ class RuleJudge {
     return JSON.stringify([this.#rule.name, this.#rule.on, ...parts]);
   }
 
-  /** Whether the last message of the rule was a moment ago: more of its kind are likely to follow. */
+  /** Whether the rule sent its last message recently. More findings of the same kind are likely to follow. */
   #isGathering(): boolean {
     const { marks, now } = this.#memory;
     const start = this.#id().slice(0, -1);
     return marks.values().some(({ id, since }) => now - since < GATHER_MS && id.startsWith(start));
   }
 
-  /** What is told once. */
+  /** Notes a finding that is reported once. */
   #note(id: string, until: number, line: string, subject: AlertSubject): void {
     const { marks, now, owner } = this.#memory;
     if (marks.has(id)) return;
     this.#found.push({ change: { seen: null, mark: { id, state: 'noted', since: now, until, owner } }, line, subject });
   }
 
-  /** What is told when it begins, and when it is over. */
+  /** Notes a problem that is reported when it begins and when it ends. */
   #last(id: string, { isDown, down, up, details }: LastingState): void {
     this.lasting.add(id);
     const { marks, now, owner, mayClose } = this.#memory;

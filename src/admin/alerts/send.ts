@@ -5,23 +5,23 @@ import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import type { AlertMessage } from '../../store/alerts.ts';
 import { bodyOf, headersOf } from './message.ts';
 
-/** The whole time of a try, ms. */
+/** The time limit of a whole try, ms. */
 const TRY_MS = 10_000;
-/** The most that is read of an answer, bytes: nothing of it counts but its status. */
+/** The most bytes that are read from an answer. Only the status of the answer matters. */
 const ANSWER_MAX = 4_096;
 
 export interface SenderHost {
-  /** The environment, with files of secrets. Throws UsageError for a variable that is set twice. */
+  /** Reads environment variables, including secrets from files. Throws UsageError for a variable that is set twice. */
   readonly env: (name: string) => string | undefined;
   /** ms since 1970 */
   readonly now: () => number;
-  /** The whole time of a try, ms. */
+  /** The time limit of a whole try, ms. */
   readonly timeoutMs?: number;
 }
 
 /**
  * Tries once to send a message. Never rejects.
- * @returns why it could not be sent, one sentence without a secret; null where it was
+ * @returns why the message was not sent, in one sentence without secrets; null if it was sent
  */
 export async function sendOnce(
   message: Pick<AlertMessage, 'id' | 'time' | 'content'>,
@@ -40,11 +40,11 @@ export async function sendOnce(
     });
     if (status >= 200 && status < 300) return null;
     return status >= 300 && status < 400
-      ? `it answered with ${status}, and redirects are not followed`
-      : `it answered with ${status}`;
+      ? `the webhook answered with status ${status}, and redirects are not followed`
+      : `the webhook answered with status ${status}`;
   } catch (cause) {
     if (!(cause instanceof OutboundError && cause.isPrivate)) return messageOf(cause);
-    return `${cause.message}: set \`allow_private_network\` of the webhook to allow it`;
+    return `${cause.message}: set \`allow_private_network\` of the webhook to allow this address`;
   }
 }
 
@@ -54,7 +54,7 @@ function variableOf(env: SenderHost['env'], variable: string): string {
   return value;
 }
 
-/** The parts of an address that let anybody write there: the segments of its path, and its query. */
+/** The secret parts of a webhook URL: the segments of its path and its query. Anyone who has them can post to the webhook. */
 function secretsOf(address: string): string[] {
   const url = URL.parse(address);
   return url ? [...url.pathname.split('/'), ...url.searchParams.values()] : [];

@@ -13,7 +13,10 @@ interface AlertCommand extends Pick<PolicyCommand, 'judge' | 'folder' | 'databas
   now(): number;
 }
 
-/** `signalbox alerts list|test`, on a database, a policy and the variables of this shell. Throws UsageError. */
+/**
+ * Runs `signalbox alerts list|test` without a server, with the database, a policy folder and the environment variables of this shell.
+ * Throws UsageError.
+ */
 export const runAlerts = groupOf<AlertCommand, CommandOutput>(
   'alerts',
   commandsOf<AlertServices, AlertCommand>(ALERT_OPERATIONS, ({ judge, folder, database }) => ({
@@ -23,7 +26,7 @@ export const runAlerts = groupOf<AlertCommand, CommandOutput>(
   })),
 );
 
-/** The terms of a policy, whatever variables are set here. Throws UsageError. */
+/** Loads the alert rules and webhooks of a policy, even if provider variables are not set. Throws UsageError. */
 async function policyOf(folder: string, judge: JudgeTools) {
   const { snapshot } = await runtimeOf(folder, { ...judge, env: generous(judge.env) });
   return snapshot.alerts;
@@ -41,7 +44,7 @@ async function listed(database: string, page: Parameters<AlertTable['list']>[0])
 
 function tested(webhooks: Parameters<AlertServices['alerts']['test']>[0], { env, now }: JudgeTools) {
   const time = now();
-  // No server gave the message an ID: that of its moment is as good for a test.
+  // No server assigned an ID to this message, so the current time serves as its ID.
   const message = { id: idAt(time), time, content: testContent() };
   return Promise.all(webhooks.map((webhook) => testWebhook(message, webhook, { env: env.get, now })));
 }

@@ -6,22 +6,24 @@ import { UsageError } from '../../core/usage-error.ts';
 import { nearest } from '../../policy/nearest.ts';
 import { listed, unknownCommand } from './unknown-command.ts';
 
-/** The kinds of flags. */
+/** The kinds of flags for node's parser. */
 export const TEXT = { type: 'string' } as const;
 export const LIST = { type: 'string', multiple: true } as const;
 export const SWITCH = { type: 'boolean', default: false } as const;
 
 type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
 
-/** The flags of a command that takes nothing else. Throws UsageError. */
+/** Parses the flags of a command that has no other arguments. Throws UsageError. */
 export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
   parsed({ args: [...args], options }).values;
 
-/** Parses the flags of a command, and the arguments between them. Throws UsageError. */
+/** Parses the flags of a command and the arguments between them. Throws UsageError. */
 export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
   parsed({ args: [...args], options, allowPositionals: true });
 
-/** Runs node's parser, and refuses a repeated option, of which it silently keeps the last value. Rewords its errors. */
+/**
+ * Runs node's parser. Refuses a repeated option, because the parser would silently keep only the last value. Rewords the parser's errors.
+ */
 function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(config: T) {
   const { options } = config;
   try {
@@ -30,7 +32,7 @@ function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(con
     const seen = new Set<string>();
     for (const token of result.tokens ?? []) {
       if (token.kind !== 'option' || token.value === undefined || options[token.name]?.multiple) continue;
-      if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
+      if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; give it once`);
       seen.add(token.name);
     }
     return result;
@@ -39,7 +41,7 @@ function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(con
   }
 }
 
-/** Writes `--flag -1` as `--flag=-1`: node's parser would take the number for a flag. */
+/** Writes `--flag -1` as `--flag=-1`. Otherwise node's parser would read the number as a flag. */
 function joinNumbers(args: readonly string[], options: FlagSpecs): string[] {
   const joined: string[] = [];
   for (const word of args) {
@@ -51,10 +53,10 @@ function joinNumbers(args: readonly string[], options: FlagSpecs): string[] {
   return joined;
 }
 
-/** Flags that are read before a command's own. */
+/** Flags that are parsed before the flags of a command. */
 const GLOBAL_FLAGS = ['data', 'help'];
 
-/** The message of node's parser in one or two sentences of ours. */
+/** Rewords the message of node's parser in one or two sentences. */
 function rewordedFault(message: string, known: readonly string[]): string {
   const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
   const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
@@ -62,13 +64,13 @@ function rewordedFault(message: string, known: readonly string[]): string {
   const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
   if (valueless !== undefined) return `${valueless} needs a value.`;
   const [, plain] = /^Option '(--?[^']+)' does not take an argument/.exec(message) ?? [];
-  if (plain !== undefined) return `${plain} takes no value.`;
+  if (plain !== undefined) return `${plain} takes no value. Write it without one.`;
   return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
 
 type Run<Command, Output> = (args: readonly string[], command: Command) => Promise<Output>;
 
-/** Returns what runs the command of a group that the first argument names. It throws UsageError for any other word. */
+/** Returns a function that runs the command of a group that the first argument names. It throws UsageError for an unknown command. */
 export const groupOf =
   <Command, Output>(group: string, commands: Readonly<Record<string, Run<Command, Output>>>): Run<Command, Output> =>
   async ([name = '', ...args], command) => {
@@ -77,13 +79,13 @@ export const groupOf =
     return run(args, command);
   };
 
-/** Returns the value that an argument must give. Throws UsageError where it gives none. */
+/** Returns a required value. Throws UsageError if it is missing. */
 export function needed<T>(value: T | null | undefined, usage: string): T {
   if (value === null || value === undefined) throw new UsageError(usage);
   return value;
 }
 
-/** The one positional argument that a command takes. Throws UsageError for none, or several. */
+/** Returns the only positional argument of a command. Throws UsageError if there is none or more than one. */
 export const onlyOne = ([one, ...more]: readonly string[], usage: string): string =>
   needed(more.length === 0 ? one || null : null, usage);
 
@@ -98,29 +100,29 @@ export function parseCreditArguments(args: readonly string[], usage: string) {
   return { holder, credits: credits[0] ?? null, note: values.note ?? '' };
 }
 
-/** Reads a whole number of a flag. Throws UsageError. */
+/** Reads a whole number of a flag. Throws UsageError if it is out of bounds. */
 export function wholeOf(flag: string, text: string, min: number, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= min && number <= max) return number;
-  throw new UsageError(`${flag} takes a whole number from ${min} to ${max}, not "${text}".`);
+  throw new UsageError(`${flag} must be a whole number from ${min} to ${max}, not "${text}".`);
 }
 
-/** Reads one of some words. Throws UsageError. */
+/** Reads a value that must be one of `words`. Throws UsageError. */
 export function choiceOf<Word extends string>(flag: string, text: string, words: readonly Word[]): Word {
   return needed(
     words.find((one) => one === text),
-    `${flag} is ${listed(words)}, not "${text}".`,
+    `${flag} must be ${listed(words)}, not "${text}".`,
   );
 }
 
-/** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */
+/** Reads flags of the form name=value. Throws UsageError for a repeated name, because one of the two values would be lost. */
 export function pairsOf(texts: readonly string[] | undefined, what: string): Record<string, string> {
   const pairs = new Map<string, string>();
   for (const text of texts ?? []) {
     const at = text.indexOf('=');
-    if (at < 1) throw new UsageError(`${what} is written name=value, not "${text}".`);
+    if (at < 1) throw new UsageError(`${what} must have the form name=value, not "${text}".`);
     const name = text.slice(0, at);
-    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice; it takes one value.`);
+    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice. Give it once.`);
     pairs.set(name, text.slice(at + 1));
   }
   return Object.fromEntries(pairs);

@@ -11,13 +11,13 @@ import { notServed } from '../use-cases/served.ts';
 import type { Performer } from './operations.ts';
 import type { commandActor } from './user.ts';
 
-/** The time in which a running server answers a command, ms. */
+/** How long a command waits for the running server, ms. */
 const ANSWER_MS = 2_000;
 
 /**
- * Finds the server of a data folder.
- * @returns its socket; null where no server runs that commands can reach, so that they work on the database
- * @throws UsageError for one that does not answer
+ * Finds the server that uses a data folder.
+ * @returns its socket, or null if no server is reachable, so that the command works on the database itself
+ * @throws UsageError if the server does not answer
  */
 export async function socketOf(data: string): Promise<string | null> {
   const socket = join(data, SOCKET_NAME);
@@ -27,15 +27,15 @@ export async function socketOf(data: string): Promise<string | null> {
     await answer.arrayBuffer();
     return socket;
   } catch (cause) {
-    // The server was killed, or ends just now.
+    // The server was killed or is just stopping.
     if (!(cause instanceof DOMException)) return null;
     throw new UsageError(
-      `The server of ${data} does not answer within ${ANSWER_MS / 1_000} s. Add --offline to work on its database; the server follows.`,
+      `The server of ${data} does not answer within ${ANSWER_MS / 1_000} s. Add --offline to change its database directly; the server applies the change later.`,
     );
   }
 }
 
-/** Carries out operations at the server of a socket, as the user who runs the command. */
+/** Returns a function that carries out operations at a running server, on behalf of the user who runs the command. */
 export const atServer =
   (
     socket: string,
@@ -58,7 +58,7 @@ export const atServer =
       ...(!isRead && operation.input && { body: JSON.stringify(input) }),
     }).catch((cause: unknown) => {
       throw new UsageError(
-        `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Look whether the change was made.`,
+        `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Check whether the change was made.`,
       );
     });
     const behind = answer.headers.get(BEHIND_HEADER);
@@ -71,20 +71,20 @@ export const atServer =
     throw errorIn(body, answer.status);
   };
 
-/** The error of an answer. */
+/** Reads the error in an answer of the server. */
 function errorIn(body: unknown, status: number): SignalboxError {
   const { code, message, param } = objectOf(objectOf(body).error);
   const known = textOf(code);
   return new SignalboxError(
     isErrorCode(known) ? known : 'internal_error',
-    textOf(message) || `The server answered ${status}.`,
+    textOf(message) || `The server answered with status ${status}.`,
     typeof param === 'string' ? { param } : {},
   );
 }
 
 const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);
 
-/** Writes members as the parameters of a query. */
+/** Writes the input of an operation as the parameters of a query. */
 function queryOf({ input: schema }: Operation, input: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries<unknown>({ ...input })) {

@@ -1,5 +1,5 @@
-/** The details of a command that states none. */
-export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
+/** The details of a command that has no details of its own. */
+export const DATA = `--data DIR is the data folder. Default: SIGNALBOX_DATA, or else ./.signalbox.`;
 
 /** The help of one command. */
 export interface CommandHelp {
@@ -9,4 +9,8 @@ export interface CommandHelp {
   readonly summary: string;
   /** Flags, files and exit codes, in lines of at most 90 columns; by default `DATA`. */
   readonly details?: string;
+  /** When to use the command, in one sentence. */
+  readonly when?: string;
+  /** A command line as an example, without the name of the program. */
+  readonly example?: string;
 }

@@ -3,8 +3,8 @@ import { relative } from 'node:path';
 import { setCommandName } from '../../core/command-name.ts';
 
 /**
- * Finds the word that the user typed to run this command. `main.ts` imports this file first, so that texts made while modules
- * load have it, too. The launcher passes its path in SIGNALBOX_COMMAND; a standalone program knows its own.
+ * Finds the name with which the user started this program. `main.ts` imports this file first, because other modules use the name in texts
+ * that they create while they load. The launcher passes its path in SIGNALBOX_COMMAND. A standalone program knows its own path.
  */
 const NAME = 'signalbox';
 
@@ -27,7 +27,7 @@ function isSame(one: string, other: string): boolean {
   }
 }
 
-/** As a shell reads it back. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -26,24 +26,31 @@ export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { accep
 async function copy(args: readonly string[], { data, program }: DatabaseCommand): Promise<CommandOutput> {
   const [from, to, ...more] = parseArguments(args, {}).positionals;
   if (from === undefined || to === undefined || more.length > 0)
-    throw new UsageError('Usage: signalbox db copy FROM TO. Each is the path of a database, or a postgres:// URL.');
+    throw new UsageError(
+      'Usage: signalbox db copy FROM TO. FROM and TO are each the path of a database or a postgres:// URL.',
+    );
   const { before, after, isSame } = await copyDatabase(operator(), { from, to, data, program });
   const { entries, charged } = after.totals;
   const mistakes = after.findings.length + after.more;
-  const text = `Copied ${entries} entries; charges are ${creditsText(charged)}, and ${after.open.size} holds are open.\n`;
-  if (isSame && mistakes === 0)
-    return { text: `${text}The audit of the copy says the same as that of the original.\n`, code: 0 };
+  const text = `Copied ${entries} entries. They charge ${creditsText(charged)} in total, and ${after.open.size} holds are open.\n`;
+  if (isSame && mistakes === 0) return { text: `${text}The audits of the copy and of the original agree.\n`, code: 0 };
   const was = before.findings.length + before.more;
-  const why = isSame ? `${was} mistakes, as the original has` : `${mistakes} mistakes, of ${was} before, or other sums`;
-  return { text: `${text}The audit of the copy finds ${why}: see \`signalbox ledger audit\`.\n`, code: 2 };
+  const why = isSame
+    ? `${was} mistakes, the same as in the original`
+    : `${mistakes} mistakes, of ${was} before, or other sums`;
+  return {
+    text: `${text}The audit of the copy found ${why}. To list them, run \`signalbox ledger audit\`.\n`,
+    code: 2,
+  };
 }
 
 async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});
   const isAccepted = await acceptDatabase(operator(), url);
-  if (isAccepted === null) return 'Nothing to accept: SQLite has no failover. For a PostgreSQL, set DATABASE_URL.\n';
-  if (!isAccepted) return 'The database had been accepted before; nothing has changed.\n';
-  return 'The database is accepted as it is. Start the servers again: those that run may know of rows that are gone.\n';
+  if (isAccepted === null)
+    return 'There is nothing to accept: SQLite has no failover. For a PostgreSQL database, set DATABASE_URL.\n';
+  if (!isAccepted) return 'The database was already accepted. Nothing has changed.\n';
+  return 'The database is accepted as it is. Restart all servers: running servers may remember rows that the database has lost.\n';
 }
 
 async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {
@@ -51,7 +58,7 @@ async function migrate(args: readonly string[], { url, program }: DatabaseComman
   const applied = await migrateDatabase(operator(), url, program);
   const { place, version } = await databaseStatus(operator(), url);
   if (applied === 0) return `The tables of ${place} are up to date: version ${version}.\n`;
-  return `Brought the tables of ${place} to version ${version}.\n`;
+  return `Updated the tables of ${place} to version ${version}.\n`;
 }
 
 async function status(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
@@ -68,11 +75,11 @@ function statusText({ place, version, known, serves, program, isServed, isCurren
   const after = isCurrent
     ? ''
     : version < known
-      ? ' `signalbox db migrate` brings them up to date.'
-      : ' This program is too old for them.';
+      ? ' To update them, run `signalbox db migrate`.'
+      : ' This program is too old for these tables.';
   return `Database  ${place}
 Tables    ${tables}
-Program   of version ${known}.${after}
+Program   version ${known}.${after}
 Servers   ${isServed ? 'running' : 'none'}
 `;
 }

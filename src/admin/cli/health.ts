@@ -4,34 +4,34 @@ import { UsageError } from '../../core/usage-error.ts';
 import { parseFlags, SWITCH, TEXT } from './arguments.ts';
 import { jsonText } from './text.ts';
 
-/** The longest that one waits for the answer, ms. */
+/** How long the command waits for an answer, ms. */
 const WAIT_MS = 3_000;
 
 const FLAGS = { url: TEXT, ready: SWITCH, json: SWITCH };
 
-/** `signalbox health`. Throws UsageError unless the server says in time that all is well. */
+/** Runs `signalbox health`. Throws UsageError unless the server answers in time that it is healthy. */
 export async function runHealth(args: readonly string[], port: number): Promise<string> {
   const { url = `http://127.0.0.1:${port}`, ready, json } = parseFlags(args, FLAGS);
   const path = ready ? '/readyz' : '/healthz';
   const { shown, target } = addressOf(url, path);
   const status = await statusOf(target, shown);
   if (status !== 200)
-    throw new UsageError(`${shown} says ${status}: the server is not ${ready ? 'ready' : 'healthy'}.`);
-  return json ? jsonText({ ok: true, url: shown, status }) : `${shown} says ${status}\n`;
+    throw new UsageError(`${shown} answered with status ${status}: the server is not ${ready ? 'ready' : 'healthy'}.`);
+  return json ? jsonText({ ok: true, url: shown, status }) : `${shown} answered with status ${status}\n`;
 }
 
-/** The address to ask, and the same without a password, for messages. */
+/** Returns the URL to request, and the same URL without a password for messages. */
 function addressOf(url: string, path: string): { readonly target: URL; readonly shown: string } {
   const base = URL.parse(url);
   if (base === null || (base.protocol !== 'http:' && base.protocol !== 'https:'))
-    throw new UsageError('--url takes the address of a server, such as http://127.0.0.1:8787.');
+    throw new UsageError('--url must be the URL of a server, such as http://127.0.0.1:8787.');
   base.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`;
   base.search = '';
   base.hash = '';
   return { target: base, shown: `${base.origin}${base.pathname}` };
 }
 
-/** Ignores any proxy of the environment, which would report its own health. */
+/** Ignores proxies that the environment names: the answer would be the proxy's health, not the server's. */
 async function statusOf(target: URL, shown: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const get = target.protocol === 'https:' ? getSecure : getPlain;

@@ -12,35 +12,34 @@ import { LEDGER_COMMANDS } from '../usage.ts';
 import { USER_OPERATIONS } from '../users.ts';
 import { WALLET_OPERATIONS } from '../wallets.ts';
 import { type CommandHelp, DATA } from './command-help.ts';
+import { EXAMPLES } from './help-examples.ts';
 import { helpOf } from './operation-flags.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
 import { SERVE_HELP } from './serve-help.ts';
 
-const DATABASE = `DATABASE_URL names a database of PostgreSQL in place of that in the data folder.`;
+const DATABASE = `If DATABASE_URL names a PostgreSQL database, the command uses it instead of the database in the data folder.`;
 
-/** The help of a command that a server answers with its policy. */
+/** Adds the flag --policies to the help of a command whose answer depends on a policy. */
 const onPolicy = ({ usage, summary, details }: CommandHelp): CommandHelp => ({
   usage: `${usage} [--policies DIR]`,
   summary,
   details: `${details}
-A running server answers with its own policy and variables. With --policies, or if no server runs,
-the command uses that policy and the variables of this shell.`,
+A running server answers with its own policy and environment variables. With --policies, or if no server
+runs, the command uses the named policy and the variables of this shell.`,
 });
 
-/**
- * By the words of each command, in the order of the overview. It loads every operation, so commands read `help.json`, which
- * `UPDATE=1 bun test test/docs/generated.test.ts` writes from it.
- */
-export const HELP: Readonly<Record<string, CommandHelp>> = {
+/** The help of all commands without examples, in the order of the overview. */
+const TEXTS: Readonly<Record<string, CommandHelp>> = {
   ...SERVE_HELP,
   ...POLICY_HELP,
   'catalog sync': {
     usage: 'PROVIDER [--out FILE] [--policies DIR] [--data DIR]',
-    summary: "Propose the models of a provider's own list that a policy does not have.",
-    details: `Asks the provider of the policy, at its address and with the key in its variable, for its models.
-Prints YAML to review, or writes it to --out; no policy changes. Figures are those of the list,
-else of a table of public models. An entry that lacks a price or a limit is a comment.
-Exit code: 0, or 1 when there is no list.`,
+    summary: "Propose models from a provider's own list that a policy does not have yet.",
+    details: `Requests the list of models from a provider of the policy, with the provider's URL and API key.
+Prints YAML for review, or writes it to --out. The command never changes the policy.
+Prices and limits come from the provider's list, or else from a table of public models.
+An entry without a price or a limit is written as a comment.
+Exit code: 0, or 1 if the provider returned no list.`,
   },
   ...Object.fromEntries(
     [
@@ -53,48 +52,50 @@ Exit code: 0, or 1 when there is no list.`,
   ),
   'db status': {
     usage: '[--json] [--data DIR]',
-    summary: 'Show the database, and whether its tables are of this version.',
+    summary: 'Show the database, and whether its tables have the version of this program.',
     details: `${DATABASE}
-Exit code: 0 where they are, else 2.`,
+Exit code: 0 if the tables have the right version, else 2.`,
   },
   'db accept': {
     usage: '[--data DIR]',
-    summary: 'Use a database behind a failover that may have lost commits.',
-    details: `Servers refuse one whose standby took over and did not have to have all that was answered. Audit it first:
-signalbox ledger audit names what does not add up.
+    summary: 'Accept a PostgreSQL database that may have lost commits in a failover.',
+    details: `After a failover to a standby that may lack confirmed commits, servers refuse to use the database.
+First run signalbox ledger audit, which lists contradictions in the ledger. Then accept the database.
 ${DATABASE}`,
   },
   'db migrate': {
     usage: '[--data DIR]',
-    summary: 'Bring the tables of the database up to date, as a server does at its start.',
-    details: `For a user of the database with more rights than servers have.
+    summary: 'Update the tables of the database, as a server does when it starts.',
+    details: `The database user of your servers may lack the right to change tables. Then run this command with a
+database user who has it.
 ${DATABASE}`,
   },
   'db copy': {
     usage: 'FROM TO [--data DIR]',
     summary: 'Copy a database from SQLite to PostgreSQL or back, with audits before and after.',
-    details: `FROM and TO are paths, such as /var/lib/signalbox/signalbox.db, or postgres:// URLs. No server may use them.
-TO must be new, or have no rows. Records of version 0.1 are left out. Budgets are counted anew at the next start.
-Exit code: 0 where both audits agree, 2 where not or where they find mistakes, 1 without a copy.`,
+    details: `FROM and TO are paths, such as /var/lib/signalbox/signalbox.db, or postgres:// URLs. Stop all servers first.
+TO must be new or have no rows. Records of version 0.1 are not copied. The next start of a server counts
+the spend of all budgets again.
+Exit code: 0 if both audits agree, 2 if they differ or find mistakes, 1 if nothing was copied.`,
   },
   [showTraffic.name]: helpOf(showTraffic),
   'traffic rebuild': {
     usage: '[--data DIR]',
-    summary: 'Count traffic again, from the ledger and the records that still exist.',
-    details: `Works beside a running server. Days whose records were deleted are kept as they are.`,
+    summary: 'Count traffic again from the ledger and the remaining decision records.',
+    details: `You can run it while a server is running. Figures of days whose records were deleted stay unchanged.`,
   },
   [listEntries.name]: helpOf(listEntries),
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
-    summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
-    details: `Compares with trail.head in the data folder, and with the lines of each FILE that have an id and a
-hash: an export, or the server's log.
-Exit code: 2 when something is wrong.`,
+    summary: 'Prove that no entry of the audit trail was changed, removed, added or cut off.',
+    details: `Compares the trail with trail.head in the data folder, and with each FILE. A FILE has lines with the id
+and the hash of an entry: an earlier export, or the server's log.
+Exit code: 0 if the trail is unchanged, 2 if something is wrong.`,
   },
   'trail export': {
     usage: '[--from T] [--to T] [--time-zone UTC] [--data DIR]',
-    summary: 'Write the trail as JSON lines, with its head in the last one.',
-    details: 'T is as for ledger export.',
+    summary: 'Write the audit trail as JSON lines. The last line is the head of its hash chain.',
+    details: 'T is a month (2026-11), a day (2026-11-20) or a time (2026-11-20T08:00Z).',
   },
   [eraseEntries.name]: helpOf(eraseEntries),
   instances: helpOf(showCluster),
@@ -104,27 +105,31 @@ Exit code: 2 when something is wrong.`,
 [--team ID] [--user ID] [--label K=V]... [--model ID]
 [--by day,month,key,team,user,label:NAME,model,provider,selector,session,agent]
 [--format csv|json] [--data DIR]`,
-    summary: 'Write every charge, or sums of them, as CSV or JSON.',
-    details: `--month is last, this or 2026-11. T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z. --to is
-exclusive; --from 2026-11 alone is that month.`,
+    summary: 'Write every charge, or sums of charges, as CSV or JSON.',
+    details: `--month is last, this or a month such as 2026-11. T is a month (2026-11), a day (2026-11-20) or a time
+(2026-11-20T08:00Z). The export ends before --to. If you give only --from 2026-11, it covers that month.
+--by writes a sum for each group instead of a line for each charge.`,
   },
   'ledger audit': {
     usage: '[--idle] [--json] [--data DIR]',
-    summary: 'Prove from the journal that no budget was overspent and every sum is right.',
-    details: `Works beside a running server. --idle reports open holds as well.
-Exit code: 2 when something is wrong.`,
+    summary: 'Prove from the journal that no budget was overspent and that every sum is right.',
+    details: `You can run it while a server is running. --idle also reports open holds as findings: use it when no
+request is running.
+Exit code: 0 if the ledger is right, 2 if something is wrong.`,
   },
   'ledger refund': {
     usage: 'DECISION [CREDITS] [--note TEXT] [--data DIR]',
-    summary: 'Give back what a request was charged, or a part of it.',
-    details: `A running server has the refund in force when the command returns.
+    summary: 'Refund the charge of a request, or a part of it.',
+    details: `Without CREDITS, the command refunds the whole charge. DECISION is the ID of the request's decision.
+A running server has applied the refund when the command returns.
 ${DATA}`,
   },
   'ledger backup': {
     usage: 'FILE|- [--data DIR]',
-    summary: 'Copy the database while it is used, and audit the copy.',
-    details: `- writes the copy to the standard output, and the result of the audit to the standard error.
-Exit code: 0 when the copied books are right, 2 when they are not, 1 without a copy.
+    summary: 'Copy the database while servers use it, and audit the copy.',
+    details: `With - as FILE, the command writes the copy to the standard output and the result of the audit to the
+standard error.
+Exit code: 0 if the copied ledger is right, 2 if it is not, 1 if nothing was copied.
 ${DATA}`,
   },
   [listRecords.name]: helpOf(listRecords),
@@ -133,30 +138,30 @@ ${DATA}`,
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
 [--source caller|checks|retry] [--format jsonl|csv] [--data DIR]`,
     summary: 'Write every score.',
-    details: 'T is as for ledger export.',
+    details: 'T is a month (2026-11), a day (2026-11-20) or a time (2026-11-20T08:00Z).',
   },
   'learn reset': {
     usage: '[--model ID] --yes [--data DIR]',
-    summary: 'Leave the scores so far out of the means, of all models or of one.',
+    summary: 'Exclude all scores so far from the means, for all models or for one.',
   },
   'plugin new': {
     usage: 'strategy|provider NAME [--dir DIR]',
     summary: 'Create a plugin package that works, with its test.',
-    details: 'Writes the folder NAME in --dir or here, and never over existing files.',
+    details: 'Creates the folder NAME in --dir, by default in the current folder. Never overwrites existing files.',
   },
   'plugin test': {
     usage: 'FILE [--seed N] [--runs 200] [--json]',
     summary: 'Test the plugins of a file, a folder or a package against the contract.',
-    details: `Runs every law with random cases, and a provider on the answers recorded in samples/ beside it.
-Shows the smallest case that breaks a law, and the seed.
-Exit code: 0 when all hold, 2 when one is broken, 1 when the file cannot be loaded.`,
+    details: `Runs every law of the contract with random cases. A provider is also tested with the answers recorded
+in the folder samples/ next to it. Shows the smallest case that breaks a law, and the seed to repeat it.
+Exit code: 0 if all laws hold, 2 if a law is broken, 1 if FILE cannot be loaded.`,
   },
   'import litellm': {
     usage: 'FILE|- [--out DIR] [--prices FILE] [--force] [--json]',
     summary: 'Convert a LiteLLM proxy configuration into a policy, with a report.',
-    details: `Writes ./policies-from-litellm, or --out. --prices is LiteLLM's
-model_prices_and_context_window.json. Copies no secret.
-Exit code: 2 when the configuration has mistakes (the rest is imported), 1 when it has nothing.`,
+    details: `Writes the policy to the new folder ./policies-from-litellm, or to --out. --prices is LiteLLM's file
+model_prices_and_context_window.json. The command copies no secrets.
+Exit code: 0, 2 if the configuration has mistakes (the rest is imported), 1 if nothing can be imported.`,
   },
   version: {
     usage: '',
@@ -164,3 +169,11 @@ Exit code: 2 when the configuration has mistakes (the rest is imported), 1 when 
     details: '',
   },
 };
+
+/**
+ * The help of all commands, in the order of the overview. This module loads every operation, so commands read `help.json` instead.
+ * `UPDATE=1 bun test test/docs/generated.test.ts` writes that file from this table.
+ */
+export const HELP: Readonly<Record<string, CommandHelp>> = Object.fromEntries(
+  Object.entries(TEXTS).map(([command, help]) => [command, { ...help, ...EXAMPLES[command] }]),
+);

@@ -7,8 +7,8 @@ const COMMANDS = Object.entries<CommandHelp>(help);
 type Entry = (typeof COMMANDS)[number];
 
 /**
- * Returns the help of the command that the words begin with, as in `policy test DIR`: in full for one command, by usage
- * for a group of them, and a line for each where the words name none.
+ * Returns the help of the command that the words begin with, as in `policy test DIR`. The help is complete for one command, shows the usage
+ * of each command for a group, and has one line for each command if the words name no command.
  */
 export function helpOf(words: readonly string[]): string {
   for (let length = words.length; length > 0; length--) {
@@ -31,17 +31,18 @@ function usageOf([command, { usage, summary }]: Entry): string {
 }
 
 function fullHelp(entry: Entry): string {
-  const [, { details = DATA }] = entry;
-  return `${usageOf(entry)}${details && `\n${indented(details)}\n`}`;
+  const [, { details = DATA, when, example }] = entry;
+  const parts = [when, details, example && `Example:\n  ${commandName()} ${example}`];
+  return [usageOf(entry), ...parts.filter(Boolean).map((part) => `${indented(part!)}\n`)].join('\n');
 }
 
-const MORE = `\`${commandName()} help COMMAND\` shows a command in full.\n`;
+const MORE = `For the complete help of a command, run \`${commandName()} help COMMAND\`.\n`;
 
 const WIDTH = Math.max(...COMMANDS.map(([command]) => command.length)) + 2;
 
 const OVERVIEW = `Signalbox: a self-hosted LLM gateway and policy engine
 
 ${COMMANDS.map(([command, { summary }]) => `  ${commandName()} ${command.padEnd(WIDTH)}${summary}\n`).join('')}
-${MORE}A command asks the server that runs on its data folder. --offline uses the database without it.
-Data is in ./.signalbox unless --data or SIGNALBOX_DATA says otherwise.
+${MORE}If a server runs on the data folder, commands run at that server. With --offline, they use the database directly.
+The data folder is ./.signalbox, unless --data or SIGNALBOX_DATA names another one.
 `;

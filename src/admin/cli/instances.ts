@@ -6,8 +6,8 @@ import type { CommandOutput } from './result.ts';
 import { operator } from './user.ts';
 
 /**
- * `signalbox instances`: the servers at a database, with the active policy of each.
- * @param isServed whether a server holds the store; without one, the last report is of a server that has ended
+ * Runs `signalbox instances`: lists the servers that share a database, with the active policy of each.
+ * @param isServed whether a server is using the store. If not, the last report is from a server that has ended.
  */
 export async function runInstances(
   args: readonly string[],

@@ -12,12 +12,12 @@ import type { PolicyCommand } from './policy/command.ts';
 import type { CommandOutput } from './result.ts';
 import { operator } from './user.ts';
 
-/** The inputs of every command on scores, whose database exists. */
+/** The inputs of commands on scores. The database must exist. */
 interface LearnCommand extends Pick<PolicyCommand, 'database' | 'write'> {
   now(): number;
 }
 
-/** `signalbox learn status|reset|export`, next to a running server or without one. Throws UsageError. */
+/** Runs `signalbox learn status|reset|export`, whether a server is running or not. Throws UsageError. */
 export const runLearn = groupOf<LearnCommand, CommandOutput>('learn', {
   ...commandsOf<LearningServices, LearnCommand>([showLearning], ({ database }) => ({
     outcomes: (read) => readScores(operator(), database, ({ learning }) => read(learning.outcomes)),
@@ -31,9 +31,9 @@ async function learnReset(args: readonly string[], { database, now }: LearnComma
   const { model = null, yes } = parseFlags(args, { model: TEXT, yes: SWITCH });
   if (model !== null) await readScores(operator(), database, (reader) => checkScored(reader, model));
   const what = model === null ? 'all scores so far' : `the scores of ${model} so far`;
-  if (!yes) throw new UsageError(`This leaves ${what} out of the means, and cannot be undone. To confirm, add --yes.`);
+  if (!yes) throw new UsageError(`This excludes ${what} from the means and cannot be undone. To confirm, add --yes.`);
   await resetScores(operator(), database, model, now());
-  return `The means leave out ${what}. The export still has them.\n`;
+  return `The means now exclude ${what}. The export still contains them.\n`;
 }
 
 const COLUMNS = [
@@ -41,7 +41,7 @@ const COLUMNS = [
   ...['declared', 'estimated', 'probability', 'among', 'estimator'],
 ];
 
-/** The log of outcomes, a page at a time. */
+/** Writes the log of scores, one page at a time. */
 async function learnExport(args: readonly string[], { database, write }: LearnCommand): Promise<string> {
   const { filter, format } = parseExport(args);
   await readScores(operator(), database, (reader) => writeTable(COLUMNS, linesOf(reader, filter), format, write));

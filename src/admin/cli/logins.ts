@@ -7,7 +7,7 @@ import { groupOf } from './arguments.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
 import type { CommandOutput } from './result.ts';
 
-/** `signalbox logins …`. Returns what to print. Throws UsageError. */
+/** Runs `signalbox logins …`. Returns the text to print. Throws UsageError. */
 export async function runLogins(
   args: readonly string[],
   source: LoginsOptions & Parameters<typeof openPeople>[0] & Parameters<typeof openKeys>[0],

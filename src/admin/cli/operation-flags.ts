@@ -6,19 +6,19 @@ import { isMap, withoutNull, wordsOf } from '../kit/values.ts';
 import type { CommandHelp } from './command-help.ts';
 import { WIDTH } from './terminal.ts';
 
-/** A member of the input that a flag or an argument states. */
+/** One member of the input, which the command takes as a flag or an argument. */
 export interface Flag {
   readonly name: string;
-  /** Of the member in the input. */
+  /** The path of the member in the input. */
   readonly path: readonly string[];
-  /** Its schema, for a value that is not null. */
+  /** The schema of a value that is not null. */
   readonly field: TSchema;
   readonly form: CommandForm;
   readonly description: string;
   readonly isNullable: boolean;
 }
 
-/** The flags and arguments of a command, by the schema of its input. */
+/** Derives the flags and arguments of a command from the schema of its input. */
 export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [], prefix = ''): Generator<Flag> {
   for (const [name, whole] of Object.entries(input?.properties ?? {}) as [string, TSchema][]) {
     const field = withoutNull(whole);
@@ -41,31 +41,31 @@ export function* flagsOf(input: TSchema | undefined, path: readonly string[] = [
   }
 }
 
-/** How messages and the help name a flag or an argument. */
+/** The name of a flag or an argument in messages and help. */
 export const shownName = ({ name, form }: Flag): string =>
   form.isPositional ? (form.form ?? name.toUpperCase()) : `--${name}`;
 
-/** How often a flag is given, and whether with a value. */
+/** Whether a flag has no value, may be repeated, or has one value. */
 export const kindOf = ({ field }: Flag): 'switch' | 'list' | 'text' =>
   field.type === 'boolean' ? 'switch' : field.type === 'array' || isMap(field) ? 'list' : 'text';
 
-/** Whether a flag `--no-…` takes the value of a member away, or says no. */
+/** Whether the command has a flag `--no-…`, which removes the value of a member or sets it to false. */
 export const isRemovable = ({ method }: Operation, { isNullable, form, field }: Flag): boolean =>
   !form.isPositional &&
   ((method === 'PATCH' && isNullable) || (field.type === 'boolean' && field.default === undefined));
 
-/** A text with the names of flags in place of members. */
+/** Replaces the names of JSON members in a text by the names of flags. */
 export const inFlags = (text: string, flags: readonly Flag[]): string =>
   text.replaceAll(/`([a-z_.]+)(?:\[\d+\][^`]*)?`/g, (whole, path: string) => {
     const flag = flags.find((one) => one.path.join('.') === path);
     return flag ? shownName(flag) : whole;
   });
 
-/** The member of its input that says after which item a page begins; null for none. */
+/** The member of the input that names the item after which a page begins; null if there is none. */
 export const cursorOf = ({ input }: Operation): 'after' | 'before' | null =>
   (['after', 'before'] as const).find((name) => name in (input?.properties ?? {})) ?? null;
 
-/** The help of an operation's command. */
+/** Writes the help of an operation's command. */
 export function helpOf(operation: Operation): CommandHelp {
   const flags = [...flagsOf(operation.input)];
   const words = flags.map((flag) => {
@@ -98,10 +98,13 @@ export function helpOf(operation: Operation): CommandHelp {
   };
 }
 
-/** Columns of a line of the details: the help indents them. */
+/** Columns available for the details, which the help indents. */
 const DETAIL_COLUMNS = WIDTH - 6;
 
-/** The description of a flag. What null means in a body is left out, or said of the flag that takes the value away. */
+/**
+ * Describes a flag. In the description of a JSON member, `null` is replaced by the flag that removes the value, or the part about null is
+ * left out.
+ */
 function describedIn(operation: Operation, flag: Flag): string {
   const { description, name, field } = flag;
   if (isRemovable(operation, flag) && !isMap(field)) return description.replaceAll(/\bnull\b/gi, `--no-${name}`);

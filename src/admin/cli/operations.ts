@@ -12,20 +12,24 @@ import type { CommandOutput } from './result.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
-/** The commands of operations: their flags, their help and what they print are made of the definitions. */
+/** This file makes the commands of operations. Their flags, help and output come from the definitions of the operations. */
 
-/** Carries out the operation, here or at a running server. @returns the answer on the wire. @throws SignalboxError */
+/**
+ * Carries out an operation on the database or at a running server.
+ * @returns the answer in its JSON form
+ * @throws SignalboxError
+ */
 export type Performer = (id: string, input: object) => Promise<unknown>;
 
-/** The inputs of every command of operations. */
+/** The inputs that every command of an operation needs. */
 interface OperationCommand {
   now(): number;
 }
 
-/** For operations whose answers state no amounts. */
+/** For operations whose answers contain no amounts. */
 export const NO_WORTH: OperationHost = { usdPerCredit: () => null };
 
-/** Makes the commands of a group, by their words after the name of the group. */
+/** Makes the commands of a group, by the words that follow the name of the group. */
 export const commandsOf = <Services, Command extends OperationCommand>(
   operations: readonly Operation<Services>[],
   servicesIn: (command: Command) => Services & OperationHost,
@@ -44,7 +48,7 @@ export const commandsOf = <Services, Command extends OperationCommand>(
 /**
  * Runs the command of an operation.
  * @returns what to print
- * @throws UsageError for flags that do not fit, and for a refusal of the operation
+ * @throws UsageError for wrong flags, and if the operation refuses the request
  */
 export async function runOperation(
   operation: Operation,
@@ -62,9 +66,9 @@ export async function runOperation(
   try {
     const input = inputIn(operation, flags, values, words);
     const isJson = wantsJson(input, values.json === true);
-    if (words.length > 0) throw new UsageError(`${operation.name} takes no "${words[0]}".`);
+    if (words.length > 0) throw new UsageError(`${operation.name} does not take "${words[0]}".`);
     if (operation.method === 'PATCH' && Object.keys(input).length === 0) {
-      throw new UsageError(`State what to change. See ${commandName()} help ${operation.name}.`);
+      throw new UsageError(`Name at least one change. See ${commandName()} help ${operation.name}.`);
     }
     if (operation.confirmation !== undefined && values.yes !== true) {
       throw new UsageError(`${operation.confirmation} Add --yes to do it.`);
@@ -87,23 +91,26 @@ function optionsOf(operation: Operation, flag: Flag): Options {
   return [[flag.name, KINDS[kindOf(flag)]], ...(isRemovable(operation, flag) ? [removal] : [])];
 }
 
-/** Puts a negative number that is an argument at the end, where the parser does not take it for a flag. */
+/** Moves a negative number that is an argument to the end, because the parser would read it as a flag. */
 function withNumbers(args: readonly string[], flags: readonly Flag[]): readonly string[] {
   if (!flags.some(({ form }) => form.isPositional)) return args;
   const at = args.findIndex((word, index) => /^-[\d.]/.test(word) && !args[index - 1]?.startsWith('--'));
   return at < 0 ? args : [...args.toSpliced(at, 1), '--', args[at]!];
 }
 
-/** The ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
+/**
+ * Reads the ID argument. If the user gave a whole API key instead, the error does not repeat the key, because errors end in logs and
+ * terminals.
+ */
 function idIn({ name, idForm }: Operation, words: readonly string[]): string {
-  const id = onlyOne(words, `${name} takes ${idForm ?? 'an ID'}. The command that lists them shows the IDs.`);
+  const id = onlyOne(words, `${name} needs ${idForm ?? 'an ID'}. The list command of the same group shows the IDs.`);
   if ((idForm ? /^.+$/ : /^[\w.:@-]{1,128}$/).test(id) && !id.startsWith('sb_')) return id;
   throw new UsageError('Give only the ID. The ID of a key is the part between sb_live_ and the next underscore.');
 }
 
 type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
-/** The input on the wire that flags and arguments state. @throws UsageError */
+/** Builds the JSON input from flags and arguments. @throws UsageError */
 function inputIn(operation: Operation, flags: readonly Flag[], values: Values, words: string[]): object {
   const input = {};
   for (const flag of flags) {
@@ -112,7 +119,7 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
     const removed = isRemovable(operation, flag) ? values[`no-${flag.name}`] : undefined;
     checkGiven(operation, flag, texts);
     if (removed === true && (texts.length > 0 || values[flag.name] === true)) {
-      throw new UsageError(`--no-${flag.name} contradicts --${flag.name}. Give one of them.`);
+      throw new UsageError(`--no-${flag.name} contradicts --${flag.name}. Give only one of the two flags.`);
     }
     if (removed === true) put(input, flag.path, kindOf(flag) === 'switch' ? false : null);
     else if (Array.isArray(removed)) put(input, flag.path, withRemoved(flag, asObject(flag, texts), removed));
@@ -122,7 +129,7 @@ function inputIn(operation: Operation, flags: readonly Flag[], values: Values, w
   return input;
 }
 
-/** @throws UsageError for a word that is no value */
+/** @throws UsageError for a word such as `none`, which is not a value */
 function checkGiven(operation: Operation, flag: Flag, texts: readonly string[]): void {
   const word = texts.find((text) => flag.form.noValues?.includes(text));
   if (word === undefined) return;
@@ -130,17 +137,17 @@ function checkGiven(operation: Operation, flag: Flag, texts: readonly string[]):
   throw new UsageError(`--${flag.name} does not take "${word}". ${advice}.`);
 }
 
-/** The values of a map, with null for each name to remove. @throws UsageError for a name that has a value, too */
+/** Adds null for each name to remove to the values of a map. @throws UsageError if a name also has a value */
 function withRemoved({ name }: Flag, values: object, removed: readonly (string | boolean)[]): object {
   const both = removed.find((key) => Object.hasOwn(values, String(key)));
   if (both === undefined) return { ...Object.fromEntries(removed.map((key) => [key, null])), ...values };
-  throw new UsageError(`--no-${name} ${both} contradicts --${name} ${both}=…. Give one of them.`);
+  throw new UsageError(`--no-${name} ${both} contradicts --${name} ${both}=…. Give only one of the two flags.`);
 }
 
-/** Whether to print the answer as JSON: `--format json` means what `--json` means. @throws UsageError where they contradict each other */
+/** Whether to print the answer as JSON. `--format json` means the same as `--json`. @throws UsageError if they contradict each other */
 function wantsJson({ format }: { readonly format?: unknown }, json: boolean): boolean {
   if (json && format !== undefined && format !== 'json') {
-    throw new UsageError(`--json contradicts --format ${format}. Give one of them.`);
+    throw new UsageError(`--json contradicts --format ${format}. Give only one of the two flags.`);
   }
   return json || format === 'json';
 }
@@ -162,7 +169,9 @@ function valueIn(flag: Flag, texts: readonly string[]): unknown {
   const value = parsedValue(shownName(flag), field, texts);
   const isNumber = field.type === 'integer' || field.type === 'number';
   if (!isNumber || typeof value === 'number') return value;
-  throw new UsageError(`${shownName(flag)} takes a ${field.type === 'integer' ? 'whole ' : ''}number, not "${text}".`);
+  throw new UsageError(
+    `${shownName(flag)} must be a ${field.type === 'integer' ? 'whole ' : ''}number, not "${text}".`,
+  );
 }
 
 function put(into: Record<string, unknown>, [name = '', ...more]: readonly string[], value: unknown): void {
@@ -175,7 +184,7 @@ function put(into: Record<string, unknown>, [name = '', ...more]: readonly strin
   put(inner, more, value);
 }
 
-/** Carries out the operation; a list is read to its end, or to its limit. */
+/** Carries out an operation. For a list, reads all pages, up to the limit. */
 async function performed(
   operation: Operation,
   id: string,
@@ -198,7 +207,7 @@ async function performed(
   return { ...rest, [name]: [...rows, ...objectsIn(rest[name])] };
 }
 
-/** A refusal that names the flag in place of the member. */
+/** Turns an error of the API into a UsageError that names flags instead of JSON members. */
 function refusalOf({ message, info: { param } }: SignalboxError, flags: readonly Flag[]): UsageError {
   const text = inFlags(message, flags);
   const flag = flags.find(({ path }) => new RegExp(`^${path.join('[.]')}(?:$|[.[])`).test(param ?? ''));

@@ -8,7 +8,7 @@ import { processFolder, type ServeOptions } from '../use-cases/serve-options.ts'
 import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { checkWord, unknownCommand } from './unknown-command.ts';
 
-/** Arguments of a command on a data folder, with the URL of its store. */
+/** Arguments of a command on a data folder, with the URL of the store. */
 export interface DataArguments {
   readonly data: string;
   readonly database: string;
@@ -18,11 +18,11 @@ export interface DataArguments {
 /** Arguments of a command on a data folder and a policy. */
 export interface PolicyArguments extends DataArguments {
   readonly folder: string;
-  /** The flags among the arguments that name these folders; the environment may name them, too. */
+  /** The flags in the arguments that name these folders. Environment variables may name the folders, too. */
   readonly folderFlags: readonly string[];
 }
 
-/** Commands on a data folder alone. */
+/** Commands that use a data folder and no policy. */
 const DATA_COMMANDS = [
   'db',
   'decisions',
@@ -41,29 +41,29 @@ const DATA_COMMANDS = [
 type DataCommandName = (typeof DATA_COMMANDS)[number];
 
 export type Command =
-  /** `words`: those of the command that it is about, and what follows them. */
+  /** `words` names the command to explain, followed by any other arguments. */
   | { readonly name: 'help'; readonly words: readonly string[] }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
-  /** `port`: where `serve` would listen in this environment. */
+  /** `port` is the port on which `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: DataCommandName } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' | 'catalog' | 'alerts' } & PolicyArguments);
 
-/** The default address of `serve`. */
+/** The default port of `serve`. */
 const PORT = '8787';
-/** An hour. */
+/** One hour in ms. */
 const DRAIN_MAX_MS = 3_600_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The policy folder where none is named, for a data folder. */
+/** Returns the policy folder to use for a data folder, if no policy folder is named. */
 type DefaultPolicies = (data: string) => string;
 
-/** Reads the command line; flags win over the environment. Throws UsageError. */
+/** Parses the command line. Flags override environment variables. Throws UsageError. */
 export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
-  // Flags alone are those of `serve`; no argument at all asks for help, so that no server starts by surprise.
+  // A command line of flags alone means `serve`. An empty command line prints the help, so that nobody starts a server by accident.
   const [name = 'help', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const flags = ['--help', '-h'];
   if (name === 'help' || flags.some((flag) => argv.includes(flag))) {
@@ -80,7 +80,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     return { name: onData, ...place };
   }
   if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
-    // As `serve` has it; a folder among the arguments wins.
+    // The default is the policy folder of `serve`. A folder among the arguments overrides it.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);
     checkWord(name, own.args);
@@ -93,7 +93,10 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   throw unknownCommand('', name);
 }
 
-/** The data folder that a flag names, else the environment. Throws UsageError for a URL, of which it shows the scheme alone. */
+/**
+ * The data folder: the flag, or else the environment variable. Throws UsageError for a URL, and shows only the scheme of the URL, since the
+ * rest may be secret.
+ */
 function dataFolder(flag: string | null | undefined, env: Environment): string {
   const folder = flag ?? (env.SIGNALBOX_DATA || join('.', '.signalbox'));
   refuseUrl(folder);
@@ -105,18 +108,18 @@ function dataOf(rest: readonly string[], env: Environment): DataArguments {
   return { ...placeOf(folder, env), args };
 }
 
-/** The data folder, and the URL of the store: that of the environment, else the path of the database in the folder. */
+/** The data folder and the URL of the store. The store is `DATABASE_URL`, or else the database file in the data folder. */
 function placeOf(flag: string | null | undefined, env: Environment) {
   const data = dataFolder(flag, env);
   const secrets = new SecretFiles({ env: (name) => env[name], now: Date.now, onUnusable: () => {} });
   return { data, database: storeUrlOf(data, secrets.fixed('DATABASE_URL') ?? undefined) };
 }
 
-/** The flag of a folder may stand anywhere among the arguments of the subcommand. */
+/** Reads the flag of a folder, which may be anywhere among the arguments of the command. */
 function folderOf(flag: string, rest: readonly string[]): { folder: string | null; args: readonly string[] } {
   const isIt = (argument: string) => argument === flag || argument.startsWith(`${flag}=`);
   const at = rest.findIndex(isIt);
-  if (at !== rest.findLastIndex(isIt)) throw new UsageError(`${flag} is given twice. It takes one folder.`);
+  if (at !== rest.findLastIndex(isIt)) throw new UsageError(`${flag} is given twice. Give one folder.`);
   if (at < 0) return { folder: null, args: rest };
   const joined = rest[at]!.startsWith(`${flag}=`);
   const folder = joined ? rest[at]!.slice(flag.length + 1) : rest[at + 1];
@@ -124,18 +127,18 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
   return { folder, args: rest.toSpliced(at, joined ? 1 : 2) };
 }
 
-/** More than any machine has use for; a database takes 128 servers. */
+/** No machine needs more processes. A database accepts 128 servers. */
 const PROCESSES_MAX = 64;
 
-/** How many processes serve, and which of them this one is. Throws UsageError where the store is for one server. */
+/** How many processes serve, and the number of this process. Throws UsageError if the store is for one server only. */
 function processesOf(count: string | undefined, number: string | undefined, database: string) {
-  // Those that replace others, and folders of before, have the numbers behind.
+  // Processes that replace others have numbers above PROCESSES_MAX, as do the folders of earlier processes.
   if (number) return { processes: null, process: wholeOf('--process', number, 1, 2 * PROCESSES_MAX) };
   if (!count) return { processes: null, process: null };
   const processes = wholeOf('--processes', count, 1, PROCESSES_MAX);
   if (isShared(database)) return { processes, process: null };
   throw new UsageError(
-    'Several processes need a database that they can share: name a PostgreSQL with DATABASE_URL. A SQLite database has one server.',
+    'Several processes need a database that they can share. Set DATABASE_URL to a PostgreSQL database, because only one server can use a SQLite database.',
   );
 }
 
@@ -143,7 +146,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
   const options = {
     ...{ port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT },
     ...{ 'allow-policy-writes': SWITCH, 'policies-from': TEXT, processes: TEXT, 'metrics-port': TEXT },
-    // Given by the parent of several processes.
+    // The parent process passes this number to each of several processes.
     process: TEXT,
   };
   const flags = parseFlags(args, options);
@@ -154,7 +157,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
   const metricsAt = flags['metrics-port'] ?? env.SIGNALBOX_METRICS_PORT;
   const metricsPort = metricsAt ? portOf(metricsAt) : nextPort(at);
   if (processes.processes && metricsPort === at && at !== 0)
-    throw new UsageError('--metrics-port must be another port than --port.');
+    throw new UsageError('--metrics-port must differ from --port.');
   return {
     name: 'serve',
     options: {
@@ -177,7 +180,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
   };
 }
 
-/** Any port is next to any port. */
+/** For port 0 the system picks a free port, and port 65535 has no next port. */
 const nextPort = (port: number): number => (port === 0 || port === 65_535 ? 0 : port + 1);
 
 const portOf = (text: string): number => numberOf('The port must be a number', text, 65_535);

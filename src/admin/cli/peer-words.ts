@@ -1,16 +1,16 @@
 import { capital, didYouMean } from '../../core/text.ts';
 
-/** Words for which other tools have a command, and the command of Signalbox that does the same. */
+/** Command names of other tools, and the Signalbox command that does the same. */
 interface PeerWords {
-  /** The word of the tools, and variants of it. */
+  /** The word that the other tools use, and its variants. */
   readonly words: readonly [string, ...string[]];
-  /** The tools that have the first word. */
+  /** The tools that use the first word. */
   readonly tools: string;
-  /** A whole command; or the last word of commands of several groups, such as `list`. Absent where no command is needed. */
+  /** The whole command, or the last word of commands in several groups, such as `list`. Absent if no command is needed. */
   readonly command?: string;
-  /** A sentence for users of the other tool. */
+  /** A sentence for users of the other tools. */
   readonly note?: string;
-  /** The only group in which the words mean this. */
+  /** The only group in which the words have this meaning. */
   readonly within?: string;
 }
 
@@ -68,7 +68,7 @@ const PEER_WORDS: readonly PeerWords[] = [
     words: ['login', 'auth', 'token'],
     tools: 'Docker',
     command: 'keys create',
-    note: 'Commands need no login, because they open the data folder. Clients and the console use a key.',
+    note: 'Commands need no login, because they use the data folder directly. Clients and the console use a key.',
   },
   { words: ['ls'], tools: 'Docker', command: 'list' },
   { words: ['generate', 'new', 'add'], tools: 'LiteLLM', command: 'create' },
@@ -77,7 +77,7 @@ const PEER_WORDS: readonly PeerWords[] = [
     tools: 'kubectl',
     command: 'policy history',
     within: 'policy',
-    note: 'It lists the pushed revisions. The policy itself is the YAML files in its folder; a running server shows its active revision and files at `GET /admin/policy`.',
+    note: 'It lists the pushed revisions. The policy itself is the YAML files in its folder. A running server shows its active revision and files at `GET /admin/policy`.',
   },
   { words: ['describe', 'get', 'info', 'inspect'], tools: 'kubectl', command: 'show' },
   { words: ['update', 'edit', 'set'], tools: 'LiteLLM', command: 'change' },
@@ -87,17 +87,17 @@ const PEER_WORDS: readonly PeerWords[] = [
   { words: ['unblock', 'enable'], tools: 'LiteLLM', command: 'resume' },
 ];
 
-/** A command that another tool calls by a word, and the sentences that say so. */
+/** A command with sentences that explain which word of another tool it corresponds to. */
 export interface PeerCommand {
   readonly command: string | null;
   readonly sentences: readonly string[];
 }
 
 /**
- * Finds the command that users of other tools mean with a word.
- * @param start the group with a space, such as `policy `; '' for the first word of a command line
- * @param named the commands that begin so
- * @returns undefined for a word that no tool in the table has, or that has no command in this group
+ * Finds the command that users of other tools mean by a word.
+ * @param start the group followed by a space, such as `policy `; '' for the first word of a command line
+ * @param named the commands that begin with `start`
+ * @returns undefined if the table does not have the word, or if no command of this group corresponds to it
  */
 export function peerCommand(start: string, word: string, named: readonly string[]): PeerCommand | undefined {
   for (const { words, tools, command = null, note, within } of PEER_WORDS) {

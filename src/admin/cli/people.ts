@@ -22,8 +22,8 @@ const servicesIn = ({ people, keys, file }: PeopleCommand) => ({
   teamPlaces: () => new Map(),
 });
 
-/** `signalbox teams …`. Returns what to print. Throws UsageError. */
+/** Runs `signalbox teams …`. Returns the text to print. Throws UsageError. */
 export const runTeams = groupOf('teams', commandsOf<PeopleServices, PeopleCommand>(TEAM_OPERATIONS, servicesIn));
 
-/** `signalbox users …`, likewise. */
+/** Runs `signalbox users …`. Returns the text to print. Throws UsageError. */
 export const runUsers = groupOf('users', commandsOf<PeopleServices, PeopleCommand>(USER_OPERATIONS, servicesIn));

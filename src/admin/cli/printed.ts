@@ -11,7 +11,7 @@ import { fieldLines, labelTexts } from './text.ts';
 /** Shown for an absent value. */
 const NONE = '-';
 
-/** Returns an answer as a command prints it. */
+/** Returns an answer as the command prints it. */
 export function printed(operation: Operation, body: unknown, id: string): string {
   const { prints = 'fields', output } = operation;
   if (typeof prints === 'function') return prints(body as never, id);
@@ -23,14 +23,14 @@ export function printed(operation: Operation, body: unknown, id: string): string
   return fieldLines(lines, Math.max(...lines.map(([name]) => name.length)) + 2);
 }
 
-/** How to get the items after those of the list; empty where there are none. */
+/** Says how to get the next page of a list; empty on the last page. */
 function moreOf(operation: Operation, body: unknown): string {
   const cursor = cursorOf(operation);
   if (cursor === null || !isObject(body) || body.has_more !== true) return '';
-  return `\nMore follow. For the next page, add: --${cursor} ${body.next_after ?? objectsIn(body.data).at(-1)?.id}\n`;
+  return `\nThe list continues. For the next page, add: --${cursor} ${body.next_after ?? objectsIn(body.data).at(-1)?.id}\n`;
 }
 
-/** The lines of a member: one, or for a list of objects one of each. */
+/** The lines of a member: one line, or for a list of objects one line for each object. */
 function linesOf(name: string, whole: TSchema, value: unknown): [name: string, text: string][] {
   const field = withoutNull(whole);
   const title = titleOf(name);
@@ -38,7 +38,10 @@ function linesOf(name: string, whole: TSchema, value: unknown): [name: string, t
   return value.map((one) => [title.replace(/s$/, ''), valueText(field.items, one)]);
 }
 
-/** The member of an answer that is its list, and the schema of this member. @param of its name; the first list of objects unless stated */
+/**
+ * Finds the list in an answer, and the schema of the list.
+ * @param of name of the member; by default the first list of objects
+ */
 export const listIn = ({ properties }: TSchema, of?: string): [name: string, field: TSchema] | undefined =>
   Object.entries(properties as Record<string, TSchema>).find(([name, field]) =>
     of === undefined ? field.items?.properties : name === of,
@@ -48,7 +51,7 @@ function tableOf({ of, columns, rows: rowsOf, sum }: Columns, output: TSchema, b
   const [name = '', list] = listIn(output, of) ?? [];
   const rows = objectsIn(rowsOf ? rowsOf(body as never) : objectOf(body)[name]);
   const cells = columns.flatMap((column) => columnsOf(column.split('.'), list!.items, rows));
-  // A column that no row has anything in tells nothing.
+  // Leave out a column if no row has a value in it.
   const kept = cells.filter(({ texts }, at) => at === 0 || rows.length === 0 || texts.some((text) => text !== NONE));
   const table = grid(
     [kept.map(({ head }) => head), ...rows.map((_, at) => kept.map(({ texts }) => texts[at]!))],
@@ -65,12 +68,12 @@ interface Column {
   readonly texts: readonly string[];
 }
 
-/** The column of a member; of a map that is spread, one for each of its names. */
+/** The column of a member. A map that is spread has a column for each of its names. */
 function columnsOf(path: readonly string[], item: TSchema, rows: readonly Members[]): readonly Column[] {
   const field = path.reduce((outer, name) => withoutNull(outer).properties[name], item);
   const values = rows.map((row) => path.reduce<unknown>((outer, name) => objectOf(outer)[name], row));
   if (!commandOf(field).isSpread) {
-    // `whole` has the main figures of a row, so that its columns need no prefix.
+    // `whole` contains the main figures of a row, so the titles of its columns do not repeat its name.
     const [, ...inner] = path;
     const head = (path[0] === 'whole' ? inner : path).map(titleOf).join(' ').toUpperCase();
     return [{ head, texts: values.map((value) => valueText(field, value)) }];
@@ -83,10 +86,10 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
   }));
 }
 
-/** `last_used_at` is titled `last used`. */
+/** Writes the title of a column, for example `last used` for `last_used_at`. */
 const titleOf = (name: string): string => name.replace(/_at$/, '').replaceAll('_', ' ');
 
-/** A value on the wire as a person reads it. */
+/** Writes a JSON value for people. */
 function valueText(whole: TSchema, value: unknown): string {
   const field = withoutNull(whole);
   const { text, none = NONE } = { ...commandOf(field), ...commandOf(whole) };

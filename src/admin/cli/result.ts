@@ -1,8 +1,11 @@
-/** The output of a command and the exit code: 0 fine, 2 findings. A command that could not run throws, and ends with 1. */
+/**
+ * The output of a command and its exit code: 0 for success, 2 for findings. A command that could not run throws, and the process ends with
+ * exit code 1.
+ */
 export interface CommandResult {
   readonly text: string;
   readonly code: 0 | 2;
 }
 
-/** A text alone has the code 0. A command that writes page by page leaves no text to print. */
+/** A string means exit code 0. It is empty if the command has already written its output page by page. */
 export type CommandOutput = string | CommandResult;

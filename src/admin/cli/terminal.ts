@@ -1,18 +1,21 @@
 import { wrapped } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 
-/** Columns of a terminal. */
+/** The width of printed text, in columns. */
 export const WIDTH = 100;
-/** The least that is left of a name. */
+/** The fewest characters of a name that remain when it is shortened. */
 const NAME_MIN = 12;
 
-/** A paragraph for each text. */
+/** Writes each text as a paragraph. */
 export function paragraphs(texts: readonly string[], terminal: boolean): string {
   const lines = texts.map(visible).map((text) => (terminal ? wrapped(text, WIDTH).join('\n') : text));
   return lines.map((text) => `${text}\n`).join('');
 }
 
-/** Lines of columns; on a terminal the names in the second give way first, and then the ends of lines. */
+/**
+ * Writes lines of columns. If a line is too long for a terminal, the names in the second column are shortened first, and then the end of
+ * the line.
+ */
 export function grid(
   rows: readonly (readonly string[])[],
   terminal: boolean,

@@ -19,11 +19,11 @@ interface TrafficCommand {
   readonly now: () => number;
 }
 
-/** `signalbox traffic show|rebuild`. Throws UsageError. */
+/** Runs `signalbox traffic show|rebuild`. Throws UsageError. */
 export const runTraffic = groupOf<TrafficCommand, CommandOutput>('traffic', {
   ...commandsOf<TrafficServices, TrafficCommand>([showTraffic], ({ store, keys, people }) => ({
     store,
-    // An operator is shown no less where there is no policy.
+    // The operator sees everything, even without a loaded policy.
     sightOf: ({ caller }) => sightOf(caller, { keys, policy: () => ({ budgets: [], reportedRuns: null }) }),
     namesFor: ({ caller }) => namesFor(caller, people),
     ownersOf: (by, owners) => ownersIn(people, by, owners),
@@ -37,5 +37,5 @@ async function rebuild(args: readonly string[], { store, now }: TrafficCommand):
   parseFlags(args, {});
   const from = await rebuildTraffic(operator(), store.traffic, now);
   if (from === 0) return 'Counted all traffic again.\n';
-  return `Counted the traffic since ${iso(from).slice(0, 10)} again. Earlier records were deleted, so earlier buckets are as they were.\n`;
+  return `Counted the traffic since ${iso(from).slice(0, 10)} again. Older records were deleted, so earlier figures stay unchanged.\n`;
 }

@@ -14,24 +14,24 @@ import type { CommandOutput, CommandResult } from './result.ts';
 import { count, jsonText } from './text.ts';
 import { operator } from './user.ts';
 
-/** The inputs of every command on the trail. */
+/** The inputs of commands on the audit trail. */
 export interface TrailCommand {
   readonly store: Pick<Store, 'commit'> & { readonly trail: TrailTable };
-  /** The heads that the server has noted in the data folder. */
+  /** The heads of the hash chain that the server wrote to the data folder. */
   readonly noted: readonly TrailHead[];
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly write: Writer;
 }
 
-/** `signalbox trail list|verify|export|erase`. Throws UsageError. */
+/** Runs `signalbox trail list|verify|export|erase`. Throws UsageError. */
 export const runTrail = groupOf<TrailCommand, CommandOutput>('trail', {
   ...commandsOf<TrailReader & TrailEraser, TrailCommand>(TRAIL_COMMANDS, ({ store }) => ({ store, ...NO_WORTH })),
   verify,
   export: exportTrail,
 });
 
-/** `trail verify [--against FILE]... [--json]`. The code is 2 where the trail is not as it was written. */
+/** Runs `trail verify [--against FILE]... [--json]`. The exit code is 2 if the trail differs from what was written. */
 async function verify(args: readonly string[], { store: { trail }, noted }: TrailCommand): Promise<CommandResult> {
   const { against = [], json } = parseFlags(args, { against: LIST, json: SWITCH });
   const known = [...noted, ...against.flatMap(headsOf)];
@@ -66,16 +66,16 @@ function reportText(
   if (head) lines.push(`Head: ${head.id} ${head.hash}`);
   lines.push(
     known.length === 0
-      ? 'No head was noted outside the database, so entries cut from the end would not be found.'
+      ? 'No head of the hash chain was noted outside the database, so the check cannot notice entries that were cut from the end.'
       : `${count(confirmed, 'entry', 'entries')} confirmed by ${count(known.length, 'noted hash', 'noted hashes')}.`,
   );
-  if (erased > 0) lines.push(`Personal words of ${count(erased, 'entry', 'entries')} were erased.`);
+  if (erased > 0) lines.push(`Personal data in ${count(erased, 'entry', 'entries')} was erased.`);
   if (found > 0) lines.push('', 'Faults:', ...faults.map(({ id, problem }) => `  entry ${id}: ${problem}`));
   if (more > 0) lines.push(`  and ${more.toLocaleString('en')} more`);
   return `${lines.join('\n')}\n`;
 }
 
-/** `trail export [--from T] [--to T] [--time-zone UTC]`: JSON lines, oldest first, and then the head. */
+/** Runs `trail export [--from T] [--to T] [--time-zone UTC]`: writes JSON lines, oldest first, and then the head of the hash chain. */
 async function exportTrail(args: readonly string[], { store: { trail }, now, write }: TrailCommand): Promise<string> {
   const { from, to, 'time-zone': timeZone = 'UTC' } = parseFlags(args, { from: TEXT, to: TEXT, 'time-zone': TEXT });
   const period = flagPeriod(from, to, timeZone);

@@ -7,14 +7,14 @@ import { peerCommand } from './peer-words.ts';
 
 const COMMANDS = Object.keys(help);
 
-/** Checks the word after a group of commands before anything is opened. Throws UsageError for one that names no command. */
+/** Checks the word after a group of commands, before a database is opened. Throws UsageError if there is no such command. */
 export function checkWord(group: string, [word = '']: readonly string[]): void {
   const commands = COMMANDS.filter((command) => command.startsWith(`${group} `));
   if (commands.length > 0 && !commands.includes(`${group} ${word}`)) throw unknownCommand(group, word);
 }
 
 /**
- * Returns the error for a word that names no command, with the commands there are.
+ * Returns the error for an unknown command, which lists the known commands.
  * @param group such as `policy`; '' for the first word of a command line
  */
 export function unknownCommand(group: string, word = ''): UsageError {
@@ -24,13 +24,16 @@ export function unknownCommand(group: string, word = ''): UsageError {
   const sentences = [
     ...(word === '' ? [] : [`There is no command \`${start}${word}\`.`]),
     ...(peerCommand(start, word, named)?.sentences ?? ownCommand(start, word, named, words)),
-    `${group || 'Signalbox'} takes ${listed(words)}.`,
+    `The commands of ${group || 'Signalbox'} are ${listed(words)}.`,
     `See ${commandName()} help${group && ` ${group}`}.`,
   ];
   return new UsageError(sentences.join(' '));
 }
 
-/** The command with this word in a group, as `explain` alone means `policy explain`; else the one with the most similar word. */
+/**
+ * Suggests the command with this word in another group, such as `policy explain` for `explain`, or else the command with the most similar
+ * word.
+ */
 function ownCommand(start: string, word: string, named: readonly string[], words: readonly string[]): string[] {
   const below = word === '' || start !== '' ? undefined : named.find((command) => command.endsWith(` ${word}`));
   const near = below === undefined ? nearest(word, words) : null;
@@ -38,7 +41,7 @@ function ownCommand(start: string, word: string, named: readonly string[], words
   return meant === null ? [] : [capital(didYouMean(meant))];
 }
 
-/** `a, b or c`. */
+/** Writes words as `a, b or c`. */
 export function listed(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;

@@ -3,13 +3,13 @@ import { userInfo } from 'node:os';
 import { isatty } from 'node:tty';
 import { operatorAs, type Principal } from '../use-cases/principal.ts';
 
-/** As whom the trail names the user of a command, and the owner of its terminal, which `sudo` does not change. */
+/** How the audit trail names the user of a command, with the owner of the terminal, which `sudo` does not change. */
 export const commandActor = () => ({ kind: 'cli', name: userName(), from: terminalUser() }) as const;
 
-/** The principal of a command. */
+/** The principal on whose behalf a command runs. */
 export const operator = (): Principal => operatorAs(commandActor());
 
-/** The owner of the terminal of this process; null without one, as in a script. */
+/** The owner of the terminal of this process; null without a terminal, as in a script. */
 function terminalUser(): string | null {
   const terminal = [0, 1, 2].find((fd) => isatty(fd));
   if (terminal === undefined) return null;
@@ -18,8 +18,9 @@ function terminalUser(): string | null {
 }
 
 /**
- * The user who runs this process, for an audit: by the system's list of users, because Bun's `userInfo` returns the variable
- * USER, which anybody can set. A user outside the list, as in a container or a directory service, is a number.
+ * The user who runs this process, for the audit trail. The name comes from the system's list of users, because Bun's `userInfo` returns the
+ * variable USER, which any user can set. If the list does not have the user, as in a container or with a directory service, the name is the
+ * user's number.
  */
 function userName(): string {
   const uid = process.getuid?.();

@@ -10,7 +10,7 @@ import { requireLedger } from './keys/command.ts';
 import { commandsOf, NO_WORTH } from './operations.ts';
 import type { CommandOutput } from './result.ts';
 
-/** A database with wallets, which a server may also have open. */
+/** A database with wallets. A server may use the database at the same time. */
 interface WalletCommand extends Pick<WalletSource, 'blocklist' | 'log' | 'now'> {
   readonly store: OpenStore;
   readonly keys: Keys;
@@ -18,7 +18,7 @@ interface WalletCommand extends Pick<WalletSource, 'blocklist' | 'log' | 'now'> 
   readonly file: string;
 }
 
-/** `signalbox wallets …`. Returns what to print. Throws UsageError. */
+/** Runs `signalbox wallets …`. Returns the text to print. Throws UsageError. */
 export async function runWallets(args: readonly string[], command: WalletCommand): Promise<CommandOutput> {
   await requireLedger(command.store);
   return run(args, command);
@@ -32,7 +32,7 @@ const run = groupOf(
   })),
 );
 
-/** The balances of a database. Its journal is read whole for what is held of them. */
+/** The balances in a database. The whole journal is read to compute how much of each balance is held. */
 const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceOf' | 'refresh'> => {
   const reading = async <T>(
     read: (reader: StoreReader, shown: (holder: string, balance: StoredBalance) => WalletBalance) => Promise<T>,
@@ -54,10 +54,10 @@ const storedBalances = (file: string): Pick<WalletSource, 'balances' | 'balanceO
     balanceOf: (holder) =>
       reading(async ({ ledger }, shown) => {
         const balance = await ledger.balance(holder);
-        // The store has a balance of 0 for every wallet, also for one that it does not know.
+        // The store returns a balance of 0 for every wallet, even an unknown one, so check that the ledger has the wallet.
         return balance && (await ledger.balances()).has(holder) ? shown(holder, balance) : null;
       }),
-    // A running server reads what was granted by itself.
+    // Nothing to refresh here: a running server notices the grant in the database.
     refresh: async () => {},
   };
 };

@@ -18,45 +18,54 @@ import { type ErrorCode, refuse } from '../../core/errors.ts';
 import { exactMillionths } from '../../core/exact-millionths.ts';
 
 /**
- * The fields of operations. A field is the JSON Schema of its value on the wire, and knows how the program has that value: an amount is
- * in Credits on the wire and in microcredits in the program, a moment is ISO 8601 and ms since 1970, a name is in snake case and in
- * camel case. So a shape states each member once, and needs no mapper.
+ * The fields of operations. A field is the JSON Schema of a value, and also defines the form of the value in the program. Amounts are
+ * Credits in JSON and microcredits in the program, moments are ISO 8601 and ms since 1970, and names are in snake case and in camel case. A
+ * shape therefore states each member once and needs no mapper.
  */
 
 /** Converts amounts to USD for answers, which state both. */
 export interface Worth {
-  /** Returns USD as an exact decimal; null where the worth of a Credit is unknown. */
+  /** Returns USD as an exact decimal; null if the value of a Credit is unknown. */
   usd(amount: Microcredits): string | null;
 }
 
-/** How a value of the program is written on the wire, and read from it. */
+/** Converts a value between its form in the program and its JSON form. */
 interface Codec {
   encode(value: unknown, worth: Worth): unknown;
-  /** @param path of the value in the input. @throws SignalboxError */
+  /**
+   * @param path the path of the value in the input
+   * @throws SignalboxError
+   */
   decode(value: unknown, path: string): unknown;
 }
 
-/** How a field is given and shown in a command; by its schema where nothing is stated. */
+/** How a command takes and shows a field. Without a form, this follows from the schema of the field. */
 export interface CommandForm {
-  /** The name of its flag, or what the flags of an object's members begin with. Its own in kebab case unless stated, without the plural `s` of a list. */
+  /**
+   * The name of the flag, or the prefix of the flags of an object's members. By default it is the name of the field in kebab case, without
+   * the plural `s` of a list.
+   */
   readonly flag?: string;
-  /** Whether it is an argument after the ID, in place of a flag. */
+  /** Whether the field is an argument after the ID instead of a flag. */
   readonly isPositional?: boolean;
-  /** Whether no flag states it, because the flag of another member does. */
+  /** Whether the field has no flag, because the flag of another member sets it. */
   readonly isWithoutFlag?: boolean;
-  /** What stands for its value in the usage, such as `30d`. */
+  /** The placeholder of the value in the usage, such as `30d`. */
   readonly form?: string;
-  /** Words that are no value: the command says which flag to give instead, or to leave this one out. */
+  /** Words that are not accepted as values. The error says which flag to use instead, or to leave the flag out. */
   readonly noValues?: readonly string[];
-  /** Describes the flag, where the description of the member is about its form on the wire. */
+  /** Describes the flag, if the description of the JSON member does not fit a flag. */
   readonly help?: string;
-  /** Reads a text as its value on the wire. @throws Error of one sentence */
+  /**
+   * Converts the text of a flag to the JSON value.
+   * @throws Error of one sentence
+   */
   readonly read?: (text: string) => unknown;
-  /** The value on the wire as a person reads it. */
+  /** Writes the JSON value for people. */
   readonly text?: (value: never) => string;
   /** Whether a table has a column for each name of a map. */
   readonly isSpread?: boolean;
-  /** Shown for null and for an empty list. */
+  /** The text for null and for an empty list. */
   readonly none?: string;
 }
 
@@ -73,54 +82,58 @@ interface Annotations {
   readonly [REFUSAL]?: ErrorCode | undefined;
 }
 
-/** A schema whose value the program has as `Value`. */
+/** A schema whose value has the type `Value` in the program. */
 export type Field<Schema extends TSchema = TSchema, Value = Static<Schema>> = Schema & {
   readonly [VALUE]: readonly [Value];
 };
 
-/** A value as the program has it. */
+/** The type that a value of a schema has in the program. */
 export type ValueOf<Schema> = Schema extends { readonly [VALUE]: readonly [infer Value] }
   ? Value
   : Schema extends TSchema
     ? Static<Schema>
     : never;
 
-// The type of the value is in no field at run time.
+// The type of the value exists only for the compiler; no field has it at run time.
 const annotated = <Schema extends TSchema, Value>(schema: Schema, annotations: Annotations) =>
   Object.assign(schema, annotations) as unknown as Field<Schema, Value>;
 const annotationsOf = (schema: TSchema): Annotations => schema as Annotations;
 
 const codecOf = (schema: TSchema): Codec | undefined => annotationsOf(schema)[CODEC];
 export const commandOf = (schema: TSchema): CommandForm => annotationsOf(schema)[COMMAND] ?? {};
-/** The code of refusals of a number outside of the bounds of a field. */
+/** The error code for a number outside of the bounds of a field. */
 export const refusalCodeOf = (schema: TSchema): ErrorCode => annotationsOf(schema)[REFUSAL] ?? 'out_of_range';
 
-/** Writes a value of the program. */
+/** Converts a value of the program to JSON. */
 export const encode = (schema: TSchema, value: unknown, worth: Worth): unknown => {
   const codec = codecOf(schema);
   return codec ? codec.encode(value, worth) : value;
 };
 
-/** Writes the items of a page that ends by its size; each USD amount has a usual length. */
+/**
+ * Converts items of a page to JSON to measure their size, because pages have a maximal size. Each USD amount counts with a usual length.
+ */
 export const sizedAs = (schema: TSchema) => (value: unknown) => encode(schema, value, { usd: () => '0.0000123' });
 
-/** Reads a value that the schema accepts. @throws SignalboxError for what a schema cannot say */
+/**
+ * Converts a JSON value that the schema accepts to its form in the program. @throws SignalboxError for values that a schema cannot exclude
+ */
 export const decode = (schema: TSchema, value: unknown, path = ''): unknown => {
   const codec = codecOf(schema);
   return codec ? codec.decode(value, path) : value;
 };
 
-/** Says how a field is given and shown in a command. */
+/** Defines how a command takes and shows a field. */
 export const inCommand = <Schema extends TSchema>(field: Schema, form: CommandForm): Schema =>
   Object.assign({ ...field }, { [COMMAND]: { ...commandOf(field), ...form } });
 
-/** Names the member of the program's object that a field of another name has. */
+/** Gives a field another name in the program's object than in JSON. */
 export const as = <const Member extends string, Schema extends TSchema>(member: Member, field: Schema) =>
   Object.assign({ ...field }, { [MEMBER]: member }) as Schema & { readonly [MEMBER]: Member };
 
 export const { text, flag, count, word, always } = parts;
 
-/** A text that is ISO 8601 in UTC on the wire. Value: ms since 1970. */
+/** A moment: ISO 8601 in UTC in JSON, ms since 1970 in the program. */
 export const moment = (description: string, example?: string) =>
   inCommand(
     annotated<ReturnType<typeof parts.moment>, number>(parts.moment(description, example), { [CODEC]: MOMENT }),
@@ -133,10 +146,10 @@ const MOMENT: Codec = {
     parseMoment(String(value)) ?? refuse(path, `\`${path}\` takes 2027-02-18 or 2027-02-18T09:30Z.`),
 };
 
-/** A moment on the wire as a person reads it. */
+/** Writes a moment of the JSON form for people, to the minute. */
 export const minuteText = (value: string): string => `${value.slice(0, 16).replace('T', ' ')} UTC`;
 
-/** A moment, or a day, which begins at midnight UTC, in a query. Value: ms since 1970. */
+/** A moment or a day in a query, converted to ms since 1970. A day begins at midnight UTC. */
 export const momentIn = (description: string) =>
   inCommand(
     annotated<ReturnType<typeof formed>, number>(formed(description, { pattern: '^\\d{4}-\\d{2}-\\d{2}' }), {
@@ -145,7 +158,7 @@ export const momentIn = (description: string) =>
     { form: 'TIME' },
   );
 
-/** An amount in Credits on the wire, with at most 6 decimals. Value: microcredits. */
+/** An amount: Credits with at most 6 decimals in JSON, microcredits in the program. */
 export const credits = (description: string, example: number, bounds: NumberOptions = {}) =>
   annotated<ReturnType<typeof parts.credits>, Microcredits>(
     Object.assign(parts.credits(description, example), bounds),
@@ -157,13 +170,13 @@ export const credits = (description: string, example: number, bounds: NumberOpti
     },
   );
 
-/** The worth of an amount in USD, in answers. Value: microcredits. */
+/** The USD value of an amount, in answers. The program has microcredits. */
 export const usd = (description: string, example: string) =>
   annotated<ReturnType<typeof parts.usd>, Microcredits>(parts.usd(description, example), {
     [CODEC]: { encode: (value, worth) => worth.usd(value as Microcredits), decode: (value) => value },
   });
 
-/** Whether a field, or one within it, states USD. */
+/** Whether a field, or a field inside it, contains USD. */
 export const statesUsd = (schema: TSchema): boolean =>
   schema.description?.endsWith(USD_END) === true ||
   [schema.items, ...(schema.anyOf ?? []), ...Object.values(schema.properties ?? {})].some(
@@ -200,30 +213,30 @@ export const list = <Schema extends TSchema>(item: Schema, description: string, 
   });
 };
 
-/** A value that the program has in its form on the wire. */
+/** A value that has its JSON form in the program, too. */
 export const onWire = <Schema extends TSchema>(schema: Schema) => annotated<Schema, object>({ ...schema }, {});
 
-/** Texts by names that the schema does not know, such as labels. */
+/** A map of texts whose names the schema does not know, such as labels. */
 export const { mapOf } = parts;
 
-/** A member of an object that may be absent. */
+/** A member that may be absent. */
 export const optional = <Schema extends TSchema>(field: Schema) => Type.Optional(field) as TOptional<Schema>;
 
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name;
 type MemberOf<Name, Schema> = Schema extends { readonly [MEMBER]: infer Member extends string } ? Member : Camel<Name>;
-/** A member that may be absent, or that has one value always, so that nothing needs to state it. */
+/** Names of members that may be absent, or that always have the same value and therefore need not be given. */
 type OptionalName<P extends TProperties> = {
   [Name in keyof P]: P[Name] extends TOptional<TSchema> | TLiteral ? Name : never;
 }[keyof P];
 
-/** An object as the program has it. */
+/** The type of an object in the program. */
 export type ObjectValue<P extends TProperties> = {
   readonly [Name in Exclude<keyof P, OptionalName<P>> as MemberOf<Name, P[Name]>]: ValueOf<P[Name]>;
 } & {
   readonly [Name in OptionalName<P> as MemberOf<Name, P[Name]>]?: ValueOf<P[Name]> | undefined;
 };
 
-/** An object: its members are in snake case on the wire and in camel case in the program. */
+/** An object. Its members are in snake case in JSON and in camel case in the program. */
 export function shape<P extends TProperties>(description: string, members: P, options: SchemaOptions = {}) {
   const schema: TObject<P> = Type.Object(members, { description, ...options });
   const named = Object.entries(members).map(([name, field]) => {
@@ -254,57 +267,60 @@ export function shape<P extends TProperties>(description: string, members: P, op
 
 const camel = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** A shape of an answer that the document describes by its name. */
+/** A shape of an answer that has its own name in the OpenAPI document. */
 export const named = <P extends TProperties>(title: string, description: string, members: P) =>
   shape(description, members, { title });
 
-/** The body of a request, or an object within it: it has no other members. */
+/** The body of a request, or an object inside a body. Other members are refused. */
 export const body = <P extends TProperties>(description: string, members: P) =>
   shape(description, members, { additionalProperties: false });
 
-/** Members that may all be absent. */
+/** Makes all members optional. */
 export const allOptional = <P extends TProperties>(members: P) =>
   Object.fromEntries(Object.entries(members).map(([name, field]) => [name, Type.Optional(field)])) as {
     [Name in keyof P]: TOptional<P[Name]>;
   };
 
-/** The answer of a list: pages that end with `has_more`. */
+/** The answer of a list that has pages, with `has_more`. */
 export const page = <Schema extends TSchema>(title: string, description: string, item: Schema, order: string) =>
   named(title, description, {
     object: always('list'),
     data: list(item, order),
-    has_more: flag('Whether more follow. To get them, repeat the request with the last `id`.', false),
+    has_more: flag('Whether more items follow. To get them, repeat the request with the last `id`.', false),
   });
 
 interface PageSize {
   readonly most: number;
-  /** The number without it. */
+  /** The number of items if the request does not state it. */
   readonly unlessGiven: number | 'all';
-  /** The noun of the items, where `How many` alone is not clear. */
+  /** The noun of the items, if `How many` alone is unclear. */
   readonly of?: string;
-  /** A sentence about the rest. */
+  /** A sentence about the items that are left out. */
   readonly end?: string;
-  /** The code of refusals of another number. */
+  /** The error code for a number out of range. */
   readonly code?: ErrorCode;
 }
 
-/** The number of items that a list returns. The value is undefined where it is not given. */
+/** The number of items that a list returns. The value is undefined if the request does not state it. */
 export const pageSize = ({ most, unlessGiven, of, end = 'A page also ends at 1 MiB.', code }: PageSize) =>
   optional(
     annotated<TInteger, number>(
       Type.Integer({
         minimum: 1,
         maximum: most,
-        description: `How many ${of ? `${of} ` : ''}at most; ${unlessGiven} unless given. ${end}`.trimEnd(),
+        description: `The most ${of ? `${of} ` : 'items '}to return; by default ${unlessGiven}. ${end}`.trimEnd(),
       }),
       { [REFUSAL]: code },
     ),
   );
 
-/** The ID after which a page of a list begins. @param of the noun of the items */
+/**
+ * The ID after which a page of a list begins.
+ * @param of the noun of the items
+ */
 export const afterLast = (of: string) =>
-  optional(inCommand(formed(`The ID of the last ${of} of the page before.`, { minLength: 1 }), { form: 'ID' }));
+  optional(inCommand(formed(`The ID of the last ${of} of the previous page.`, { minLength: 1 }), { form: 'ID' }));
 
-/** A text of some form, for the document; the operation refuses other texts, with what would be right. */
+/** A text with a documented form. The operation checks the form itself, so that its error can say what would be right. */
 export const formed = (description: string, form: StringOptions, ...examples: string[]) =>
   Type.String({ description, ...(examples.length > 0 && { examples }), allOf: [form] });

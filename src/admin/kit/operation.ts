@@ -7,34 +7,34 @@ import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
 import { decode, encode, statesUsd, type ValueOf } from './fields.ts';
 import { refused, translated } from './refusals.ts';
 
-/** Who sends a request for an operation, when, and what it makes of the state that it expects. */
+/** One call of an operation: who calls, when, and which state the caller expects. */
 export interface Call {
   readonly by: Principal;
   /** ms since 1970 */
   readonly now: number;
-  /** The ID in the path; empty where there is none. */
+  /** The ID in the path; empty if the path has none. */
   readonly id: string;
-  /** The API key or token that the request bears; null for none, such as in a command. */
+  /** The API key or token of the request; null if there is none, as in a command. */
   readonly credentials: string | null;
-  /** The tags in `If-Match`, of which the subject must have one; null for any. */
+  /** The tags in `If-Match`. The version of the subject must be one of them; null accepts any version. */
   readonly tags: readonly string[] | null;
 }
 
-/** What every operation needs of its host, a server or a command on a database. */
+/** What every operation needs from its host, which is a server or a command on a database. */
 export interface OperationHost {
-  /** The worth of a Credit in USD, an exact decimal; null in a database that never had a policy. */
+  /** The value of a Credit in USD, an exact decimal; null if the database never had a policy. */
   usdPerCredit(): string | null | Promise<string | null>;
 }
 
-/** The table that a command prints of a list. */
+/** The table that a command prints for a list. */
 export interface Columns {
-  /** The member of the answer with the items; the first list of objects unless stated. */
+  /** The member of the answer that has the items; by default the first list of objects. */
   readonly of?: string;
-  /** Members of an item, such as `whole.requests` within another. One that no item has anything in is left out. */
+  /** Members of an item, such as `whole.requests` for a nested member. A column without any value is left out. */
   readonly columns: readonly string[];
-  /** The items, where they are more than those of the list. */
+  /** Returns the rows, if the table has more rows than the list has items. */
   readonly rows?: (body: never) => readonly object[];
-  /** The sentence after the table. */
+  /** Returns the sentence after the table. */
   readonly sum?: (body: never) => string;
 }
 
@@ -44,59 +44,62 @@ interface Example {
 }
 
 /**
- * One thing that operators can do. Its route, its documentation, its role, its command with flags and help, and what the command prints
- * are made of this.
+ * The definition of an operation, one thing that operators can do. The HTTP route, its documentation and permissions, and the command with
+ * its flags, help and output are made from this definition.
  */
 export interface Definition<Services, Input extends TSchema, Output extends TSchema> {
-  /** The words of its command, such as `keys create`. */
+  /** The words of the command, such as `keys create`. */
   readonly name: string;
-  /** Its method and path, such as `POST /admin/keys`. `GET` only reads. */
+  /** The HTTP method and path, such as `POST /admin/keys`. `GET` operations only read. */
   readonly http: string;
   readonly action: Action;
-  /** The group in the document, `Operators` unless stated. */
+  /** The group in the OpenAPI document, by default `Operators`. */
   readonly tag?: string;
-  /** Whether it counts against the rate limits of its caller. */
+  /** Whether a call counts against the rate limits of its caller. */
   readonly counts?: boolean;
-  /** Whether it may take longer than a connection may be idle. */
+  /** Whether a call may take longer than the idle timeout of a connection. */
   readonly isLong?: boolean;
-  /** Most bytes of its body; `policy` as `gateway.body_bytes_max` says. 64 KiB unless stated. */
+  /** The most bytes of the body, by default 64 KiB. `policy` uses the limit `gateway.body_bytes_max` of the policy. */
   readonly bodyMax?: number | 'policy';
-  /** False where no command does the same. */
+  /** False if no command exists for the operation. */
   readonly command?: false;
-  /** What its command takes in place of an ID, such as `NAME|ID`: a text that may have spaces. */
+  /** What the command takes instead of an ID, such as `NAME|ID`. The text may contain spaces. */
   readonly idForm?: string;
-  /** An imperative without a full stop. */
+  /** An imperative sentence without a full stop. */
   readonly summary: string;
-  /** Sentences for the document and for the help of its command. */
+  /** Sentences for the OpenAPI document and for the help of the command. */
   readonly details: string;
-  /** Members of the body or, for `GET`, of the query. Absent: it takes none. */
+  /** The members of the body, or of the query for `GET`. Absent if the operation has no input. */
   readonly input?: Input;
   readonly output: Output;
-  /** Describes the answer. */
+  /** Describes the answer in the OpenAPI document. */
   readonly answer: string;
-  /** The other form of the answer, which `run` gives as a `TextAnswer`; its only form where the output is a text. */
+  /** The second form of the answer, which `run` returns as a `TextAnswer`. If the output is a text, this is the only form. */
   readonly text?: TextForm;
   /** Members of the answer's example that differ from the examples of the fields. */
   readonly differs?: object;
-  /** Bodies to send, by name. */
+  /** Example bodies, by name. */
   readonly examples?: Readonly<Record<string, Example>>;
-  /** Errors beyond those of every operation of its form. */
+  /** Errors in addition to those that every operation of the same form has. */
   readonly errors?: readonly ErrorCode[];
-  /** The member that examples of errors about one member name. */
+  /** The member that examples of errors name. */
   readonly errorField?: string;
-  /** Whether its result has the version of what it answers with, for `ETag`. */
+  /** Whether the result has a version, which becomes the `ETag` of the answer. */
   readonly isTagged?: boolean;
-  /** Whether it takes `If-Match`, because the last of two changes could undo the first unseen. */
+  /** Whether the operation accepts `If-Match`, so that a change does not silently overwrite another change. */
   readonly takesTags?: boolean;
-  /** How many items of its list the command shows where `--limit` does not say it; all unless stated. */
+  /** How many items the command shows without `--limit`; by default all. */
   readonly commandLimit?: number;
-  /** Why the command does it only with `--yes`, in a sentence. */
+  /** A sentence that says why the command needs `--yes`. */
   readonly confirmation?: string;
-  /** Whether an answer is a finding: its command then ends with the code 2. */
+  /** Whether an answer is a finding. The command then ends with exit code 2. */
   readonly isFinding?: (body: never) => boolean;
-  /** What its command prints without `--json`: a table, every member in a line of its own, or a text. `fields` unless stated. */
+  /** What the command prints without `--json`: a table, each member on its own line (`fields`, the default), or a text. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
-  /** Checks that the caller's role reaches what it is about, and does it. The role includes the action. @throws SignalboxError */
+  /**
+   * Carries out the operation. The caller's role already allows the action; `run` checks that the role also reaches the subject. @throws
+   * SignalboxError
+   */
   readonly run: (
     services: Services,
     call: Call & { readonly reach: Reach },
@@ -104,7 +107,7 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer>;
 }
 
-/** An answer in another form than JSON, for a file. */
+/** An answer that is not JSON, for a file. */
 export class TextAnswer {
   readonly text: string;
   readonly mediaType: string;
@@ -117,7 +120,7 @@ export class TextAnswer {
   }
 }
 
-/** The other form of an answer, for the document. */
+/** The second form of an answer, for the OpenAPI document. */
 export interface TextForm {
   readonly mediaType: string;
   readonly description: string;
@@ -128,30 +131,30 @@ interface Tagged {
   readonly tag?: string;
 }
 
-/** An operation on some services, whatever its input and output are. */
+/** An operation that needs some services, with any input and output. */
 export interface Operation<Services = never> extends Omit<Definition<Services, TSchema, TSchema>, 'run'> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly takesId: boolean;
   /**
-   * Carries it out.
-   * @param input on the wire
-   * @returns the answer on the wire, and its tag
+   * Carries out the operation.
+   * @param input in its JSON form
+   * @returns the answer in its JSON form, and its tag
    * @throws SignalboxError
    */
   perform(services: Services & OperationHost, call: Call, input: unknown): Promise<Performed>;
 }
 
 export interface Performed {
-  /** JSON, or a `TextAnswer`. */
+  /** A JSON value, or a `TextAnswer`. */
   readonly body: unknown;
-  /** Null where the answer has no version. */
+  /** The version of the answer; null if it has none. */
   readonly tag: string | null;
 }
 
 const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const;
 
-/** Returns what defines operations on some services. */
+/** Returns a function that defines operations which need the given services. */
 export const operationsOn =
   <Services>() =>
   <Input extends TSchema, Output extends TSchema>(
@@ -160,7 +163,7 @@ export const operationsOn =
     const { http, action, input, output, isTagged = false, run } = definition;
     const [word = '', path = ''] = http.split(' ');
     const method = METHODS.find((one) => one === word);
-    if (!method) throw new Error(`${http} has no method`);
+    if (!method) throw new Error(`${http} has no method. Write it like POST /admin/keys.`);
     const check = input && compileCheck(input);
     const isMember = (param: string) => param.split(/[.[]/, 1)[0]! in (input?.properties ?? {});
     const hasUsd = statesUsd(output);
@@ -173,12 +176,12 @@ export const operationsOn =
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };
     };
-    // What the definition says of its own input and result holds wherever it is called by `perform`.
+    // This drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
     const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run'>;
     return { ...erased, method, path, takesId: path.includes('/:id'), perform };
   };
 
-/** The errors that every operation of its form has. */
+/** The errors that every operation of the same form has, and the operation's own errors. */
 export function errorsOf({ method, input, takesId, takesTags, errors = [] }: Operation): readonly ErrorCode[] {
   return [
     ...(input && method !== 'GET' ? ([...BODY_ERRORS, 'unknown_field'] as const) : []),
@@ -203,7 +206,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
-/** Errors of every route that decides a whole request. */
+/** Errors of every route that decides a complete request. */
 export const DECISION_ERRORS: readonly ErrorCode[] = [
   ...BODY_ERRORS,
   'unknown_field',
@@ -219,7 +222,7 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
   'request_exceeds_budget',
 ];
 
-/** The subject of an operation is not there, or not for this caller. */
+/** @throws SignalboxError because the subject of an operation does not exist, or the caller may not see it */
 export const notFound = (message: string): never => {
   throw new SignalboxError('not_found', message);
 };

@@ -5,8 +5,8 @@ import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 
 /**
- * Runs work on a key's terms and turns their refusal into an error of the caller.
- * @param isField whether the body has a field of that name
+ * Runs `work` on a key's terms. Turns a refusal of the terms into an error for the caller.
+ * @param isField whether the body has a field of this name
  * @throws SignalboxError `invalid_value`
  */
 export async function inTerms<T>(
@@ -22,17 +22,19 @@ export async function inTerms<T>(
   }
 }
 
-/** Runs a change that the disk may refuse. Rejects with SignalboxError `overloaded` where it does. */
+/** Runs a change. Rejects with SignalboxError `overloaded` if the database cannot be written. */
 export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
-  orOverloaded('The database cannot be written, so nothing was changed; try again.', change);
+  orOverloaded('The database cannot be written, so nothing was changed. Try again.', change);
 
-/** Runs a change as `translated` runs work, and turns a refusal by the disk into an error of the caller, too. @throws SignalboxError */
+/**
+ * Runs a change like `translated`, and also reports a database that cannot be written as an error for the caller. @throws SignalboxError
+ */
 export const refused = <T>(change: () => T | Promise<T>, isField?: (param: string) => boolean): Promise<T> =>
   orNothingDone(() => translated(change, isField));
 
 /**
- * Runs work, and turns a refusal by terms, or by the state of what it is about, into an error of the caller.
- * @param isField as in `inTerms`
+ * Runs `work`. Turns a refusal because of terms, or because of the state of a key, a team or a user, into an error for the caller.
+ * @param isField whether the body has a field of this name
  * @throws SignalboxError
  */
 export async function translated<T>(

@@ -2,19 +2,19 @@ import type { TSchema } from '@sinclair/typebox';
 import { refuse } from '../../core/errors.ts';
 import { refusalCodeOf } from './fields.ts';
 
-/** Texts of a query or of a command's flags, as the values that a schema has. */
+/** This file converts the texts of a query or of a command's flags to the values of a schema. */
 
-/** Whether a field has values by names, such as labels. */
+/** Whether a field is a map, such as labels. */
 export const isMap = ({ type, patternProperties }: TSchema): boolean =>
   type === 'object' && patternProperties !== undefined;
 
-/** The words of which a field is one; none for another field. */
+/** The words that a field allows; empty if any text is allowed. */
 export const wordsOf = (field: TSchema): readonly string[] =>
   ((field.anyOf ?? [field]) as readonly TSchema[]).flatMap(({ const: word }) =>
     typeof word === 'string' ? [word] : [],
   );
 
-/** The schema of a value that may also be null. */
+/** The schema of a field without its null. */
 export function withoutNull(field: TSchema): TSchema {
   const variants: readonly TSchema[] = field.anyOf ?? [];
   const [one, other] = variants;
@@ -22,9 +22,11 @@ export function withoutNull(field: TSchema): TSchema {
 }
 
 /**
- * Reads the texts of a field. A text that is neither true nor false stays a text, which the check of the input refuses.
+ * Converts the texts of a field to a value. A text for a boolean that is neither true nor false stays a text; the check of the input
+ * refuses it.
  * @param name of the parameter or the flag, for errors
- * @throws SignalboxError `invalid_value` for a pair without a name, or two pairs of one name; of `out_of_range` too, for a number
+ * @throws SignalboxError `invalid_value` for a pair without a name or a repeated name, and for a text that is not a number; `out_of_range`
+ * for some numbers out of range
  */
 export function parsedValue(name: string, field: TSchema, texts: readonly string[]): unknown {
   if (isMap(field)) return pairsIn(name, texts);
@@ -48,16 +50,16 @@ function pairsIn(name: string, texts: readonly string[]): Record<string, string>
     const at = text.indexOf('=');
     if (at < 1) refuse(name, `${quoted(name)} must have the form name=value, not \`${text.slice(0, 64)}\`.`);
     const key = text.slice(0, at);
-    if (pairs.has(key)) refuse(name, `${quoted(name)} gives ${key} twice; it takes one value.`);
+    if (pairs.has(key)) refuse(name, `${quoted(name)} gives ${key} twice. Give it once.`);
     pairs.set(key, text.slice(at + 1));
   }
   return Object.fromEntries(pairs);
 }
 
-/** A parameter in backticks; a flag as it is. */
+/** Writes a parameter in backticks, and a flag without them. */
 const quoted = (name: string): string => (name.startsWith('-') ? name : `\`${name}\``);
 
-/** Bounds of one side alone are left to the check of the input. */
+/** A field with only one bound is left to the check of the input. */
 function isWithin(number: number, field: TSchema): boolean {
   const { minimum, maximum } = withoutNull(field);
   return minimum === undefined || maximum === undefined || (number >= minimum && number <= maximum);

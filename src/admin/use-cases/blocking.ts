@@ -4,7 +4,7 @@ import type { Repositories } from '../../store/repositories.ts';
 import { requestOf } from '../../store/trail.ts';
 import type { Principal } from './principal.ts';
 
-/** Names that callers are blocked by, because their credentials cannot be revoked here: wallets, and subjects of tokens. */
+/** The services for blocking. Callers are blocked by ID if Signalbox cannot revoke their credentials: wallets, and subjects of tokens. */
 export interface BlockingSource {
   readonly blocklist: Pick<Blocklist, 'add' | 'remove'>;
   readonly store: Pick<Repositories, 'trail'>;
@@ -14,9 +14,9 @@ export interface BlockingSource {
 }
 
 /**
- * Refuses a caller, or admits it again, and notes that in the trail and the log. Repeating it changes nothing. The use case has
- * checked its principal. Rejects with StoreError.
- * @param note why it is refused; null admits it
+ * Blocks a caller or unblocks it, and records the change in the audit trail and the log. Repeating the call changes nothing. The calling
+ * use case must have checked the permissions of its principal. Rejects with StoreError.
+ * @param note why the caller is blocked; null to unblock
  */
 export async function changeBlock(
   { blocklist, store, log, now }: BlockingSource,

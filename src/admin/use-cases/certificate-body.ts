@@ -7,7 +7,7 @@ import type { Certificate } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';
 import { snakeKeys } from './snake-keys.ts';
 
-/** The members of a decision that come from deciding it again. */
+/** The JSON members of a decision that come from repeating it. */
 export function certificateBody(certificate: Certificate, facts: Facts) {
   const { constraints, preferences, runnerUp, baseline, learning } = certificate;
   return {
@@ -26,13 +26,13 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
   };
 }
 
-/** An expected length, of a decision made again or as its record keeps it. */
+/** The JSON members for an expected length, from a repeated decision or from its record. */
 export const lengthBody = ({ expectedLength }: { readonly expectedLength: ExpectedLength | null }) => ({
   expected_output_tokens: expectedLength?.tokens ?? null,
   expected_output_source: expectedLength?.source ?? null,
 });
 
-/** The same members where the decision cannot be made again. */
+/** The same members with null, for a decision that cannot be repeated. */
 export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {
   explanation: null,
   expected_output_tokens: null,

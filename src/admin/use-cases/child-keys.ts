@@ -5,17 +5,17 @@ import type { KeyInfo } from '../../store/keys.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** The keys, as far as they make and end keys below them. */
+/** The part of `Keys` that creates and revokes child keys. */
 export type ChildKeys = Pick<Keys, 'createBelow' | 'below' | 'above' | 'known' | 'get' | 'revoke'>;
 
-/** The terms of a key that another one makes. */
+/** The terms of a key that another key creates. */
 export type ChildGrant = Parameters<ChildKeys['createBelow']>[1];
 
 /**
- * Makes a key below the principal's own.
- * @param credentials the principal's, as the request presents them: the new key ends with their secret
- * @throws SignalboxError `insufficient_permissions`, or `invalid_api_key` where the key has ended meanwhile
- * @throws KeyTermsError for terms beyond its own, or where its line has no room
+ * Creates a child key of the principal's own key.
+ * @param credentials of the request; the child key stops working when this secret stops working
+ * @throws SignalboxError `insufficient_permissions`, or `invalid_api_key` if the principal's key has ended in the meantime
+ * @throws KeyTermsError for terms that the principal's key does not have itself, or if there are too many child keys
  */
 export async function makeChildKey(
   { caller, actor }: Principal,
@@ -26,24 +26,24 @@ export async function makeChildKey(
   checkDelegates(caller);
   const made = await keys.createBelow(credentials, grant, actor);
   if (made) return made;
-  throw new SignalboxError('invalid_api_key', 'This API key has ended, so it makes no other.');
+  throw new SignalboxError('invalid_api_key', 'This API key no longer works, so it cannot create another key.');
 }
 
-/** The keys that the principal's own has made and that may still be used, with their terms in force; oldest first. */
+/** Returns the child keys that the principal's own key has created and that still work, with their effective terms; oldest first. */
 export function childKeys({ caller }: Principal, keys: ChildKeys): Promise<readonly KeyInfo[]> {
   checkDelegates(caller);
   return keys.below(caller.keyId);
 }
 
 /**
- * Revokes a key below the principal's own, however far, and so all below that. Repeating it changes nothing.
+ * Revokes a descendant of the principal's own key, and all keys that descend from it. Repeating the call changes nothing.
  * @throws SignalboxError `not_found` for any other key
  */
 export async function revokeChildKey({ caller, actor }: Principal, keys: ChildKeys, id: string): Promise<KeyInfo> {
   checkDelegates(caller);
   const info = await keys.get(id);
   if (!info || !(await keys.above(id)).includes(caller.keyId)) {
-    throw new SignalboxError('not_found', 'This API key has made no key with this ID.');
+    throw new SignalboxError('not_found', 'This API key has created no key with this ID.');
   }
   await keys.revoke(id, actor);
   const { inForce: _, ...stored } = info;

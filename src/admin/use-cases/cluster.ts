@@ -2,14 +2,14 @@ import { type LiveInstance, liveInstances, type ReportSource, revisionsIn } from
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** The servers at one database: the policy, version and clock of each. */
+/** The servers that share a database, with the policy, version and clock of each. */
 export interface ClusterStatus {
   readonly instances: readonly LiveInstance[];
-  /** Whether they run different policies. */
+  /** Whether the servers run different policies. */
   readonly isSplit: boolean;
 }
 
-/** Reads the servers that run. Rejects with StoreError. */
+/** Returns the running servers. Rejects with StoreError. */
 export async function clusterStatus(by: Principal, store: ReportSource): Promise<ClusterStatus> {
   checkAction(by.caller, 'status.read');
   const instances = await liveInstances(store);

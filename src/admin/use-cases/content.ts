@@ -9,7 +9,7 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
 
-/** Where kept content is, who may read it, and where a reading of it is noted. */
+/** The services to read stored content, check who may read it, and log the access. */
 export interface ContentSource {
   readonly records: {
     findContent(id: number): Promise<StoredContent | null>;
@@ -19,16 +19,16 @@ export interface ContentSource {
   readonly log: Pick<Log, 'info'>;
 }
 
-/** Kept content with the ID of its decision, `dec_…`. */
+/** Stored content with the ID of its decision, `dec_…`. */
 export interface DecisionContent extends StoredContent {
   readonly decision: string;
 }
 
 /**
- * Reads the text of a request and its answer, and logs that it was read.
+ * Reads the text of a request and its answer, and logs the access.
  * @param id `dec_…`
- * @throws SignalboxError `not_found` where none was kept, also for a request of others; `insufficient_permissions` for one's own where
- * the policy does not show it
+ * @throws SignalboxError `not_found` if no text was stored, or if the request is of another person; `insufficient_permissions` if the
+ * policy does not let people read the texts of their own requests
  */
 export async function readContent(
   by: Principal,
@@ -39,7 +39,7 @@ export async function readContent(
   const reach = checkAction(by.caller, 'content.read');
   if (reach !== 'all' && !lease().snapshot.content?.isOwnReadable) {
     const message =
-      'Kept texts are shown to owners and administrators alone, unless the policy says `records.content.readable_by: own`.';
+      'Only owners and administrators may read stored texts, unless the policy has `records.content.readable_by: own`.';
     throw new SignalboxError('insufficient_permissions', message);
   }
   const number = parseId('dec_', id);
@@ -48,16 +48,19 @@ export async function readContent(
   if (number === null || !found) {
     throw new SignalboxError(
       'not_found',
-      'There is no text of this decision’s request and answer. Text is stored when the request ends, if the policy has `records.content`.',
+      'No text is stored for this decision’s request and answer. Text is stored when the request ends, if the policy has `records.content`.',
     );
   }
   const decision = idText('dec_', number);
-  // Reading others' texts leaves a trace.
+  // The log must show who read the texts of other people.
   log.info('stored content was read', { decision, key: by.caller.keyId });
   return { ...found, decision };
 }
 
-/** Whether the words are the caller's: of its user at the time, as a key may have come from somebody else since, and of a key that is its own still. */
+/**
+ * Whether the text belongs to the caller. The record must name the caller's user, because the key may have had another owner before, and
+ * the key must still be the caller's.
+ */
 async function isOwn(
   record: Pick<DecisionRecord, 'keyId' | 'user'> | null,
   { user }: Caller,

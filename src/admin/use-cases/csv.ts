@@ -1,12 +1,12 @@
 import type { Cell, Line } from '../../ledger/export/export.ts';
 
-/** A text that a spreadsheet would run as a formula. */
+/** The beginning of a text that a spreadsheet would run as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * A row of RFC 4180, with CRLF. A text that begins like a formula gets a single quote before it, which a
- * spreadsheet takes for "this is text"; numbers are written as they are.
+ * Writes a row according to RFC 4180, with CRLF. A text that begins like a formula gets a leading single quote, with which spreadsheets
+ * show it as text. Numbers are written unchanged.
  */
 export function csvRow(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
@@ -24,13 +24,15 @@ function cellText(cell: Cell): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Without an exponent: `String` writes 0.000001 so, and less as 1e-7, which no amount is. */
+/**
+ * Avoids an exponent. `String` writes 0.000001 without an exponent and smaller numbers, such as 1e-7, with one; no amount is that small.
+ */
 function decimalOf(number: number): string {
   const text = String(number);
   return text.includes('e') ? number.toFixed(6).replace(/\.?0+$/, '') : text;
 }
 
-/** A line as JSON; decimals stay texts, for a number would lose their digits. */
+/** Writes a line as JSON. Decimals stay strings, because a JSON number would lose digits. */
 function jsonLine(columns: readonly string[], line: Line): string {
   const values = columns.map((column) => {
     const cell = line[column] ?? null;
@@ -39,21 +41,21 @@ function jsonLine(columns: readonly string[], line: Line): string {
   return JSON.stringify(Object.fromEntries(values));
 }
 
-/** A whole table, for one whose size is bounded. */
+/** Writes a whole table at once, if its size is bounded. */
 export const csvTable = (columns: readonly string[], lines: readonly Line[]): string =>
   [csvRow(columns), ...lines.map((line) => csvLine(columns, line))].join('');
 
-/** Resolves once the text was taken. */
+/** Resolves when the reader has accepted the text. */
 export type Writer = (text: string) => Promise<void>;
 
-/** The separators and ends of lines, by format. The lines of `json` are one array. */
+/** The separators and line ends of each format. The lines of `json` form one array. */
 const FORMS = {
   csv: { line: csvLine, between: '', end: '', empty: '' },
   json: { line: jsonLine, between: ',\n', end: '\n]\n', empty: ']\n' },
   jsonl: { line: jsonLine, between: '\n', end: '\n', empty: '' },
 } as const;
 
-/** Writes page by page: an export may be larger than the memory. */
+/** Writes page by page, because an export may be larger than the memory. */
 export async function writeTable(
   columns: readonly string[],
   pages: AsyncIterable<readonly Line[]> | Iterable<readonly Line[]>,

@@ -18,49 +18,56 @@ import {
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** A database, and how far its tables are. */
+/** A database, with the version of its tables. */
 export interface DatabaseStatus extends TablesState {
-  /** Its name, without a password. */
+  /** The location of the database, without a password. */
   readonly place: string;
-  /** Whether a server uses it. */
+  /** Whether a server uses the database. */
   readonly isServed: boolean;
-  /** Whether this program can use it as it is. */
+  /** Whether this program can use the database without a migration. */
   readonly isCurrent: boolean;
 }
 
-/** Rejects with StoreError. */
+/** Returns the status of a database. Rejects with StoreError. */
 export async function databaseStatus(by: Principal, url: string): Promise<DatabaseStatus> {
   checkAction(by.caller, 'status.read');
   const [place, tables, isServed] = await Promise.all([placeOfStore(url), tablesOfStore(url), isStoreLocked(url)]);
   return { place, ...tables, isServed, isCurrent: tables.version >= tables.known && tables.serves <= tables.known };
 }
 
-/** Vouches for a database behind a failover, in which commits may have been lost. Resolves with false where that was done before, with null where it has no failover; rejects with StoreError. */
+/**
+ * Confirms that servers may use a database that may have lost commits in a failover.
+ * @returns false if it was already accepted, null for a kind of database without failover; rejects with StoreError
+ */
 export function acceptDatabase(by: Principal, url: string): Promise<boolean | null> {
   checkAction(by.caller, 'database.change');
   return acceptStore(url);
 }
 
-/** Brings the tables up to date. Resolves with the number of versions that were applied; rejects with StoreError. */
+/**
+ * Updates the tables to the version of this program.
+ * @returns how many versions were applied; rejects with StoreError
+ */
 export function migrateDatabase(by: Principal, url: string, program: string): ReturnType<StoreDriver['migrate']> {
   checkAction(by.caller, 'database.change');
   return migrateStore(url, program);
 }
 
-/** The ends of a copy between two kinds of databases. */
+/** The source and the target of a copy between two kinds of databases. */
 interface CopyOrder {
   readonly from: string;
   readonly to: string;
-  /** The data folder of a server that used one of them: its spool must be empty. */
+  /** The data folder of a server that used one of the databases. Its spool must be empty. */
   readonly data: string;
   /** The version of Signalbox. */
   readonly program: string;
 }
 
 /**
- * Copies a database to one of the other kind, which must be new or without rows, while no server uses either; and audits both.
+ * Copies a database to a database of the other kind and audits both. The target must be new or have no rows, and no server may use either
+ * database.
  * @returns both audits, and whether they agree
- * @throws UsageError for databases that are not there, are in use, or are of one kind; rejects with StoreError
+ * @throws UsageError if a database does not exist or is in use, or if both are of the same kind; rejects with StoreError
  */
 export async function copyDatabase(by: Principal, { from, to, data, program }: CopyOrder) {
   checkAction(by.caller, 'database.change');
@@ -75,7 +82,7 @@ export async function copyDatabase(by: Principal, { from, to, data, program }: C
       const left = await settlementsIn(from, join(folder, 'settlements.spool'));
       if (left !== 0)
         throw new UsageError(
-          `${folder} has settlements that the database lacks. Start and stop the server once first.`,
+          `${folder} has settlements that the database lacks. First start and stop the server once, so that it stores them.`,
         );
     }
     const before = await auditOf(from);
@@ -92,7 +99,7 @@ async function auditOf(url: string): Promise<Audit> {
   return await auditLedger(reader.journal, { idle: false });
 }
 
-/** All that an audit says of books, whichever database keeps them. */
+/** The results of an audit in a form that does not depend on the kind of database. */
 function auditText(audit: Audit): string {
   const { totals, reservations, findings, more, unpriced } = audit;
   const open = [...audit.open.values()].map((one) => [one.reservation, one.reserved, one.charged]);

@@ -20,8 +20,8 @@ import { FULL_SIGHT } from './sight.ts';
 import { snakeKeys } from './snake-keys.ts';
 
 /**
- * A decision as `GET /v1/decisions/{id}` answers and the command line prints it.
- * @param traceUrl where people find its trace, with `{decision_id}` in the place of its ID
+ * Writes a decision in the form of `GET /v1/decisions/{id}` and of the command line.
+ * @param traceUrl URL of the trace of a request, with `{decision_id}` as a placeholder
  */
 export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, traceUrl: string | null = null): object {
   const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
@@ -131,7 +131,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
   };
 }
 
-/** The caller's `platform` without the names of dropped fields, which are the caller's own words. */
+/** Returns the caller's `platform` object without the names of dropped fields, because the caller chose these names. */
 function receiptBody(record: DecisionRecord, outcome: DecisionOutcome): object {
   const last = outcome.attempts.at(-1);
   const model = last && isAnswer(last, outcome) ? last.model : record.choice;
@@ -139,7 +139,7 @@ function receiptBody(record: DecisionRecord, outcome: DecisionOutcome): object {
   return receipt;
 }
 
-/** Whether the last attempt is the one that the caller saw: it showed content, or was charged. */
+/** Whether the last attempt produced the answer that the caller saw: it showed content, or was charged. */
 function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome): boolean {
   if (status === 'abandoned') return failure === null;
   return status !== 'failed' || usage !== null;

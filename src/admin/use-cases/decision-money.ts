@@ -12,7 +12,7 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT } from './sight.ts';
 
-/** Where the money of a decision stands. */
+/** The services that read the money of a decision. */
 export interface MoneySources {
   readonly records: Pick<RecordReader, 'find'>;
   readonly store: Pick<Repositories, 'ledger' | 'journal'>;
@@ -21,9 +21,9 @@ export interface MoneySources {
 const MILLION = 1_000_000n;
 
 /**
- * The entries of the journal for one decision, each charge with the lines of its bill, and their sums, in microcredits.
+ * Returns the journal entries of one decision, each charge with the lines of its bill, and the sums, in microcredits.
  * @param id `dec_…`
- * @throws SignalboxError `not_found`, also for a decision of others. Rejects with StoreError.
+ * @throws SignalboxError `not_found`, also for a decision of another person. Rejects with StoreError.
  */
 export async function decisionMoney(
   by: Principal,
@@ -92,7 +92,7 @@ function linesOf({ input, cached, written, output, reasoning, addOns }: Reservat
   return billOf(price, { ...tokens, reasoningTokens: reasoning, ...(beside && { addOns: beside }) });
 }
 
-/** A rate over the divisor is Credits for a million units. */
+/** The rate divided by the divisor is the price in Credits for a million units. */
 function shownLine({ item, name, units, rate }: BillLine, { divisor }: Price, worth: Decimal | null) {
   const over = BigInt(divisor) * 10n ** BigInt(worth?.scale ?? 0);
   const isTokens = item !== 'tool' && item !== 'request';

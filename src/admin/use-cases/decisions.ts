@@ -6,7 +6,7 @@ import { FULL_SIGHT } from './sight.ts';
 
 /**
  * Lists the decisions that a principal may see.
- * @param bodyOf a decision as the answer has it, whose size bounds the page
+ * @param bodyOf returns the JSON of a decision, whose size limits the page
  * @throws StoreError, by rejecting
  */
 export async function listDecisions(
@@ -28,11 +28,11 @@ export async function listDecisions(
     const isWhole = entries.every((entry) => page.take(entry, bodyOf(entry)));
     const { rows } = page;
     if (!isWhole) return { entries: rows, next: rows.at(-1)?.id ?? next };
-    // A page ends where the log has looked far enough, even if it is not full.
+    // A page also ends when the search has examined enough decisions, even if the page is not full.
     if (next === null || page.isFull || entries.length < limit) return { entries: rows, next };
     after = next;
   }
 }
 
-/** Records that are read at once. Some have long texts. */
+/** How many records are read together. Some records have long texts. */
 const BATCH = 64;

@@ -4,7 +4,10 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { compareNames } from './usage-sums.ts';
 
-/** Returns the health and speed of every endpoint of the active policy, by provider, model and upstream model; figures to one decimal. */
+/**
+ * Returns the health and speed of every endpoint of the active policy, sorted by provider, model and upstream model. Figures have one
+ * decimal.
+ */
 export function endpointStatus(by: Principal, health: Pick<Health, 'samples'>) {
   checkAction(by.caller, 'endpoints.read');
   const endpoints = [...health.samples()].sort((a, b) => compareNames(namesOf(a), namesOf(b)));
@@ -46,7 +49,7 @@ function endpointOf(sample: EndpointSample, recentShare: number | null) {
   };
 }
 
-/** A breaker whose time is up lets one attempt through, whose answer closes it. */
+/** After its pause, a breaker allows one attempt, and a complete answer closes the breaker. */
 function breakerState(isOpen: boolean, isWaiting: boolean): 'closed' | 'open' | 'half_open' {
   if (!isOpen) return 'closed';
   return isWaiting ? 'open' : 'half_open';

@@ -13,17 +13,17 @@ import type { Principal } from './principal.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
 import { type Action, checkAction, reachOf } from './roles.ts';
 
-/** An event as the feed sends it: names and figures, never content. */
+/** An event that the feed sends. It has names and figures, never content. */
 export interface FeedEvent {
   readonly kind: 'decision' | 'alert' | 'policy' | 'endpoint';
   readonly data: object;
-  /** The same for a key for reports, which is shown no IDs of keys; absent where it is equal. */
+  /** The data for a key with the scope `report`, which must not see IDs of keys; absent if the data is the same. */
   readonly narrow?: object;
-  /** Of a decision: the key that made the request, as it belonged then. */
+  /** For a decision: the key that made the request, with its team and user at that time. */
   readonly key?: OwnedKey;
 }
 
-/** The action that opens the events of a kind. */
+/** The action that a caller must be allowed to take to receive events of a kind. */
 const OPENED_BY = {
   decision: 'decisions.list',
   alert: 'alerts.read',
@@ -32,14 +32,14 @@ const OPENED_BY = {
 } as const satisfies Record<FeedEvent['kind'], Action>;
 
 /**
- * Opens the feed to a principal.
+ * Checks that a principal may follow the feed.
  * @throws SignalboxError `insufficient_permissions`
  */
 export function checkFollower({ caller }: Principal): void {
   checkAction(caller, 'events.read');
 }
 
-/** An event as a caller may see it; null where it may not. */
+/** Returns the part of an event that a caller may see; null if the caller may not see the event. */
 export function eventFor(caller: Caller, { kind, data, narrow, key }: FeedEvent): object | null {
   const role = roleOf(caller);
   const reach = reachOf(role, OPENED_BY[kind]);
@@ -47,7 +47,7 @@ export function eventFor(caller: Caller, { kind, data, narrow, key }: FeedEvent)
   return role === 'report' ? (narrow ?? data) : data;
 }
 
-/** The names and the worth of a Credit that an event is written with. */
+/** The names, and the value of a Credit, that appear in events. */
 export interface EventNames {
   keyName(id: string): string | null;
   readonly usdPerCredit: string | null;

@@ -7,7 +7,7 @@ import { FULL_SIGHT } from './sight.ts';
 /**
  * Explains a decision, as far as a principal may see it.
  * @param id `dec_…`
- * @throws SignalboxError `not_found`, also for a decision of others; `internal_error` for an edited row
+ * @throws SignalboxError `not_found`, also for a decision of another person; `internal_error` if the stored row was edited
  */
 export async function explainDecision(
   { caller }: Principal,

@@ -3,25 +3,25 @@ import { NEWS_SUBJECTS, type NewsSubject } from '../../store/news.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** The place of this server among those of its store, and how old its copies are. */
+/** The slot of this server at its store, and the age of its cached data. */
 export interface InstanceStatus {
-  /** The build that answers. */
+  /** The build of this server. */
   readonly version: string;
-  /** The policy in force here. */
+  /** The active policy of this server. */
   readonly policyRevision: string;
   readonly slot: number;
   readonly epoch: number;
   readonly isCurrent: boolean;
-  /** One sentence on what happened and what to do; null while it is current. */
+  /** What happened and what to do, in one sentence; null while the server may write. */
   readonly problem: string | null;
-  /** The store's clock less the server's, ms. */
+  /** The store's clock minus the server's clock, ms. */
   readonly clockOffsetMs: number;
   readonly copies: readonly CopyAge[];
 }
 
 interface CopyAge {
   readonly subject: NewsSubject;
-  /** ms; null before the first reading. */
+  /** Age in ms; null before the first read. */
   readonly ageMs: number | null;
 }
 

@@ -10,9 +10,9 @@ import { checkAction, type Reach } from './roles.ts';
 
 /**
  * Changes the terms of a key.
- * @param patchOf returns the change of the key as it is; it may be called several times
- * @returns the key; null for one that does not exist or is revoked
- * @throws SignalboxError `not_found` beyond the principal's reach, and `insufficient_permissions`; KeyTermsError and KeyConflict
+ * @param patchOf returns the change for the current terms; it may be called several times
+ * @returns the key; null if the key does not exist or is revoked
+ * @throws SignalboxError `not_found` if the principal may not change the key, and `insufficient_permissions`; KeyTermsError and KeyConflict
  */
 export async function changeKey(
   { caller, actor }: Principal,
@@ -32,7 +32,7 @@ export async function changeKey(
   return await keys.change(id, alter, actor, tags);
 }
 
-/** Suspends a key, or resumes it. As `changeKey`. */
+/** Suspends or resumes a key. Returns and throws like `changeKey`. */
 export async function suspendKey(
   { caller, actor }: Principal,
   keys: Pick<Keys, 'suspend' | 'resume'>,
@@ -45,7 +45,7 @@ export async function suspendKey(
 }
 
 /**
- * Refuses to give a key more than the caller may give, and to change what is not the caller's to decide.
+ * Refuses a change that gives a key more than the caller may give, or that changes terms which the caller may not change.
  * @throws SignalboxError `insufficient_permissions`
  */
 function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo): void {
@@ -62,13 +62,13 @@ function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo
   const gained = after.models?.filter((model) => before.models?.includes(model) === false);
   const isAll = after.models === null && before.models !== null;
   if (own && (isAll || gained?.some((model) => !own.includes(model)))) {
-    throw refused('models', 'You can give models only that you may use yourself.');
+    throw refused('models', 'You can allow only models that you may use yourself.');
   }
 }
 
 const refused = (param: string, message: string) =>
   new SignalboxError('insufficient_permissions', `${message} Ask an operator.`, { param });
 
-/** The ID is not repeated: somebody may have put a whole key in its place. */
+/** The error does not repeat the ID, because the caller may have sent a whole key by mistake. */
 export const notThere = () =>
   new SignalboxError('not_found', 'No key that can be changed has this ID. It does not exist or was revoked.');

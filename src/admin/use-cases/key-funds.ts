@@ -7,7 +7,7 @@ import type { KeyInfo, KeyRow } from '../../store/keys.ts';
 import { readStore } from '../../store/open.ts';
 
 /**
- * Returns the money of a key as a running server has it: the use of each of its own budgets, in their order, and its balance, which is
+ * Returns the money of a key in a running server: the use of each of the key's own budgets, in their order, and its balance. The balance is
  * null for a key without grants.
  */
 export async function servedKeyFunds(
@@ -24,7 +24,7 @@ export async function servedKeyFunds(
   };
 }
 
-/** Returns the same as a database has it at one moment. Without a ledger nothing is spent. */
+/** Returns the money of a key in a database, in one consistent state. Without a ledger, nothing is spent. */
 export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
   using reader = await readStore(database, ['access', 'ledger']);
   const ledger = (await reader.ledger.exists()) ? reader.ledger : null;
@@ -38,14 +38,14 @@ export async function storedKeyFunds(database: string, info: KeyInfo, now: numbe
   return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
 }
 
-/** A key and all that descend from it, whose charges count in its budgets. @param rows the oldest first */
+/** Returns a key and all its descendants, whose charges count against the key's budgets. @param rows oldest first */
 function familyIn(rows: readonly KeyRow[], keyId: string): readonly string[] {
   const family = new Set([keyId]);
   for (const { key } of rows) if (key.info.parent !== null && family.has(key.info.parent)) family.add(key.info.id);
   return [...family];
 }
 
-/** The worth of a Credit as a database has it; null in one that never had a policy. */
+/** The value of a Credit in USD that a database has; null if the database never had a policy. */
 export async function storedUsdPerCredit(database: string): Promise<string | null> {
   using reader = await readStore(database, ['access', 'ledger']);
   return (await reader.ledger.exists()) ? await reader.journal.usdPerCredit() : null;

@@ -9,34 +9,34 @@ import type { Principal } from './principal.ts';
 import { isWithin } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
-/** Selects keys; null admits all. */
+/** Filters for keys. A null filter accepts all keys. */
 export interface KeyQuery {
   readonly state: KeyState | null;
-  /** A part of the name or the ID, in any case. */
+  /** A part of the name or the ID. Upper and lower case are the same. */
   readonly search: string | null;
-  /** Members that a key must have. Of team, user and parent the IDs. */
+  /** Members that a key must have. Team, user and parent are given by ID. */
   readonly members: Partial<KeyInfo>;
-  /** True selects keys with a list of models of their own, false keys without one. */
+  /** True selects keys with their own list of models, false selects keys without such a list. */
   readonly hasModels: boolean | null;
   /** Labels that a key must have. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The cursor: ID of the last key of the page before. */
+  /** The ID of the last key of the previous page. */
   readonly after: string | null;
-  /** Null for all. */
+  /** The most keys of a page; null for all. */
   readonly limit: number | null;
 }
 
-/** Whether a query looks through keys one by one, with no index that finds them. */
+/** Whether the query must examine keys one by one, because no index finds them. */
 export function isSearch({ members, search, hasModels, labels }: KeyQuery): boolean {
   const { team: _, user: __, parent: ___, ...others } = members;
   return !isEmpty(others) || hasModels !== null || search !== null || !isEmpty(labels);
 }
 
 /**
- * Returns a page of the keys that a principal may see, the oldest first.
+ * Returns a page of the keys that a principal may see, oldest first.
  * @param now ms since 1970
- * @param bodyOf a key as the answer has it, whose size bounds the page
- * @throws SignalboxError `invalid_value` for a cursor that is none of these keys. Rejects with StoreError.
+ * @param bodyOf returns the JSON of a key, whose size limits the page
+ * @throws SignalboxError `invalid_value` if the cursor is not one of these keys. Rejects with StoreError.
  */
 export async function pageOfKeys<Body>(
   { caller }: Principal,
@@ -46,7 +46,7 @@ export async function pageOfKeys<Body>(
   bodyOf: (info: KeyInfo) => Body,
 ): Promise<Page<KeyInfo, Body>> {
   const reach = checkAction(caller, 'keys.read');
-  // The place is found without the filters: a key may cease to match between two pages.
+  // Find the cursor's key without the filters, because it may have stopped matching them since the previous page.
   const after = query.after === null ? null : await keys.get(query.after);
   if (query.after !== null && !(after && isWithin(reach, caller, after))) {
     refuse('after', '`after` must be the ID of a key that you may see.');
@@ -57,14 +57,14 @@ export async function pageOfKeys<Body>(
   return await pageOf(wanted, query.limit ?? Number.POSITIVE_INFINITY, bodyOf);
 }
 
-/** The owner by whom the keys are read; null for all. Its keys may be more than those that are wanted. */
+/** The owner whose keys are read; null for all keys. The owner may have more keys than the query wants. */
 function ownerIn({ members }: KeyQuery, reach: Reach, caller: Caller): KeyPageQuery['of'] {
   for (const member of ['user', 'parent', 'team'] as const) {
     const id = members[member];
     if (id != null) return { member, id };
   }
   if (reach === 'all') return null;
-  // The keys of a user are of its team.
+  // A user's keys belong to the team of the user.
   if (reach === 'team' && caller.team !== undefined) return { member: 'team', id: caller.team };
   return { member: 'user', id: caller.user ?? '' };
 }

@@ -13,7 +13,7 @@ import type { Principal } from './principal.ts';
 import { checkGivable, checkNoOperatorKey, isWithin, OWNER_TERMS } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
-/** The keys, as those see them who work with several. */
+/** The operations on keys that operators need. */
 export type KeyAdmin = Pick<
   Keys,
   | 'create'
@@ -33,20 +33,20 @@ export type KeyAdmin = Pick<
 
 /** Credits to add to the balance of a key or a wallet. */
 export interface CreditGrant {
-  /** Negative to take back; never 0. */
+  /** Negative to remove Credits; never 0. */
   readonly amount: Microcredits;
   readonly note: string;
 }
 
-/** The part of a store that grants are made with. */
+/** The part of the store that a grant needs. */
 export interface GrantStore extends Pick<Store, 'commit'>, Pick<Repositories, 'trail'> {
   readonly ledger: Pick<LedgerTable, 'grant'>;
 }
 
-/** The details of a grant in the trail. */
+/** The details of a grant for the audit trail. */
 export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCredits(amount), note });
 
-/** Returns a key; null where there is none that the principal may see. Rejects with StoreError. */
+/** Returns a key, or null if there is no key that the principal may see. Rejects with StoreError. */
 export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> =>
   keyWithin(caller, checkAction(caller, 'keys.read'), keys, id);
 
@@ -56,9 +56,10 @@ async function keyWithin(caller: Caller, reach: Reach, keys: Pick<KeyAdmin, 'get
 }
 
 /**
- * Makes a key. A key of a lead belongs to its team, one of a member to itself, and neither has more scopes, models or labels than its
- * maker: labels decide by the policy, so nobody chooses them for oneself.
- * @throws SignalboxError `insufficient_permissions` for terms beyond the principal's. Rejects with KeyTermsError.
+ * Creates a key. A key created by a lead belongs to the lead's team, and a key created by a member belongs to the member. The new key has
+ * at most the scopes, models and labels of its creator. Labels are included because policy rules use them, so choosing your own labels
+ * could bypass the policy.
+ * @throws SignalboxError `insufficient_permissions` for terms that the principal does not have. Rejects with KeyTermsError.
  */
 export async function createKey(
   { caller, actor }: Principal,
@@ -71,7 +72,7 @@ export async function createKey(
   return await keys.create(ownedGrant(caller, reach, grant), actor, { maker: caller.user ?? caller.keyId });
 }
 
-/** A valid key's new secret is told to the principal, so it must lie within what the principal may give. */
+/** The principal receives the new secret of the key, so the principal must be allowed to give all the terms of the key. */
 export async function rotateKey(
   { caller, actor }: Principal,
   keys: Pick<KeyAdmin, 'get' | 'rotate'>,
@@ -84,7 +85,7 @@ export async function rotateKey(
   return await keys.rotate(id, overlapMs, actor);
 }
 
-/** Revokes a key. Returns false where there was none that the principal may revoke. */
+/** Revokes a key. Returns false if there is no key that the principal may revoke. */
 export async function revokeKey(
   { caller, actor }: Principal,
   keys: Pick<KeyAdmin, 'get' | 'revoke'>,
@@ -96,9 +97,9 @@ export async function revokeKey(
 }
 
 /**
- * Grants Credits to a valid key, or to its wallet if it has one.
- * @returns false without such a key.
- * @throws KeyTermsError for a note that cannot be kept.
+ * Grants Credits to a valid key, or to its wallet if the key has one.
+ * @returns false if no such key exists
+ * @throws KeyTermsError for a note that cannot be stored
  */
 export async function grantToKey(
   { caller, actor }: Principal,
@@ -113,7 +114,7 @@ export async function grantToKey(
   return await keys.grant(id, write, grantDetails(grant), actor);
 }
 
-/** The terms of a key that a lead or a member makes. */
+/** Returns the terms of a key that a lead or a member creates. */
 function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   const { team, user } = caller;
   if (Object.entries(grant.labels ?? {}).some(([name, value]) => caller.labels[name] !== value)) {
@@ -122,16 +123,16 @@ function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   const closed = BODY_NAMES.find(
     ([term, member]) => !OWNER_TERMS.has(member) && (grant[term] ?? null) !== NO_KEY_TERMS[term],
   );
-  if (closed) throw beyond(closed[1], 'Only an operator can choose it.');
-  // A user without a team is of no lead.
+  if (closed) throw beyond(closed[1], 'Only an operator can set this.');
+  // A user without a team does not belong to any lead.
   const isOfOther = grant.team == null ? grant.user != null && grant.user !== user : grant.team !== team;
-  if (isOfOther) throw beyond('team', 'You can make keys of your own team only.');
+  if (isOfOther) throw beyond('team', 'You can create keys only for your own team.');
   if (reach === 'own' && grant.user != null && grant.user !== user) {
-    throw beyond('user', 'You can make keys of your own only.');
+    throw beyond('user', 'You can create keys only for yourself.');
   }
   const own = listedFor(caller);
   const isBeyond = (model: string) => own?.includes(model) === false;
-  if (grant.models?.some(isBeyond)) throw beyond('models', 'You can give models only that you may use yourself.');
+  if (grant.models?.some(isBeyond)) throw beyond('models', 'You can allow only models that you may use yourself.');
   return {
     ...grant,
     ...{ labels: caller.labels, team: team ?? null },

@@ -8,7 +8,7 @@ import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { ACTION_NAMES, checkAction, reachOf } from './roles.ts';
 
-/** Logins, with those who have them. */
+/** Logins, with the users and keys that they belong to. */
 export interface LoginDesk {
   readonly logins: Pick<Logins, 'list' | 'end'>;
   readonly people: Pick<People, 'user' | 'team'>;
@@ -16,18 +16,21 @@ export interface LoginDesk {
 }
 
 export interface LoginQuery {
-  /** ID of a user, or of a key; null for all. */
+  /** ID of a user or of a key; null for all. */
   readonly user: string | null;
-  /** ID of the last login of the page before; null for the first page. */
+  /** ID of the last login of the previous page; null for the first page. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** Logins of a page, as it is asked for. */
+/** The most logins of a page, and the default. */
 export const LOGINS_LIMIT = 100;
 export const LOGINS_LIMIT_MAX = 1_000;
 
-/** Lists the logins that have not ended, by themselves or with their user or key, and that the principal may see, the newest first. */
+/**
+ * Lists the logins that the principal may see, newest first. A login that has ended is not listed, nor is one whose user was removed or
+ * whose key has ended.
+ */
 export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after, limit }: LoginQuery) {
   const reach = checkAction(caller, 'logins.read');
   const isShown = (login: Login) => (reach === 'all' || holderOf(login) === caller.keyId) && hasHolder(login, desk);
@@ -35,7 +38,7 @@ export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after
   const wanted = user === null ? all : all.filter((login) => holderOf(login) === user);
   const start = after === null ? 0 : wanted.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) {
-    const message = '`after` must be the ID of a login that has not ended. Read the list again.';
+    const message = '`after` must be the ID of a login that has not ended. Start again from the first page.';
     refuse('after', message);
   }
   return pageOfList(wanted.slice(start), limit, (login) => loginOf(login, desk));
@@ -43,7 +46,7 @@ export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after
 
 /**
  * Ends a login.
- * @returns the login, or null where there is none that the principal may end. Rejects with StoreError.
+ * @returns the login, or null if there is no login that the principal may end. Rejects with StoreError.
  */
 export async function endLogin({ caller, actor }: Principal, desk: LoginDesk, id: string) {
   const reach = checkAction(caller, 'logins.end');
@@ -52,16 +55,18 @@ export async function endLogin({ caller, actor }: Principal, desk: LoginDesk, id
   return isEnded ? login : null;
 }
 
-/** The ID of the user or the key that a login belongs to: its caller's. */
+/** The ID of the user or key that a login belongs to. */
 const holderOf = ({ user, key }: Login): string | null => user ?? key;
 
-/** Whether its user was not removed, or its key has not ended. Those that are suspended come back. */
+/**
+ * Whether the login's user was not removed, or its key has not ended. Suspended users and keys are included, because they can be resumed.
+ */
 function hasHolder({ user, key, keyHash }: Login, { people, keys }: LoginDesk): boolean {
   if (user !== null) return people.user(user)?.removedAt === null;
   return key !== null && keyHash !== null && keys.lives(key, keyHash);
 }
 
-/** Who asks, as the server sees it, and all that it may do. */
+/** Returns the caller as the server sees it, with all actions that the caller may take. */
 export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
   checkAction(caller, 'me.read');
   const role = roleOf(caller);
@@ -83,7 +88,7 @@ export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
   };
 }
 
-/** A login with the names of its user and its key. */
+/** Returns a login with the names of its user and its key. */
 export const loginOf = (login: Login, { people, keys }: Pick<LoginDesk, 'keys' | 'people'>) => ({
   ...login,
   userName: (login.user === null ? null : people.user(login.user)?.name) ?? null,

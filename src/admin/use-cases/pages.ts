@@ -1,23 +1,23 @@
-/** The most bytes of the rows of a page, as JSON in UTF-8. A page of one row may have more. */
+/** The most bytes of the rows of a page, as JSON in UTF-8. A page with a single row may be larger. */
 const PAGE_BYTES_MAX = 1_048_576;
 
 /** A part of a list. */
 export interface Page<Row, Body = Row> {
   readonly rows: readonly Row[];
-  /** The same as the answer shows them. */
+  /** The rows in the form of the answer. */
   readonly data: readonly Body[];
   /** Whether more rows follow. The next page then begins after the last row. */
   readonly hasMore: boolean;
 }
 
-/** A page to which rows are added. Every list ends its pages here. */
+/** A page to which rows are added. Every list uses this class to limit its pages. */
 export class GrowingPage<Row, Body> {
   readonly rows: Row[] = [];
   readonly data: Body[] = [];
   readonly #limit: number;
   #bytesLeft = PAGE_BYTES_MAX;
 
-  /** @param limit of the rows */
+  /** @param limit the most rows of the page */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -26,7 +26,10 @@ export class GrowingPage<Row, Body> {
     return this.rows.length >= this.#limit;
   }
 
-  /** Adds a row. @returns false where the page has no place for it; the first row always has one */
+  /**
+   * Adds a row.
+   * @returns false if the row does not fit on the page; the first row always fits
+   */
   take(row: Row, body: Body): boolean {
     if (this.isFull) return false;
     this.#bytesLeft -= Buffer.byteLength(JSON.stringify(body));
@@ -37,7 +40,7 @@ export class GrowingPage<Row, Body> {
   }
 }
 
-/** Gathers a page of rows that are read one by one, and reads no row after the first one without a place in the page. */
+/** Collects a page from rows that are read one by one. Stops reading at the first row that does not fit. */
 export async function pageOf<Row, Body>(
   rows: Iterable<Row> | AsyncIterable<Row>,
   limit: number,
@@ -50,7 +53,7 @@ export async function pageOf<Row, Body>(
   return { ...page, hasMore: false };
 }
 
-/** The same for rows in memory, without waiting. */
+/** Collects a page from rows in memory, without waiting. */
 export function pageOfList<Row, Body>(rows: Iterable<Row>, limit: number, bodyOf: (row: Row) => Body): Page<Row, Body> {
   const page = new GrowingPage<Row, Body>(limit);
   for (const row of rows) if (page.isFull || !page.take(row, bodyOf(row))) return { ...page, hasMore: true };

@@ -9,7 +9,7 @@ import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
 
-/** Returns a page of the payments, the newest first. @param bodyOf how the answer shows a payment. Rejects with StoreError. */
+/** Returns a page of payments, newest first. @param bodyOf returns the JSON of a payment. Rejects with StoreError. */
 export async function listPayments<Body>(
   by: Principal,
   payments: Pick<PaymentTable, 'list'>,
@@ -22,9 +22,9 @@ export async function listPayments<Body>(
 }
 
 /**
- * Returns a payment to its payer, to the key that came with it, and to those who see all.
+ * Returns a payment if the principal is its payer, uses the key that was sent with the payment, or may see all payments.
  * @param id `pay_…`
- * @returns null where there is none that the principal may see. Rejects with StoreError.
+ * @returns null if there is no payment that the principal may see. Rejects with StoreError.
  */
 export async function findPayment(
   { caller }: Principal,
@@ -38,10 +38,14 @@ export async function findPayment(
   return isOwn || mayTake(roleOf(caller), 'payments.read') ? payment : null;
 }
 
-/** What the state of a payment is asked with. */
+/** The services that check the state of a payment. */
 export interface ReconcilingSource {
   readonly payments: Pick<PaymentTable, 'get'> & {
-    /** Asks the chain about a payment now. @returns null for an unknown one. @throws SignalboxError `payment_unavailable` */
+    /**
+     * Checks a payment on the chain now.
+     * @returns null if the payment is unknown
+     * @throws SignalboxError `payment_unavailable`
+     */
     reconcile(id: number): Promise<Payment | null>;
   };
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
@@ -51,9 +55,10 @@ export interface ReconcilingSource {
 }
 
 /**
- * Asks the chain how a payment ended, and notes in the trail that somebody asked. The chain decides, so the note comes after its answer.
+ * Checks on the chain how a payment ended, and records the check in the audit trail. The result decides about money, so it comes before the
+ * record.
  * @param id `pay_…`
- * @returns null for an unknown payment. Rejects with StoreError, or SignalboxError where the chain does not answer.
+ * @returns null if the payment is unknown. Rejects with StoreError, or with SignalboxError if the chain does not answer.
  */
 export async function reconcilePayment(
   by: Principal,

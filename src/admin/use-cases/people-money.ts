@@ -7,7 +7,7 @@ import type { JournalReader } from '../../store/journal-reader.ts';
 import { readStore } from '../../store/open.ts';
 import { storedPages } from './usage.ts';
 
-/** What is spent of the budgets of a team or a user, as a database has it at one moment. Without a ledger nothing is spent. */
+/** Returns the spend of the budgets of a team or a user from a database, in one consistent state. Without a ledger, nothing is spent. */
 export async function storedBudgetUses(
   database: string,
   { kind, id }: BudgetHolder,
@@ -20,7 +20,7 @@ export async function storedBudgetUses(
   return await holderBudgetUses(spentIn, budgets, now);
 }
 
-/** Microcredits that a team or a user was charged in a window, less what was given back. */
+/** Returns the microcredits that a team or a user was charged in a window, minus refunds. */
 async function chargedIn(
   journal: Pick<JournalReader, 'money'>,
   kind: BudgetHolder['kind'],

@@ -11,21 +11,21 @@ import type { Principal } from './principal.ts';
 import { checkNoOperatorKey } from './reach.ts';
 import { checkAction, type Reach, reachOf } from './roles.ts';
 
-/** What the use cases of people work with. */
+/** The services that use cases on people need. */
 export interface PeopleDesk {
   readonly people: People;
   readonly keys: Pick<Keys, 'read' | 'revoke'>;
 }
 
-/** A caller, and how far it reaches with an action. */
+/** A caller, and how far the caller reaches with an action. */
 export interface Reaching {
   readonly caller: Caller;
   readonly reach: Reach;
 }
 
 /**
- * Removes a user: its keys are revoked first, and then its words erased.
- * @param text its ID or address
+ * Removes a user: first revokes the user's keys, then erases the user's personal data.
+ * @param text the user's ID or email address
  * @throws SignalboxError, PeopleError
  */
 export async function removeUser(
@@ -39,7 +39,7 @@ export async function removeUser(
   const { id } = found;
   await checkKeysOf(by, keys, found);
   if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
-  // No key is made with it from now on.
+  // Suspend the user first, so that no new key is created for the user in the meantime.
   await people.suspendUser(id, true, actor);
   try {
     const check = (key: KeyInfo) => checkNoOperatorKey(by.reach, key);
@@ -48,14 +48,14 @@ export async function removeUser(
     for (const key of own) await keys.revoke(key.id, actor, check);
     return { user: await people.removeUser(id, actor), revoked: own.length };
   } catch (cause) {
-    // An operator has given it a key at the same time, which must go on working.
+    // An operator may have given the user a key with more rights at the same time. That key must continue to work.
     const isRefused = cause instanceof SignalboxError && cause.code === 'insufficient_permissions';
     if (isRefused && found.suspendedAt === null) await people.suspendUser(id, false, actor);
     throw cause;
   }
 }
 
-/** The team and the user of a new key, by ID or name of the team. A key of a user is of the team of the user. @throws PeopleError */
+/** Finds the team and the user of a new key by ID or name. A key of a user belongs to the team of the user. @throws PeopleError */
 export function membershipOf(people: People, { team = null, user = null }: Partial<Membership>): Membership {
   const ofTeam = team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam(team)));
   if (user === null) return { team: ofTeam?.id ?? null, user };
@@ -65,7 +65,7 @@ export function membershipOf(people: People, { team = null, user = null }: Parti
   return { team: ofUser.team, user };
 }
 
-/** The same of a change of a key: an absent member stays, null removes. @throws PeopleError */
+/** Finds the team and the user for a change of a key. An absent member stays unchanged, null removes. @throws PeopleError */
 export function membershipPatch(people: People, { team, user }: Partial<Membership>): Partial<Membership> {
   if (typeof user === 'string') return membershipOf(people, { team: team ?? null, user });
   return {
@@ -75,8 +75,8 @@ export function membershipPatch(people: People, { team, user }: Partial<Membersh
 }
 
 /**
- * The ID of a user that a text names: an ID, or the address of exactly one user. Another text is returned as it is.
- * @param isSeen whether the caller may see a user: an address names no other
+ * Returns the ID of the user that a text names: an ID, or the email address of exactly one user. Other texts are returned unchanged.
+ * @param isSeen whether the caller may see a user; an address finds only such users
  * @throws PeopleError
  */
 export function userIdIn(
@@ -92,16 +92,16 @@ export function userIdIn(
   return user?.id ?? text;
 }
 
-/** A team and a user as a filter names them; absent or null for any. */
+/** A team and a user named in a filter; absent or null for any. */
 export type Owners = { readonly [Name in 'team' | 'user']?: string | null | undefined };
 
-/** Their IDs; absent for any. */
+/** The IDs of a team and a user; absent for any. */
 export type OwnerIds = { readonly [Name in 'team' | 'user']?: string };
 
 /**
- * The IDs of the owners that a filter names: a team by its ID or name, a user by its ID or address. Another text stays as it is and matches
- * what was recorded under it, because a team or user that was deleted still has keys, charges and decisions.
- * @throws SignalboxError `invalid_value` for an address that several users have
+ * Returns the IDs of the owners that a filter names: a team by ID or name, a user by ID or email address. Other texts are returned
+ * unchanged, because deleted teams and users still have recorded keys, charges and decisions.
+ * @throws SignalboxError `invalid_value` if several users have the address
  */
 export function ownersIn(
   people: Pick<People, 'teamNamed' | 'user' | 'users'>,
@@ -121,7 +121,7 @@ export function ownersIn(
   }
 }
 
-/** The team of an ID or a name, removed ones apart. */
+/** Finds a team by ID or name. Ignores removed teams. */
 function teamOf(people: Pick<People, 'team' | 'teamNamed'>, name: string): Team | null {
   const team = people.team(name) ?? people.teamNamed(name);
   return team?.removedAt === null ? team : null;
@@ -142,8 +142,8 @@ export const isReached = ({ caller, reach }: Reaching, { id, team }: User): bool
   reach === 'all' || (reach === 'team' && team !== null && team === caller.team) || id === caller.user;
 
 /**
- * Finds a user that the caller reaches.
- * @param text its ID, or the address of exactly one user
+ * Finds a user that the caller may see.
+ * @param text the user's ID, or the email address of exactly one user
  * @throws SignalboxError `not_found`
  */
 export function foundUser(people: Pick<People, 'user' | 'users'>, text: string, by: Reaching): User {
@@ -158,33 +158,42 @@ export function foundUser(people: Pick<People, 'user' | 'users'>, text: string, 
 
 const HIGH: ReadonlySet<UserRole> = new Set(['owner', 'admin']);
 
-/** Refuses what would give, take or use more than one has: owners alone change owners and admins, and a lead the members of its team. */
+/**
+ * Refuses a change of a user that exceeds the caller's own rights: only owners may change owners and admins, and a lead only members of its
+ * team.
+ */
 export function checkGrant({ caller, reach }: Reaching, { role, team }: Pick<UserDraft, 'role' | 'team'>): void {
   if (HIGH.has(role) && roleOf(caller) !== 'owner') {
-    throw new SignalboxError('insufficient_permissions', 'Only an owner changes users with the roles owner and admin.');
+    throw new SignalboxError(
+      'insufficient_permissions',
+      'Only an owner can change users with the role owner or admin.',
+    );
   }
   if (reach !== 'all' && (role !== 'member' || team === null || team !== caller.team)) {
-    throw new SignalboxError('insufficient_permissions', 'A lead changes the members of its own team alone.');
+    throw new SignalboxError('insufficient_permissions', 'A lead can change only members of its own team.');
   }
 }
 
-/** Refuses a lead who names the person behind a user: it would be that of another team. */
+/** Refuses a lead who sets the issuer and sub of a user: the person could belong to another team. */
 export function checkPerson(
   { reach }: Reaching,
   { issuer, sub }: { readonly [Name in 'issuer' | 'sub']?: string | null | undefined },
 ): void {
   if (reach === 'all' || (issuer === undefined && sub === undefined)) return;
-  throw new SignalboxError('insufficient_permissions', 'A lead does not state the issuer and sub of a user.');
+  throw new SignalboxError('insufficient_permissions', 'A lead cannot set the issuer and sub of a user.');
 }
 
-/** Refuses to change or end the keys of a user to a caller who may not change the user, or not each of these keys. */
+/** Refuses to change or revoke the keys of a user if the caller may not change the user, or not each of the keys. */
 export async function checkKeysOf(by: Reaching, keys: PeopleDesk['keys'], user: User): Promise<void> {
   checkGrant(by, user);
   if (by.reach === 'all') return;
   for (const key of await unrevokedKeys(keys, 'user', user.id)) checkNoOperatorKey(by.reach, key);
 }
 
-/** The unrevoked keys of a team or a user, by ID, without child keys: they end with the first key of their line. */
+/**
+ * Returns the keys of a team or a user that are not revoked, by ID. Child keys are left out, because they stop working with the first key
+ * of their line.
+ */
 export async function unrevokedKeys(
   keys: Pick<Keys, 'read'>,
   member: 'team' | 'user',

@@ -1,27 +1,27 @@
 import { type Caller, rootOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 
-/** When to try again if all places are taken, ms. */
+/** The time after which a caller should try again if all slots are taken, ms. */
 const RETRY_MS = 1_000;
 
-/** The holder of a place: the user with all logins and keys, or else the first key of the line. */
+/** Who holds a slot: the user, with all logins and keys, or else the first key of the line. */
 export const holderOf = (caller: Caller): string => caller.user ?? rootOf(caller);
 
 export interface PlaceLimits {
-  /** Places of one caller. */
+  /** The most slots of one caller. */
   readonly own: number;
-  /** Places of all callers together. */
+  /** The most slots of all callers together. */
   readonly all: number;
-  /** Said to a caller who has taken all its own places. */
+  /** The error message if the caller has taken all of its own slots. */
   readonly ownTaken: string;
-  /** Said to a caller who has places left while all places together are taken. */
+  /** The error message if all slots are taken, although the caller has taken fewer than its own limit. */
   readonly allTaken: string;
 }
 
-/** Bounds how often one kind of work runs at once. State: gate. */
+/** Limits how often one kind of work runs at the same time. State: gate. */
 export class Places {
   readonly #limits: PlaceLimits;
-  /** Taken places by caller; only of callers who have some. */
+  /** The number of taken slots, only for callers that have any. */
   readonly #held = new Map<string, number>();
   #taken = 0;
 
@@ -30,10 +30,10 @@ export class Places {
   }
 
   /**
-   * Takes a place.
-   * @param holder made by `holderOf`
-   * @returns gives the place back; later calls do nothing
-   * @throws SignalboxError `rate_limit_exceeded` if the holder has all its places, `overloaded` if none is left
+   * Takes a slot.
+   * @param holder from `holderOf`
+   * @returns a function that releases the slot; further calls do nothing
+   * @throws SignalboxError `rate_limit_exceeded` if the holder has taken all of its own slots, `overloaded` if no slot is free
    */
   enter(holder: string): () => void {
     const { own, all, ownTaken, allTaken } = this.#limits;

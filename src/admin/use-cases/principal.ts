@@ -1,11 +1,11 @@
 import { type Caller, OPERATOR } from '../../core/caller.ts';
 import type { Actor } from '../../store/trail.ts';
 
-/** Who asks for a use case: what it may do, and as whom the trail names it. */
+/** Who runs a use case: `caller` decides what is allowed, and the audit trail names `actor`. */
 export interface Principal {
   readonly caller: Caller;
   readonly actor: Actor;
 }
 
-/** The principal of a command: who runs it on the server's data may do everything. */
+/** The principal of a command. A person who can run commands on the server's data may do everything. */
 export const operatorAs = (actor: Actor): Principal => ({ caller: OPERATOR, actor });

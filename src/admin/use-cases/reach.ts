@@ -4,13 +4,13 @@ import type { KeyInfo } from '../../store/keys.ts';
 import type { Reach } from './roles.ts';
 
 /**
- * Members of a key that leads and members may state when they make it, each with the reaches that may change it later.
- * Operators alone decide all others.
+ * Members of a key that leads and members may set when they create the key. The list says which reaches may change the member later. Only
+ * operators may set all other members.
  */
 export const OWNER_TERMS: ReadonlyMap<string, readonly Reach[]> = new Map<string, readonly Reach[]>([
   ['name', ['team', 'own']],
   ['scopes', ['team']],
-  // Rules and budgets of the policy go by labels: other labels could give the key what the policy gives to others.
+  // Rules and budgets of the policy use labels, so other labels could give the key rights that the policy reserves for other keys.
   ['labels', []],
   ['models', ['team']],
   ['limits', ['team']],
@@ -21,10 +21,10 @@ export const OWNER_TERMS: ReadonlyMap<string, readonly Reach[]> = new Map<string
   ['user', []],
 ]);
 
-/** A key, as far as it says whose it is. */
+/** The members of a key that say whom it belongs to. */
 export type OwnedKey = Pick<KeyInfo, 'id' | 'team' | 'user'>;
 
-/** Whether a key lies within a reach of a caller. A person's own are those of its user; a key has nothing but itself. */
+/** Whether a key is within the reach of a caller. A person owns the keys of its user. A key owns only itself. */
 export function isWithin(reach: Reach, { role, keyId, team, user }: Caller, key: OwnedKey): boolean {
   if (reach === 'all' || key.id === keyId) return true;
   if (role === undefined) return false;
@@ -32,10 +32,10 @@ export function isWithin(reach: Reach, { role, keyId, team, user }: Caller, key:
   return reach === 'team' && team !== undefined && key.team === team;
 }
 
-/** Scopes that a key of a person's own, or of its team, may have. */
+/** Scopes that a key of a person or of a team may have. */
 const PERSONAL: readonly Scope[] = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'report');
 
-/** The scopes that a caller may give to a key: no more than it has, or its role stands for. */
+/** The scopes that a caller may give to a key: at most the scopes that the caller has, or that its role includes. */
 function givableScopes({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): readonly Scope[] {
   switch (roleOf({ role, scopes })) {
     case 'owner':
@@ -43,26 +43,26 @@ function givableScopes({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): reado
     case 'admin':
       return SCOPES.filter((scope) => scope !== 'admin');
     default:
-      // A login has no scopes of its own; a workload has those that the policy gives to it.
+      // A login has no scopes of its own. A workload has the scopes that the policy gives it.
       return scopes.size === 0 ? PERSONAL : PERSONAL.filter((scope) => scopes.has(scope));
   }
 }
 
 /**
- * Refuses to hand out a secret, or scopes, beyond those of the caller.
+ * Refuses to create or show a secret with scopes that the caller may not give.
  * @throws SignalboxError `insufficient_permissions`
  */
 export function checkGivable(caller: Pick<Caller, 'role' | 'scopes'>, scopes: readonly Scope[]): void {
   const givable = givableScopes(caller);
   const beyond = scopes.find((scope) => !givable.includes(scope));
   if (beyond === undefined) return;
-  const message = `A key with the scope \`${beyond}\` is beyond your role, which may give ${givable.map((scope) => `\`${scope}\``).join(', ')}.`;
+  const message = `Your role may not give the scope \`${beyond}\` to a key. It may give ${givable.map((scope) => `\`${scope}\``).join(', ')}.`;
   throw new SignalboxError('insufficient_permissions', message, { param: 'scopes' });
 }
 
 /**
- * Refuses to change or revoke a key with the scope `admin` or `report` to roles that reach a team or themselves alone: such a key
- * can do more than they can.
+ * Refuses to change or revoke a key with the scope `admin` or `report` if the caller reaches only a team or itself, because such a key has
+ * more rights than the caller.
  * @throws SignalboxError `insufficient_permissions`
  */
 export function checkNoOperatorKey(reach: Reach, { scopes }: Pick<KeyInfo, 'scopes'>): void {

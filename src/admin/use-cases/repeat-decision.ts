@@ -9,17 +9,17 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT } from './sight.ts';
 
-/** What a recorded request is decided again by. */
+/** The services that decide a recorded request again. */
 export interface RepeatSources extends Pick<Gateway, 'lease'> {
   readonly records: Pick<RecordReader, 'find'>;
-  /** Puts the terms of its levels to a caller. */
+  /** Adds to a caller the terms of its user, team and organization. */
   levelsOf(caller: Caller): Caller;
 }
 
 /**
- * Decides a recorded request by the policy in force, without a record.
+ * Decides a recorded request with the active policy, without storing a record.
  * @param id `dec_…`
- * @throws SignalboxError `not_found`, also for a decision of others
+ * @throws SignalboxError `not_found`, also for a decision of another person
  */
 export async function repeatDecision(
   by: Principal,

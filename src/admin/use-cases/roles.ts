@@ -2,7 +2,7 @@ import { type Caller, roleOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Role } from '../../core/role.ts';
 
-/** How far an action reaches: to everything, to what a team has, or to what is one's own. */
+/** How far an action reaches: to everything, to what belongs to the caller's team, or to what belongs to the caller. */
 export type Reach = 'all' | 'team' | 'own';
 
 type Reaches = Readonly<Partial<Record<Role, Reach>>>;
@@ -23,40 +23,41 @@ const PEOPLE_OWN = {
 } as const satisfies Reaches;
 const OWN = { ...PEOPLE_OWN, caller: 'own' } as const satisfies Reaches;
 
-/** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
+/** All actions except requests to models, with the roles that may take each action and how far they reach. Each route names its action. */
 const ACTIONS = {
   'alerts.read': AUDITED,
   'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
-  // The same list, on a path that a login opens.
+  // The same list as `GET /v1/models`, on a path that also accepts a login.
   'models.list': { ...MONEY, lead: 'all', member: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
   'traffic.read': { ...MONEY, ...MEMBERS },
   'traffic.rebuild': OPERATORS,
   'ledger.read': MONEY,
-  // Findings name keys and decisions, which reports are not shown.
+  // Findings name keys and decisions, which reports must not show.
   'ledger.audit': { ...AUDITED, finance: 'all' },
   'ledger.refund': OPERATORS,
-  // The copy has all that the store has.
+  // The copy contains everything in the store.
   'ledger.copy': { owner: 'all' },
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
-  // A key with the scope `report` reads no replay, and this is one.
+  // The scope `report` may not repeat decisions, and this action does.
   'decisions.repeat': { ...AUDITED, ...MEMBERS },
-  // Their own where the policy says so. A lead's reach over the figures of a team does not extend to the words of its members.
+  // People may read the texts of their own requests if the policy allows it. A lead may see the figures of the team, but not the texts of
+  // its members.
   'content.read': { ...OPERATORS, lead: 'own', member: 'own' },
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
-  // As a key of one's own; an application has its key.
+  // A person sends requests as one of their own keys. An application has a key of its own.
   'playground.send': SENDERS,
-  // Of each kind of event as its list: decisions.list, alerts.read, policy.read, endpoints.read.
+  // Each kind of event also needs the action for its list: decisions.list, alerts.read, policy.read, endpoints.read.
   'events.read': { ...REPORTED, ...MEMBERS },
   'policy.read': REPORTED,
   'policy.check': REPORTED,
-  // As one of their own keys, on the policy in force.
+  // Leads and members explain requests as one of their own keys, with the active policy.
   'policy.explain': { ...REPORTED, ...MEMBERS },
   'policy.reload': OPERATORS,
-  // Of what gives power, owners alone, and only where the server was started for it.
+  // Only owners may make guarded edits, and only if the server was started with the option for it.
   'policy.write': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
@@ -72,12 +73,12 @@ const ACTIONS = {
   'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'people.change': { ...OPERATORS, lead: 'team' },
   'teams.change': OPERATORS,
-  // Else one could resume what an operator has suspended.
+  // Leads and members may not resume keys, because an operator may have suspended them.
   'keys.suspend': OPERATORS,
-  // Of keys with the scope `delegate`.
+  // Only for keys with the scope `delegate`.
   'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
-  // An administrator could take its own name out.
+  // An administrator must not be able to erase their own name.
   'trail.erase': { owner: 'all' },
   'subjects.read': { ...AUDITED, finance: 'all' },
   'subjects.change': OPERATORS,
@@ -96,14 +97,14 @@ const REACHES: Readonly<Record<Action, Reaches>> = ACTIONS;
 export const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
 export const isAction = (name: string): name is Action => Object.hasOwn(ACTIONS, name);
 
-/** How far a role reaches in an action; null for not at all. */
+/** Returns how far a role reaches with an action; null if the role does not include the action. */
 export const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;
 
 export const mayTake = (role: Role, action: Action): boolean => reachOf(role, action) !== null;
 
 /**
- * Refuses an action that the role of the caller may not take.
- * @returns how far it reaches; the use case judges whether what it is about lies within
+ * Refuses an action that the caller's role does not include.
+ * @returns how far the action reaches; the use case checks that its subject is within this reach
  * @throws SignalboxError `insufficient_permissions`
  */
 export function checkAction(caller: Pick<Caller, 'role' | 'scopes'>, action: Action): Reach {
@@ -116,9 +117,9 @@ export function checkAction(caller: Pick<Caller, 'role' | 'scopes'>, action: Act
 function refusalOf({ role: person }: Pick<Caller, 'role'>, role: Role, action: Action): string {
   if (person) return `The role \`${role}\` does not include the action ${action}.`;
   return mayTake('caller', action)
-    ? 'A key with the scope `report` has nothing of its own. It reads the figures of all keys, such as GET /admin/usage.'
+    ? 'A key with the scope `report` owns nothing itself. It can read the figures of all keys, for example with GET /admin/usage.'
     : `This API key lacks the scope ${scopesFor(action)}.`;
 }
 
-/** The scopes that open an action which not every key may take, as texts list them. */
+/** Lists the scopes that allow an action which not every key may take. */
 export const scopesFor = (action: Action): string => (mayTake('report', action) ? '`report` or `admin`' : '`admin`');

@@ -8,7 +8,7 @@ import { LEARNING } from '../../store/trail.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** Reads the scores of a database as they are at one moment, next to a server or without one. Rejects with StoreError. */
+/** Reads the scores of a database in one consistent state, whether a server is running or not. Rejects with StoreError. */
 export async function readScores<T>(
   by: Principal,
   database: string,
@@ -20,7 +20,7 @@ export async function readScores<T>(
 }
 
 /**
- * Leaves the scores so far out of the means of a model, by ID, or of all for null.
+ * Excludes all scores so far from the means of a model, given by ID, or of all models for null.
  * @param now ms since 1970
  * @throws UsageError for a model without scores; rejects with StoreError
  */
@@ -40,14 +40,14 @@ export async function resetScores(by: Principal, database: string, model: string
 export async function checkScored({ learning }: Pick<Repositories, 'learning'>, model: string): Promise<void> {
   if ((await learning.outcomes.models()).includes(model)) return;
   throw new UsageError(
-    `No answer of a model \`${model}\` was scored. Run ${commandName()} learn status to see the models with scores.`,
+    `No answer of the model \`${model}\` was scored. To see the models with scores, run ${commandName()} learn status.`,
   );
 }
 
 /** The most rows of a page. */
 const PAGE = 1_000;
 
-/** The outcomes that match, in their order, in pages. Rejects with StoreError. */
+/** Returns the scores that match a filter, in order, in pages. Rejects with StoreError. */
 export async function* outcomePages(
   { learning }: Pick<Repositories, 'learning'>,
   filter: OutcomeFilter,

@@ -2,40 +2,43 @@ import { join } from 'node:path';
 import type { LogForm } from '../../host/telemetry/log.ts';
 import type { PolicyOrigin } from '../../store/instance-reports.ts';
 
-/** The settings of a server that operators give at its start. */
+/** The settings that operators give a server when they start it. */
 export interface ServeOptions {
   readonly port: number;
   readonly host: string;
-  /** The data folder: of the first key, and of the shipped policy's copy. */
+  /** The data folder. It has the first key, and a copy of the shipped policy. */
   readonly home: string;
-  /** Folder of the notes and the spool of this server, and of the database where none is named: the data folder, or one in it for a process of several. */
+  /**
+   * The folder for the notes and the spool file of this server, and for the database if no other is named. This is the data folder, or a
+   * folder inside it for one of several processes.
+   */
   readonly data: string;
-  /** The URL of the store: a path, or that of a database that several servers share. May have a password. */
+  /** The URL of the store: a path, or the URL of a database that several servers share. It may contain a password. */
   readonly database: string;
-  /** Folder of the policy's YAML files, and of its plugins. */
+  /** The folder of the policy's YAML files and plugins. */
   readonly policies: string;
-  /** Whether the policy is that of the folder, or the revision that was pushed last; before the first, that of the folder. */
+  /** Whether the server uses the policy in the folder, or the last pushed revision. Before the first push, it uses the folder. */
   readonly policiesFrom: PolicyOrigin;
-  /** Time for running requests after SIGTERM, ms. */
+  /** How long running requests may continue after SIGTERM, ms. */
   readonly drainMs: number;
-  /** Whether `/metrics` answers, to anybody who can reach the port. */
+  /** Whether the server answers `/metrics`. Everyone who can reach the port can read the metrics. */
   readonly metrics: boolean;
-  /** Whether owners may make guarded edits of the policy by HTTP: those that give power or send data elsewhere. */
+  /** Whether owners may make guarded edits of the policy over HTTP. Guarded edits give rights or send data to other places. */
   readonly allowsPolicyWrites: boolean;
-  /** How many processes serve at the port, kept up by one more; null: this one alone. */
+  /** How many processes serve on the port, started and watched by one more process; null if only this process serves. */
   readonly processes: number | null;
-  /** The number of this process among those of its parent; null without one. */
+  /** The number of this process among the processes of its parent; null without a parent. */
   readonly process: number | null;
-  /** Where the parent of several processes answers `/metrics`. */
+  /** The port on which the parent of several processes answers `/metrics`. */
   readonly metricsPort: number;
-  /** The form of the log's lines; `off`: warnings and errors alone. */
+  /** The format of log lines. `off` shows only warnings and errors. */
   readonly log: LogForm;
 }
 
-/** The folder of one process of several, in their data folder. */
+/** The folder of one of several processes, inside their data folder. */
 export const processFolder = (home: string, number: number | string): string => join(home, 'processes', `${number}`);
 
-/** The arguments by which a process of several serves as its parent was told; `parseCommand` reads them. */
+/** The arguments with which a parent starts a process with its own options. `parseCommand` reads them. */
 export const processArguments = (options: ServeOptions, number: number): string[] => [
   'serve',
   ...['--process', `${number}`],

@@ -13,41 +13,47 @@ import type { Reach } from './roles.ts';
 
 type Title = FundTitle;
 
-/** How much an asker is shown of keys, and of the runs of agents. */
+/** How much a caller may see of keys, and of the sessions and agents in requests. */
 export interface Sight {
-  /** Whether names stand for the IDs of keys, and words of callers are left out. */
+  /** Whether names of keys replace their IDs, and texts from callers are left out. */
   readonly isNarrow: boolean;
-  /** The ID of a key as it is shown, or its name; the address of a wallet and the ID of a subject are shown as they are. */
+  /** The ID or the name of a key, depending on what the caller may see. Addresses of wallets and IDs of subjects are always shown. */
   keyOf(id: string): string;
-  /** Whether `nameOf` knows keys: a command has no list of them. */
+  /** Whether `nameOf` knows keys. A command has no list of keys. */
   readonly knowsKeys: boolean;
-  /** The name of a key, or the address of a wallet; null where it is not known. */
+  /** The name of a key, or the address of a wallet; null if unknown. */
   nameOf(id: string): string | null;
-  /** Whether the sessions and agents that a key names are shown. */
+  /** Whether the caller may see the sessions and agents that requests of a key name. */
   showsRunsOf(id: string, labels: Caller['labels']): boolean;
-  /** Looks up the keys with these IDs that the server does not have in memory, revoked keys, for the methods above. Rejects with StoreError. */
+  /**
+   * Loads the keys with these IDs that the server does not have in memory, such as revoked keys, for the methods above. Rejects with
+   * StoreError.
+   */
   learn(ids: Iterable<string>): Promise<void>;
-  /** The IDs that a filter by key means. Rejects with StoreError. */
+  /** The IDs that a filter by key selects. Rejects with StoreError. */
   idsOf(key: string): Promise<readonly string[]>;
   titleOf(title: Title): Title;
-  /** The IDs of the keys whose figures and decisions lie within a reach, as they belong to somebody now; null for all. Rejects with StoreError. */
+  /**
+   * The IDs of the keys whose figures and decisions are within a reach, according to their current owners; null for all keys. Rejects with
+   * StoreError.
+   */
   idsWithin(reach: Reach): Promise<ReadonlySet<string> | null>;
 }
 
 /**
- * Refuses parameters that select by what a key with the scope `report` is not shown. The answer would confirm a guess.
- * @param stated the parameters that select by a person or by a run; undefined for those that do not
+ * Refuses filters by data that a key with the scope `report` may not see, because the answer would confirm a guess.
+ * @param stated filters by a person or by a session or agent; undefined for filters that are absent
  * @throws SignalboxError `invalid_value`
  */
 export function checkShown({ isNarrow }: Sight, stated: Readonly<Record<string, string | undefined>>): void {
   const [param, value] = Object.entries(stated).find(([, one]) => one !== undefined) ?? [];
   if (!isNarrow || param === undefined) return;
-  refuse(param, `\`${param === 'by' ? `by=${value}` : param}\` is not open to a key with the scope \`report\`.`);
+  refuse(param, `\`${param === 'by' ? `by=${value}` : param}\` is not available with a key with the scope \`report\`.`);
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The sight of operators, and of a key on its own data. */
+/** What operators see, and what a key sees of its own data. */
 export const FULL_SIGHT: Sight = {
   isNarrow: false,
   knowsKeys: false,
@@ -62,22 +68,25 @@ export const FULL_SIGHT: Sight = {
 
 type SeenKey = OwnedKey & Pick<KeyName, 'name' | 'labels'>;
 
-/** What names are looked up in. */
+/** The services that find names. */
 export interface SightSources {
   readonly keys: {
-    /** The key of this ID as this instance has it in memory. */
+    /** Returns the key with this ID from this server's memory. */
     known(id: string): SeenKey | null;
-    /** The same of several keys, revoked or not. Rejects with StoreError. */
+    /** Returns several keys by ID, including revoked keys. Rejects with StoreError. */
     named(ids: Iterable<string>): Promise<ReadonlyMap<string, SeenKey>>;
-    /** The IDs of the keys in memory that match. */
+    /** Returns the IDs of the keys in memory that match. */
     idsWhere(matches: (info: SeenKey) => boolean): readonly string[];
-    /** The IDs of the keys of owners, or of a name, revoked or not. Rejects with StoreError. */
+    /** Returns the IDs of the keys of a team, of a user or with a name, including revoked keys. Rejects with StoreError. */
     idsOf(of: KeyOwner): Promise<readonly string[]>;
   };
   policy(): Pick<PolicySnapshot, 'budgets' | 'reportedRuns'>;
 }
 
-/** The sight of a caller. Reports see names for IDs; they and finance see no more runs of agents than the policy shows. */
+/**
+ * Returns what a caller may see. Reports see names instead of IDs. Reports and finance see only the sessions and agents that the policy
+ * shows.
+ */
 export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
   const learned = new Map<string, SeenKey>();
   const known = (id: string): SeenKey | null => keys.known(id) ?? learned.get(id) ?? null;
@@ -91,7 +100,7 @@ export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
     },
     async idsWithin(reach) {
       if (reach === 'all') return null;
-      // A key alone is looked up in no list.
+      // A key that belongs to no person reaches only itself.
       const others = caller.role === undefined ? [] : await keysWithin(reach, caller, keys);
       return new Set([caller.keyId, ...others]);
     },
@@ -107,7 +116,7 @@ export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
   }
 }
 
-/** The IDs of the keys within a reach: those in memory by their terms there, and revoked ones as they are stored. */
+/** The IDs of the keys within a reach. For keys in memory, their current owners count; for revoked keys, their stored owners. */
 async function keysWithin(reach: Reach, caller: Caller, keys: SightSources['keys']): Promise<readonly string[]> {
   const isOwn = (key: SeenKey) => isWithin(reach, caller, key);
   const present = keys.idsWhere(isOwn);
@@ -116,7 +125,7 @@ async function keysWithin(reach: Reach, caller: Caller, keys: SightSources['keys
   return [...present, ...stored.filter((id) => isOwn(keys.known(id) ?? { id, user, team, name: '', labels: {} }))];
 }
 
-/** The sources of the names of agents' runs. */
+/** The services that find the names of sessions and agents. */
 interface RunSources extends Pick<SightSources, 'policy'> {
   known(id: string): SeenKey | null;
 }
@@ -137,14 +146,14 @@ function reportSight(
   };
 }
 
-/** Shows the runs of agents that the policy shows, and keys as they are called. */
+/** Shows only the sessions and agents that the policy shows, and keys in the form of `keyOf`. */
 function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sight, 'showsRunsOf' | 'titleOf'> {
   const { budgets, reportedRuns } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
       return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) }, ...NO_GROUPS }) ?? false;
     } catch {
-      // Unlike a limit, a condition that fails shows nothing.
+      // If a condition fails, show nothing. A limit, in contrast, applies if its condition fails.
       return false;
     }
   };
@@ -166,13 +175,15 @@ function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sigh
   };
 }
 
-/** The holder of a budget: users are persons, and not named. */
+/** The holder of a budget. Users are persons, so they are not named. */
 function shownHolder(level: HolderKind, subject: string, keyOf: Sight['keyOf']): string {
   if (level === 'key') return keyOf(subject);
   return level === 'user' ? '' : subject;
 }
 
-/** The subject of a budget whose `each` may read the ID of a key: its name, or nothing where more than the ID was read. */
+/**
+ * The subject of a budget whose `each` may contain the ID of a key: the name of the key, or nothing if `each` contains more than the ID.
+ */
 function plainSubject(subject: string, budget: Budget | undefined, keyOf: Sight['keyOf']): string {
   return budget && !budget.readsKeyId ? subject : keyOf(subject);
 }

@@ -9,9 +9,9 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
 /**
- * Explains a stored decision, beside a running server or without one.
- * @param id the decision's ID, such as `dec_0a4x1wm3zk0`.
- * @throws UsageError without a database or records; SignalboxError for an unknown decision.
+ * Explains a stored decision, whether a server is running or not.
+ * @param id of the decision, such as `dec_0a4x1wm3zk0`
+ * @throws UsageError if there is no database or no records; SignalboxError for an unknown decision
  */
 export async function explainStoredDecision(
   by: Principal,
@@ -24,7 +24,9 @@ export async function explainStoredDecision(
   using reader = await readStore(database, ['records', 'access']);
   if (!(await reader.records.isCurrent())) {
     const place = await placeOfStore(database);
-    throw new UsageError(`${place} has no records of this version yet. Start the server once to create them.`);
+    throw new UsageError(
+      `${place} has no decision records of this version yet. Start the server once to create the tables.`,
+    );
   }
   const explanation = await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
   const key = await reader.keys.find(explanation.record.keyId);

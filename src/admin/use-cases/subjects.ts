@@ -7,7 +7,7 @@ import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
-/** What subjects of tokens are read from, and blocked with. */
+/** The services that read and block subjects of tokens. */
 export interface SubjectSource extends BlockingSource {
   readonly store: Pick<Repositories, 'subjects' | 'blocklist' | 'trail'>;
 }
@@ -20,7 +20,7 @@ export interface SubjectState extends SubjectRow {
 export const SUBJECT_LIMIT = 100;
 export const SUBJECT_LIMIT_MAX = 1_000;
 
-/** Returns the subjects by their first token, newest first. @param before as `SubjectTable.list`. Rejects with StoreError. */
+/** Returns subjects by their first token, newest first. @param before as in `SubjectTable.list`. Rejects with StoreError. */
 export async function listSubjects(
   by: Principal,
   { store }: Pick<SubjectSource, 'store'>,
@@ -32,7 +32,7 @@ export async function listSubjects(
   return await pageOf(all, limit, async (row) => ({ ...row, isBlocked: blocked.has(row.id) }));
 }
 
-/** Returns a subject; null for one that has shown no token. Rejects with StoreError. */
+/** Returns a subject; null for a subject that has not sent a token. Rejects with StoreError. */
 export async function findSubject(
   by: Principal,
   { store }: Pick<SubjectSource, 'store'>,
@@ -44,10 +44,10 @@ export async function findSubject(
 }
 
 /**
- * Refuses all tokens of a subject, those that were checked before as well. Blocking it again replaces the note; with the same note it changes
- * nothing.
- * @returns false for a subject that has shown no token
- * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
+ * Refuses all tokens of a subject, including tokens that were already checked. Blocking it again replaces the note. With the same note,
+ * nothing changes.
+ * @returns false for a subject that has not sent a token
+ * @throws KeyTermsError for a note that cannot be stored; rejects with StoreError
  */
 export async function blockSubject(by: Principal, source: SubjectSource, id: string, note: string): Promise<boolean> {
   checkAction(by.caller, 'subjects.change');
@@ -57,7 +57,7 @@ export async function blockSubject(by: Principal, source: SubjectSource, id: str
   return true;
 }
 
-/** Admits the tokens of a subject again. @returns as `blockSubject`. Rejects with StoreError. */
+/** Accepts the tokens of a subject again. @returns false for a subject that has not sent a token. Rejects with StoreError. */
 export async function unblockSubject(by: Principal, source: SubjectSource, id: string): Promise<boolean> {
   checkAction(by.caller, 'subjects.change');
   if (!(await source.store.subjects.find(id))) return false;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type LinksLimit, type TrailHead, type TrailLink, type TrailTable, WORD_SLOTS } from '../../store/trail.ts';
 import { BEFORE_GENESIS, detailsIn, erasedIn, GENESIS, hashOf, sealOf } from '../../store/trail-chain.ts';
 
-/** An entry at which the trail is not as it was written. */
+/** An entry at which the trail differs from what was written. */
 export interface TrailFault {
   readonly id: number;
   readonly problem: string;
@@ -13,18 +13,21 @@ export interface TrailReport {
   /** Null for an empty trail. */
   readonly first: number | null;
   readonly head: TrailHead | null;
-  /** Entries whose personal words were erased, by an entry that says so. */
+  /** Entries whose personal data was erased. An entry of the trail records each erasure. */
   readonly erased: number;
-  /** Heads noted outside that an entry has confirmed. */
+  /** Heads noted outside the store that match an entry. */
   readonly confirmed: number;
-  /** Faults that are not listed. */
+  /** The number of faults that are not listed. */
   readonly more: number;
   readonly faults: readonly TrailFault[];
 }
 
 const FAULTS_MAX = 50;
 
-/** Checks a chain, entry by entry in the order of their IDs, against heads that were noted outside the store. One is made for each check. */
+/**
+ * Checks a hash chain against heads that were noted outside the store. Entries must be added in the order of their IDs. Use a new instance
+ * for each check.
+ */
 export class TrailCheck {
   readonly #known = new Map<number, Set<string>>();
   readonly #faults: TrailFault[] = [];
@@ -34,13 +37,13 @@ export class TrailCheck {
   #last: TrailLink | null = null;
   #entries = 0;
   #confirmed = 0;
-  /** The last entry that retention has removed, by the last anchor. */
+  /** The last entry that retention has deleted, according to the last anchor. */
   #anchor: TrailHead | null = null;
-  /** Places of words that are gone, with their entries, until an erasure names them. */
+  /** Places of missing personal data, with their entries, until an erasure names them. */
   readonly #gone = new Map<string, number>();
   readonly #erased = new Set<number>();
 
-  /** @param isWhole whether the first entry that is added is the first of the trail */
+  /** @param isWhole whether the first added entry is the first entry of the trail */
   constructor(known: readonly TrailHead[] = [], isWhole = true) {
     this.#isWhole = isWhole;
     for (const { id, hash } of known) this.#known.set(id, (this.#known.get(id) ?? new Set()).add(hash));
@@ -49,14 +52,15 @@ export class TrailCheck {
   add(link: TrailLink): void {
     const { id, previous, hash } = link;
     const last = this.#last;
-    if (last && id > last.id + 1) this.#fault(id, `the entries ${last.id + 1} to ${id - 1} are missing before it`);
-    else if (last && id <= last.id) this.#fault(id, 'it stands out of its order');
-    else if (last && previous !== last.hash) this.#fault(id, 'it does not follow the entry before it');
+    if (last && id > last.id + 1)
+      this.#fault(id, `the entries ${last.id + 1} to ${id - 1} before this entry are missing`);
+    else if (last && id <= last.id) this.#fault(id, 'the entry is out of order');
+    else if (last && previous !== last.hash) this.#fault(id, 'the entry does not follow the entry before it');
     if (hashOf(link) !== hash) this.#fault(id, 'it was changed');
     this.#checkWords(link);
     const known = this.#known.get(id);
     if (known?.has(hash)) this.#confirmed++;
-    if (known && (known.size > 1 || !known.has(hash))) this.#fault(id, 'another hash was noted for it');
+    if (known && (known.size > 1 || !known.has(hash))) this.#fault(id, 'another hash was noted for this entry');
     this.#first ??= link;
     this.#last = link;
     this.#entries++;
@@ -66,8 +70,10 @@ export class TrailCheck {
     if (this.#first && this.#isWhole) this.#checkStart(this.#first);
     const end = this.#last?.id ?? 0;
     const noted = Math.max(end, ...this.#known.keys());
-    if (noted > end) this.#fault(end, `the trail ends here, but entry ${noted} was noted: its end was cut`);
-    for (const [place, id] of this.#gone) this.#fault(id, `its words were removed without an erasure (${place})`);
+    if (noted > end)
+      this.#fault(end, `the trail ends here, but entry ${noted} was noted, so the end of the trail was cut`);
+    for (const [place, id] of this.#gone)
+      this.#fault(id, `personal data of this entry was removed without an erasure (${place})`);
     const head = this.#last && { id: this.#last.id, hash: this.#last.hash };
     return {
       ...{ entries: this.#entries, first: this.#first?.id ?? null, head },
@@ -79,7 +85,7 @@ export class TrailCheck {
     const { id, words, seals, action, facts } = link;
     for (const slot of WORD_SLOTS) {
       const own = words[slot];
-      if (own && sealOf(own) !== seals[slot]) this.#fault(id, `its words were changed (${slot})`);
+      if (own && sealOf(own) !== seals[slot]) this.#fault(id, `personal data of this entry was changed (${slot})`);
     }
     for (const slot of erasedIn(link)) this.#gone.set(`${id}.${slot}`, id);
     if (action === 'erase') for (const place of placesIn(facts)) this.#erase(place);
@@ -93,15 +99,15 @@ export class TrailCheck {
     this.#erased.add(id);
   }
 
-  /** The first entry follows nothing, or what the last anchor says. */
+  /** The first entry must be the beginning of the trail, or follow the entry that the last anchor names. */
   #checkStart({ id, previous }: TrailLink): void {
     const before = this.#anchor ?? (id === 0 ? BEFORE_GENESIS : GENESIS);
     if (before.id !== id - 1) {
       const why = this.#anchor
-        ? `retention removed only those up to ${before.id}`
-        : 'no anchor says that retention removed them';
-      this.#fault(id, `the entries before it are missing, and ${why}`);
-    } else if (before.hash !== previous) this.#fault(id, 'it does not follow the entry that was before it');
+        ? `retention deleted only entries up to ${before.id}`
+        : 'no anchor says that retention deleted them';
+      this.#fault(id, `the entries before this entry are missing, and ${why}`);
+    } else if (before.hash !== previous) this.#fault(id, 'the entry does not follow the entry that was before it');
   }
 
   #fault(id: number, problem: string): void {
@@ -120,10 +126,10 @@ function throughIn(facts: string): TrailHead | null {
   return typeof through === 'number' && typeof hash === 'string' ? { id: through, hash } : null;
 }
 
-/** A reader of the trail holds one page in memory. */
+/** The size of a page. A reader of the trail keeps one page in memory. */
 const PAGE: LinksLimit = { rows: 500, chars: 262_144 };
 
-/** Every entry from one on, oldest first. Requests are served between two pages. Rejects with StoreError. */
+/** Returns every entry after an ID, oldest first. The server can serve requests between two pages. Rejects with StoreError. */
 export async function* linksOf(
   { links }: Pick<TrailTable, 'links'>,
   after = Number.MIN_SAFE_INTEGER,
@@ -147,10 +153,7 @@ export async function checkTrail(trail: Pick<TrailTable, 'links'>, known: readon
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/**
- * Reads heads that were noted: of each line of JSON with an `id` and a `hash`, as in an export, a log and `trail.head`. Other lines
- * are passed over.
- */
+/** Reads noted heads from lines of JSON with an `id` and a `hash`, as in an export, a log and `trail.head`. Ignores other lines. */
 export function headsIn(text: string): TrailHead[] {
   return text.split('\n').flatMap((line) => {
     const value = line.startsWith('{') ? parsed(line) : null;

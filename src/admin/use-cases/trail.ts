@@ -8,14 +8,14 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { checkTrail, linksOf, type TrailReport } from './trail-check.ts';
 
-/** An entry, as an answer and an export show it. */
+/** An entry in the form of answers and exports. */
 function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
   const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
   const what = { action, subject, key_id: keyId, details, request_id: requestId };
   return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
 }
 
-/** Returns a page of the changes, the newest first. Rejects with StoreError. */
+/** Returns a page of changes, newest first. Rejects with StoreError. */
 export async function listTrail(
   by: Principal,
   trail: Pick<TrailTable, 'list'>,
@@ -37,8 +37,8 @@ export async function verifyTrail(
 }
 
 /**
- * Erases personal words, and notes that in the trail.
- * @returns false where there are none. Rejects with StoreError.
+ * Erases personal data, and records the erasure in the trail.
+ * @returns false if there is no such data. Rejects with StoreError.
  */
 export async function eraseWords(
   by: Principal,
@@ -50,19 +50,19 @@ export async function eraseWords(
   return await isMet(store.commit([store.trail.erase(words, by.actor, now)]));
 }
 
-/** A line of an export: the entry as people read it, with all that its hash is made of. */
+/** A line of an export: the entry in readable form, and everything that its hash is computed from. */
 const lineOf = (link: TrailLink) => ({
   ...trailBody(entryOf(link)),
   ...{ previous: link.previous, hash: link.hash, facts: link.facts, seals: link.seals, words: link.words },
 });
 
-/** A stretch of time, ms since 1970; `to` is exclusive. */
+/** A period of time, ms since 1970. `to` is exclusive. */
 interface TrailPeriod {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns the entries of a time as JSON lines, oldest first, and behind them the head of the whole trail. */
+/** Returns the entries of a period as JSON lines, oldest first, and then the head of the whole trail. */
 export function exportedTrail(
   by: Principal,
   trail: Pick<TrailTable, 'links'>,
@@ -86,6 +86,6 @@ async function* linesIn(
   if (head) yield headLine(head, now);
 }
 
-/** A noted head, which `headsIn` reads. @param now ms since 1970 */
+/** Writes a head for `headsIn` to read. @param now ms since 1970 */
 export const headLine = ({ id, hash }: TrailHead, now: number): string =>
   `${JSON.stringify({ head: true, id, hash, noted_at: iso(now) })}\n`;

@@ -4,22 +4,22 @@ import type { MoneyEntry } from '../../store/journal-reader.ts';
 import { type Grouping, isLabel, labelOf } from './report/grouping.ts';
 
 /**
- * Tokens and money of charges, microcredits. `charged` is less what was given back; `overrun` was billed by providers beyond
- * holds: the operator's loss.
+ * Tokens and money of charges, in microcredits. `charged` is after refunds. `overrun` was billed by providers beyond holds and is the
+ * operator's loss.
  */
 export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
 export type UsageFigures = Readonly<typeof NO_FIGURES>;
 const FIGURES = Object.keys(NO_FIGURES) as readonly (keyof UsageFigures)[];
 
-/** Figures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
+/** Figures with the dimensions for grouping. A missing dimension is empty. */
 export interface Spending
   extends UsageFigures,
     Pick<MoneyEntry, 'keyId' | 'team' | 'user' | 'labels' | 'selector' | 'session' | 'agent' | 'model' | 'provider'> {
-  /** Ms since 1970: of the hold. */
+  /** The time of the hold, ms since 1970. */
   readonly moment: number;
 }
 
-/** An entry of the journal. Null for grants, deposits and fees, which are no usage; a correction lessens the Credits of its group. */
+/** Converts an entry of the journal. Null for grants, deposits and fees, which are not usage. A refund reduces the Credits of its group. */
 export function spendingOf(entry: MoneyEntry): Spending | null {
   if (isBalanceOnly(entry)) return null;
   const [charges, charged, overrun] = entry.kind === 'overrun' ? [0, 0, entry.amount] : [1, entry.amount, 0];
@@ -28,7 +28,7 @@ export function spendingOf(entry: MoneyEntry): Spending | null {
 
 /** The figures of one group. */
 export interface UsageGroup extends UsageFigures {
-  /** The group's name in each grouping. */
+  /** The value of each grouping for this group. */
   readonly names: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export class UsageSums {
   readonly #nameOf: readonly ((spending: Spending) => string)[];
   readonly #groups = new Map<string, Sums>();
 
-  /** @param timeZone the IANA name of the zone in which days and months begin. */
+  /** @param timeZone the IANA name of the time zone in which days and months begin */
   constructor(by: readonly Grouping[], timeZone: string) {
     this.#nameOf = by.map((grouping) => namer(grouping, timeZone));
   }
@@ -54,13 +54,13 @@ export class UsageSums {
     for (const figure of FIGURES) sums[figure] += spending[figure];
   }
 
-  /** The groups in the order of their names. */
+  /** Returns the groups, sorted by their names. */
   groups(): UsageGroup[] {
     return [...this.#groups.values()].sort((a, b) => compareNames(a.names, b.names));
   }
 }
 
-/** Orders lists of names by the first that differs. */
+/** Compares lists of names by the first name that differs. */
 export function compareNames(a: readonly string[], b: readonly string[]): number {
   const at = a.findIndex((name, i) => name !== b[i]);
   if (at < 0) return 0;
@@ -73,7 +73,7 @@ function namer(grouping: Grouping, timeZone: string): (spending: Spending) => st
   return (spending) => spending[grouping === 'key' ? 'keyId' : grouping];
 }
 
-/** Figures come nearly in the order of time, so the last window is remembered. */
+/** Remembers the last window, because figures arrive almost in the order of time. */
 function calendar(kind: 'day' | 'month', timeZone: string): (spending: Spending) => string {
   let window: Window = { starts: 0, ends: 0 };
   let name = '';

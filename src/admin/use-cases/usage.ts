@@ -17,10 +17,10 @@ import { checkAction, reachOf } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
 import { NO_FIGURES, type Spending, spendingOf, type UsageGroup, UsageSums } from './usage-sums.ts';
 
-/** The usage that an operator, or a key, asks for. A request counts on the day on which it began. */
+/** A query of usage by an operator or a key. A request counts on the day on which it began. */
 export interface UsageQuery extends UsagePeriod {
   readonly by: readonly Grouping[];
-  /** Null for all keys. */
+  /** ID of a key; null for all keys. */
   readonly keyId: string | null;
   /** IDs of the team and the user that the key belonged to; null for all. */
   readonly team: string | null;
@@ -40,11 +40,11 @@ export interface UsageReport {
 
 type Charged = Pick<Ledger, 'usage'>;
 
-/** Groups of a report at most, so that its size is bounded. */
+/** The most groups of a report, which limits its size. */
 const GROUPS_MAX = 10_000;
 
 /**
- * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
+ * Reports the usage that a running server knows, as far as the caller may see it. If the caller may not see IDs, `keyId` is a name.
  * @throws SignalboxError, by rejecting
  */
 export async function servedUsage(by: Principal, ledger: Charged, sight: Sight, query: UsageQuery) {
@@ -52,7 +52,7 @@ export async function servedUsage(by: Principal, ledger: Charged, sight: Sight, 
   return await usageIn(query, servedPages(ledger, query, sight, ids));
 }
 
-/** Reports the usage of the asking key, or wallet. @throws SignalboxError, by rejecting */
+/** Reports the usage of the calling key or wallet. Rejects with SignalboxError. */
 export async function ownUsage(
   { caller }: Principal,
   ledger: Charged,
@@ -63,7 +63,7 @@ export async function ownUsage(
   return await usageIn(own, servedPages(ledger, own, FULL_SIGHT, null));
 }
 
-/** Reports the usage that a database knows, with or without a server. Rejects with SignalboxError and StoreError. */
+/** Reports the usage stored in a database, whether a server is running or not. Rejects with SignalboxError and StoreError. */
 export async function storedUsage(
   by: Principal,
   journal: Pick<JournalReader, 'money'>,
@@ -73,7 +73,7 @@ export async function storedUsage(
   return await usageIn(query, storedPages(journal, { ...query, ...spanOf(query) }));
 }
 
-/** Whose charges a query wants: the same for all that reads them. */
+/** The filters that select charges, in a running server and in a database. */
 type Dimension = 'keyId' | 'team' | 'user' | 'model';
 type Wanted = Pick<UsageQuery, Dimension | 'labels'>;
 
@@ -86,7 +86,7 @@ function wanting({ keyId, team, user, model, labels }: Wanted): (of: Pick<Spendi
     own.every(([name, id]) => of[name] === id) && ofLabels.every(([name, value]) => (of.labels[name] ?? '') === value);
 }
 
-/** Adds up pages of charges, as far as a query wants them. @throws SignalboxError for too many groups, by rejecting */
+/** Adds up pages of charges that match a query. Rejects with SignalboxError if there are too many groups. */
 async function usageIn(query: UsageQuery, pages: AsyncIterable<readonly Spending[]>): Promise<UsageReport> {
   const sums = new UsageSums(query.by, query.timeZone);
   const isWanted = wanting(query);
@@ -100,7 +100,10 @@ async function usageIn(query: UsageQuery, pages: AsyncIterable<readonly Spending
   return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
 }
 
-/** The charges that a running server knows, as an asker sees them: by windows of time. @param ids of the keys it may see; null for all */
+/**
+ * Reads the charges that a running server knows, in windows of time, as the caller may see them. @param ids of the keys that the caller may
+ * see; null for all
+ */
 async function* servedPages(
   ledger: Charged,
   query: UsageQuery,
@@ -115,7 +118,7 @@ async function* servedPages(
   const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
   const sliceMs = owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY;
   for (const window of windowsOf(query, sliceMs)) {
-    // Requests are served between slices.
+    // Let the server serve requests between slices.
     await setImmediate();
     const found = await ledger.usage({ ...owner, ...window });
     await sight.learn(found.map(({ dimensions: { key = '' } }) => key));
@@ -125,11 +128,11 @@ async function* servedPages(
       const labels = labelsOf(dimensions);
       const { session = '', agent = '' } = sight.showsRunsOf(key, labels) ? dimensions : {};
       return {
-        // The sums of a running server do not tell all figures apart.
+        // The sums of a running server do not have all figures.
         ...NO_FIGURES,
         ...charges,
         ...{ keyId: sight.keyOf(key), team, labels, selector, session, agent, moment: window.from },
-        // A person is not named to those who are shown no IDs.
+        // A caller who may see no IDs must not see persons either.
         user: sight.isNarrow ? '' : user,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
@@ -139,7 +142,7 @@ async function* servedPages(
   }
 }
 
-/** The entries of a database that a query wants, page by page: an export may be larger than the memory. */
+/** Reads the entries of a database that match a query, page by page, because an export may be larger than the memory. */
 export async function* entriesOf(
   journal: Pick<JournalReader, 'money'>,
   query: Wanted & Stretch,
@@ -148,7 +151,7 @@ export async function* entriesOf(
   for await (const page of journal.money(query)) yield page.filter(isWanted);
 }
 
-/** The charges of a database that a query wants. */
+/** Reads the charges of a database that match a query. */
 export async function* storedPages(
   journal: Pick<JournalReader, 'money'>,
   query: Wanted & Stretch,
@@ -156,13 +159,16 @@ export async function* storedPages(
   for await (const page of entriesOf(journal, query)) yield page.flatMap((entry) => spendingOf(entry) ?? []);
 }
 
-/** The dimensions within one key. */
+/** The dimensions that exist within one key. */
 const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
 
-/** The books are read in slices, each of which blocks the server for some 50 ms where they have ten million requests a month. */
+/** The ledger is read in slices of this length, ms. With ten million requests a month, a slice blocks the server for about 50 ms. */
 const SLICE_MS = { all: DAY_MS, owner: 5 * DAY_MS } as const;
 
-/** The days or months that groups are named by, one after the other; else the whole period. All in slices of a length at most. */
+/**
+ * Returns the days or months of the groups, one after the other, or the whole period if groups have neither. Each is cut into slices of at
+ * most `sliceMs`.
+ */
 function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {
   const { from, to } = spanOf(query);
   const kind = (['day', 'month'] as const).find((one) => query.by.includes(one));
@@ -174,13 +180,16 @@ function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Stretch> {
   }
 }
 
-/** The name of a team or user as an asker is shown it; null for none. */
+/** Returns the name of a team or user if the caller may see it; null otherwise. */
 export type HolderNames = (kind: 'team' | 'user', id: string) => string | null;
 
-/** What names of teams and users are looked up in. */
+/** Where the names of teams and users are found. */
 type NamedPeople = Pick<PeopleCopy, 'team' | 'user'>;
 
-/** The names that a caller may see: of the people that it may read, and of teams those of reports, too, which name no person. */
+/**
+ * Returns the names that a caller may see: of the people that the caller may read. Reports also see names of teams, which do not name a
+ * person.
+ */
 export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
   const role = roleOf(caller);
   const reach = reachOf(role, 'people.read');
@@ -197,17 +206,17 @@ const NO_NAMES: HolderNames = () => null;
 
 const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
 
-/** The columns of a grouping, as an asker sees them: beside the ID of a key, team or user how that is called now. */
+/** The columns of a grouping. After the ID of a key, team or user there is a column with its current name, if the caller may see it. */
 function columnsOf(grouping: Grouping, sight: Sight): readonly string[] {
   if (grouping === 'key' && sight.isNarrow) return ['key_name'];
   return grouping === 'key' || isHolder(grouping) ? [`${grouping}_id`, `${grouping}_name`] : [grouping];
 }
 
-/** The columns of a table of groups. A command has no names of keys. */
+/** The columns of a table of groups. A command does not know the names of keys. */
 export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
   by.flatMap((grouping) => columnsOf(grouping, sight).slice(0, grouping === 'key' && !sight.knowsKeys ? 1 : 2));
 
-/** The group of a row: its name by each grouping, and beside the IDs the names that are known. */
+/** The group of a row: its value for each grouping, and the known names after the IDs. */
 export function groupOf(
   by: readonly Grouping[],
   names: readonly string[],
@@ -223,13 +232,13 @@ export function groupOf(
   return Object.fromEntries([...shown, ...called]);
 }
 
-/** Of a wallet, its address is all there is. */
+/** A wallet has no name, only its address. */
 function keyName(id: string, sight: Sight): string | null {
   const name = sight.nameOf(id);
   return name === id ? null : name;
 }
 
-/** The report as an asker may see it: groups with their names in place of a list of columns. */
+/** The report as the caller may see it. Groups have named members instead of columns. */
 export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_SIGHT, nameOf: HolderNames = NO_NAMES) {
   const { from, to, timeZone, by } = query;
   return {
@@ -242,7 +251,7 @@ export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_
   };
 }
 
-/** The same report as CSV, for a spreadsheet: a line for each group. */
+/** The report as CSV for a spreadsheet, with a line for each group. */
 export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames, usdPerCredit: string | null): string {
   const usd = usdCell(usdPerCredit);
   const lines = usageAnswer(report, sight, nameOf).groups.map(({ group, charges, input, output, charged }) => {

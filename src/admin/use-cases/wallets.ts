@@ -13,24 +13,24 @@ import { checkAction } from './roles.ts';
 
 /** The balance of a wallet, in microcredits. */
 export interface WalletBalance {
-  /** Paid in or granted, less fees. */
+  /** Credits paid in or granted, minus fees. */
   readonly granted: Microcredits;
   readonly held: Microcredits;
-  /** What a new request may hold. */
+  /** The amount that a new request may hold. */
   readonly free: Microcredits;
 }
 
-/** Where wallets are read and changed: a running server, or a database. */
+/** The services that read and change wallets, of a running server or of a database. */
 export interface WalletSource extends BlockingSource {
   readonly blocklist: Pick<Blocklist, 'blocked' | 'add' | 'remove'>;
   readonly store: GrantStore;
   readonly keys: Pick<Keys, 'ofHolder'>;
   readonly payments: Pick<PaymentTable, 'list'>;
-  /** All balances, by their holders: wallets and keys. */
+  /** Returns all balances by holder, which is a wallet or a key. */
   balances(): Promise<ReadonlyMap<string, WalletBalance>>;
-  /** Null for a holder that was never granted anything and never paid anything in. */
+  /** Returns null for a holder that was never granted anything and never paid anything in. */
   balanceOf(holder: string): Promise<WalletBalance | null>;
-  /** Applies at once what was granted. */
+  /** Makes the server apply new grants at once. */
   refresh(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export const servedBalances = (
 const PAYMENTS_SHOWN = 20;
 const NOTHING: WalletBalance = { granted: 0, held: 0, free: 0 };
 
-/** Returns every wallet that has a balance or is blocked, by its address. Rejects with StoreError. */
+/** Returns every wallet that has a balance or is blocked, sorted by address. Rejects with StoreError. */
 export async function listWallets(by: Principal, { blocklist: { blocked }, balances }: WalletSource) {
   checkAction(by.caller, 'wallets.read');
   const known = await balances();
@@ -65,7 +65,7 @@ export async function listWallets(by: Principal, { blocklist: { blocked }, balan
     .map((wallet) => ({ wallet, ...(known.get(wallet) ?? NOTHING), isBlocked: blocked.has(wallet) }));
 }
 
-/** Returns the figures of a wallet, whether anything is known of it or not. Rejects with StoreError. */
+/** Returns the figures of a wallet, even if the wallet is unknown. Rejects with StoreError. */
 export async function findWallet(by: Principal, source: WalletSource, wallet: string) {
   checkAction(by.caller, 'wallets.read');
   return await walletOf(source, wallet);
@@ -75,8 +75,8 @@ export async function findWallet(by: Principal, source: WalletSource, wallet: st
 export type WalletMoney = Awaited<ReturnType<typeof walletOf>>;
 
 /**
- * Returns the figures of a wallet, for itself. Rejects with StoreError.
- * @returns `isKnown`: it has paid, has a key, was granted something or is blocked
+ * Returns the figures of a wallet for the wallet itself. Rejects with StoreError.
+ * @returns `isKnown`: whether the wallet has paid, has a key, was granted Credits or is blocked
  */
 export async function walletOf({ keys, payments, blocklist, balanceOf }: WalletSource, wallet: string) {
   const [valid, last, balance] = await Promise.all([
@@ -90,8 +90,8 @@ export async function walletOf({ keys, payments, blocklist, balanceOf }: WalletS
 }
 
 /**
- * Adds Credits to the balance of a wallet, in one commit with the line of the trail.
- * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
+ * Adds Credits to the balance of a wallet, in one commit with the entry of the audit trail.
+ * @throws KeyTermsError for a note that cannot be stored; rejects with StoreError
  */
 export async function creditWallet(
   by: Principal,
@@ -106,13 +106,13 @@ export async function creditWallet(
   const details = grantDetails(grant);
   const line = store.trail.add({ time: now, actor: by.actor, action: 'grant', subject, details });
   await store.commit([line, store.ledger.grant(wallet, grant.amount, grant.note, now)]);
-  // The grant is stored, so that a failure to refresh must not make it look undone.
+  // The grant is stored. If only the refresh fails, the answer must still report success.
   await refresh().catch(() => {});
 }
 
 /**
- * Refuses all requests of a wallet, and its payments. Blocking it again with the same note changes nothing.
- * @throws KeyTermsError for a note that cannot be kept; rejects with StoreError
+ * Refuses all requests and payments of a wallet. Blocking it again with the same note changes nothing.
+ * @throws KeyTermsError for a note that cannot be stored; rejects with StoreError
  */
 export async function blockWallet(by: Principal, source: BlockingSource, wallet: string, note: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
@@ -120,7 +120,7 @@ export async function blockWallet(by: Principal, source: BlockingSource, wallet:
   await changeBlock(source, by, 'wallet', wallet, note);
 }
 
-/** Admits a wallet again. Repeating it changes nothing. Rejects with StoreError. */
+/** Accepts requests of a wallet again. Repeating the call changes nothing. Rejects with StoreError. */
 export async function unblockWallet(by: Principal, source: BlockingSource, wallet: string): Promise<void> {
   checkAction(by.caller, 'wallets.change');
   await changeBlock(source, by, 'wallet', wallet, null);

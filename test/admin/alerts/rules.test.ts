@@ -11,7 +11,7 @@ describe('a share of a budget', () => {
     const house = shares();
     expect(house.lines({ budgets: [budget(0.3)] }, NOON)).toEqual([]);
     expect(house.lines({ budgets: [budget(0.85)] }, NOON)).toEqual([
-      'alert: Budget month of search has spent 85 % of its 1 Credits; it renews at 2026-12-01 00:00 UTC.',
+      'alert: Budget month of search has spent 85 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     expect(house.lines({ budgets: [budget(0.99)] }, NOON + GATHER_MS)).toEqual([]);
     expect(house.lines({ budgets: [budget(1)] }, NOON + GATHER_MS)).toHaveLength(1);
@@ -53,7 +53,7 @@ test('a forecast beyond the limit is told of once in its window', () => {
   const at = (forecast: number | null) => ({ budgets: [budget(0.4, { forecast })] });
   expect([house.lines(at(null), NOON), house.lines(at(1_000_000), NOON)]).toEqual([[], []]);
   expect(house.lines(at(1_300_000), NOON)).toEqual([
-    'alert: Budget month of search is on its way to 1.3 Credits, 130 % of its limit; it has spent 0.4 Credits; it renews at 2026-12-01 00:00 UTC.',
+    'alert: Budget month of search will probably spend 1.3 Credits, 130 % of its limit; it has spent 0.4 Credits; the budget renews at 2026-12-01 00:00 UTC.',
   ]);
   expect(house.lines(at(1_400_000), NOON + 9 * DAY_MS)).toEqual([]);
 });
@@ -103,12 +103,12 @@ describe('what lasts', () => {
     const house = outage();
     expect(house.lines(down(NOON), NOON + 59_999)).toEqual([]);
     expect(house.lines(down(NOON), NOON + 60_000)).toEqual([
-      'alert: Provider openai has answered nothing for 60 s; 2 of 2 endpoints are shut.',
+      'alert: All requests to provider openai have failed for 60 s. 2 of its 2 endpoints are unavailable.',
     ]);
     expect(house.lines(down(NOON), NOON + DAY_MS)).toEqual([]);
     expect(house.lines(unknown, NOON + DAY_MS)).toEqual([]);
     expect(house.lines(up, NOON + DAY_MS)).toEqual([
-      'recovery: Provider openai answers again; the alert was 24 h ago.',
+      'recovery: Provider openai answers again. The alert was sent 24 h ago.',
     ]);
     expect(house.lines(up, NOON + DAY_MS)).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('what lasts', () => {
     const house = outage();
     const unpaid = { providers: [provider({ downSince: NOON, shut: 2, isUnpaid: true })] };
     expect(house.lines(unpaid, NOON)).toEqual([
-      'alert: The account at provider openai has no credit left: add credit there. Signalbox tries it again once a minute.',
+      'alert: The account at provider openai has no credit left. Add credit there. Signalbox tries the provider again once a minute.',
     ]);
     expect(house.lines(up, NOON + DAY_MS)).toHaveLength(1);
   });
@@ -150,7 +150,7 @@ describe('what lasts', () => {
     const refusal = { message: 'The policy has 1 error.', first: 'p.yaml:3:1 unknown-key: no', time: NOON };
     expect(house.lines({}, NOON)).toEqual([]);
     expect(house.lines({ refusal }, NOON)).toEqual([
-      'alert: An edit of the policy was refused, and the one before stays in force. p.yaml:3:1 unknown-key: no',
+      'alert: An edit of the policy was refused. The previous policy stays active. p.yaml:3:1 unknown-key: no',
     ]);
     expect(house.lines({ refusal: { ...refusal, first: null } }, NOON + DAY_MS)).toEqual([]);
     expect(house.lines({}, NOON + DAY_MS)).toHaveLength(1);
@@ -164,11 +164,11 @@ describe('what lasts', () => {
     const split = { since: NOON, instances };
     expect(house.lines({ split }, NOON + 59_999)).toEqual([]);
     expect(house.lines({ split }, NOON + 60_000)).toEqual([
-      'alert: The servers have run different policies for 60 s: 2 run aaaa, 1 run bbbb. host:2 refused another: policy.yaml:3:1 unknown-key: no',
+      'alert: The servers have run different policies for 60 s: 2 run aaaa, 1 run bbbb. Server host:2 refused another policy: policy.yaml:3:1 unknown-key: no',
     ]);
     expect(house.lines({ split }, NOON + 120_000)).toEqual([]);
     expect(house.lines({}, NOON + 180_000)).toEqual([
-      'recovery: All servers run one policy again; the alert was 2 min ago.',
+      'recovery: All servers use the same policy again. The alert was sent 2 min ago.',
     ]);
   });
 
@@ -178,11 +178,11 @@ describe('what lasts', () => {
     expect(house.lines(at(0.1, CACHED_INPUT_MIN - 1), NOON)).toEqual([]);
     expect(house.lines(at(0.4), NOON)).toEqual([]);
     expect(house.lines(at(0.39), NOON)).toEqual([
-      'alert: Providers had 39 % of the input of the last 60 min in their caches, less than 40 %: prompts may have changed at their beginning.',
+      'alert: Providers had only 39 % of the input tokens of the last 60 min in their caches, less than 40 %. The beginning of your prompts may have changed.',
     ]);
     expect(house.lines(at(0.43), NOON + DAY_MS)).toEqual([]);
     expect(house.lines(at(0.45), NOON + DAY_MS)).toEqual([
-      'recovery: Providers have 45 % of the input in their caches again.',
+      'recovery: Providers have 45 % of the input tokens in their caches again.',
     ]);
   });
 });

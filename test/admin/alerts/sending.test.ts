@@ -128,7 +128,7 @@ describe('an alert', () => {
     figures = SPENT;
     await pass(4 * 30_000, one);
     expect(texts()).toEqual([
-      'Signalbox, budgets: Budget month of search has spent 90 % of its 1 Credits; it renews at 2026-12-01 00:00 UTC.',
+      'Signalbox, budgets: Budget month of search has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     const [due] = await store.alerts.list({ before: null, limit: 1 });
     expect(due!.time - (START + DAY_MS + DAY_MS / 24)).toBeLessThanOrEqual(LOOK_EVERY_MS);
@@ -142,15 +142,23 @@ describe('an alert', () => {
     const began = time;
     await pass(30_000, one);
     expect(await statusOf()).toMatchObject({
-      webhooks: [{ name: 'ops', state: 'failing', problem: 'it answered with 404' }, { state: 'untried' }],
-      data: [{ deliveries: [{ state: 'waiting', tries: 3, problem: 'it answered with 404' }] }],
+      webhooks: [
+        { name: 'ops', state: 'failing', problem: 'the webhook answered with status 404' },
+        { state: 'untried' },
+      ],
+      data: [{ deliveries: [{ state: 'waiting', tries: 3, problem: 'the webhook answered with status 404' }] }],
     });
     await pass(DAY_MS / 24, one);
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
     expect(receiver.received).toHaveLength(5);
     const { data, webhooks } = await statusOf();
     const [delivery] = data[0]!.deliveries;
-    expect(delivery).toMatchObject({ state: 'failed', tries: 5, problem: 'it answered with 500', next_try_at: null });
+    expect(delivery).toMatchObject({
+      state: 'failed',
+      tries: 5,
+      problem: 'the webhook answered with status 500',
+      next_try_at: null,
+    });
     expect(Date.parse(delivery!.tried_at!) - began).toBeLessThan(4 * 360_000);
     expect(webhooks[0]).toMatchObject({ state: 'failing', last_sent_at: null });
     expect(logged('an alert could not be sent')).toHaveLength(1);
@@ -185,7 +193,7 @@ describe('an alert', () => {
     await pass(15_000, one);
     const [ops, slack] = receiver.received.sort((a, b) => (a.path < b.path ? -1 : 1));
     expect(slack!.body).toBe(
-      '{"text":"Signalbox, budgets: Budget month of R&amp;D &lt;a&gt; (team_7) has spent 90 % of its 1 Credits; it renews at 2026-12-01 00:00 UTC."}',
+      '{"text":"Signalbox, budgets: Budget month of R&amp;D &lt;a&gt; (team_7) has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC."}',
     );
     expect(slack!.headers.get('signalbox-signature')).toBeNull();
     expect(JSON.parse(ops!.body)).toEqual({
@@ -232,13 +240,13 @@ describe('a webhook', () => {
 
   test('that redirects gets nothing more', async () => {
     receiver.statuses.set('/ops/T0pS3cr3tSegment', [307]);
-    expect(await failing({})).toBe('it answered with 307, and redirects are not followed');
+    expect(await failing({})).toBe('the webhook answered with status 307, and redirects are not followed');
     expect(receiver.received.map(({ path }) => path)).toEqual(['/ops/T0pS3cr3tSegment']);
   });
 
   test('at a private address gets nothing unless that is allowed', async () => {
     expect(await failing({ allowPrivate: false })).toBe(
-      '`127.0.0.1` leads to a private address, which is not allowed: set `allow_private_network` of the webhook to allow it',
+      '`127.0.0.1` leads to a private address, which is not allowed: set `allow_private_network` of the webhook to allow this address',
     );
     expect(receiver.received).toEqual([]);
   });
@@ -246,7 +254,7 @@ describe('a webhook', () => {
   test('without its variable, or that is not the policy’s any more, is shown with the reason', async () => {
     expect(await failing({ urlEnv: 'NOT_SET' })).toBe('the variable `NOT_SET` is not set');
     store = storeInMemory();
-    expect(await failing({ name: 'other' })).toBe('the policy has no webhook of this name any more');
+    expect(await failing({ name: 'other' })).toBe('the policy no longer has a webhook with this name');
   });
 
   test('never has its address or its secret shown', async () => {
@@ -353,9 +361,9 @@ test('a test is one try at each webhook, and is listed', async () => {
   const { alerts } = open(() => ({}));
   expect(await alerts.test([OPS, SLACK])).toEqual([
     { webhook: 'ops', problem: null },
-    { webhook: 'slack', problem: 'it answered with 500' },
+    { webhook: 'slack', problem: 'the webhook answered with status 500' },
   ]);
-  expect(texts().sort()).toEqual(Array(2).fill('Signalbox: This is a test: alerts arrive here.'));
+  expect(texts().sort()).toEqual(Array(2).fill('Signalbox: This is a test. Alerts of Signalbox arrive here.'));
   expect(await statusOf()).toMatchObject({
     data: [{ type: 'test' }],
     webhooks: [{ state: 'ok' }, { state: 'failing' }],

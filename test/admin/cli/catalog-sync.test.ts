@@ -82,16 +82,16 @@ describe('a list becomes a patch to review:', () => {
     );
     // A date behind a name does not hide its figures; beside the name itself it is nothing new.
     expect(out).toContain('  gpt-4o-mini-2024-07-18:\n    provider: openai\n    price: { input: 0.15,');
-    expect(out).toContain('# - versions of models in the list: gpt-4.1-mini-2025-04-14\n');
+    expect(out).toContain('# - versions of other models in the list: gpt-4.1-mini-2025-04-14\n');
     expect(out).toContain('# - price: ft:gpt-4o:acme::1, gpt-nova-9\n');
     expect(out).toContain(
       '  # gpt-nova-9:\n  #   provider: openai\n  #   price: { input: ?, output: ? }\n  #   context_window: ?\n',
     );
     expect(out).toMatch(
-      /No longer listed by openai; requests for them may fail:\n# - gpt-4-gone \(policy\.yaml:\d+\)\n/,
+      /No longer listed by openai, so requests for these models may fail:\n# - gpt-4-gone \(policy\.yaml:\d+\)\n/,
     );
     expect(out).toContain('# - embeddings: text-embedding-3-small\n# - audio: tts-1\n');
-    expect(out).toContain('# - a policy cannot have the name: bad');
+    expect(out).toContain('# - the name is not allowed in a policy: bad');
     expect(out).not.toMatch(/^# name/m);
     expect(out).not.toContain('  gpt-mine:');
     expect(out).not.toContain(KEY);
@@ -108,7 +108,7 @@ describe('a list becomes a patch to review:', () => {
     );
     expect(out).toContain('# - retired: claude-old-1\n');
     expect(out).toContain(
-      '# - versions of models in the policy; as entries they would leave its rules: claude-dated-1-20260901\n',
+      '# - versions of models in the policy; separate entries would bypass its rules: claude-dated-1-20260901\n',
     );
     expect(out).not.toMatch(/No longer listed|^ *claude-dated-1/m);
   });
@@ -134,7 +134,7 @@ describe('a list becomes a patch to review:', () => {
     expect(out).toContain('# - gpt-4.1-mini (policy.yaml:34): input 1, now 1.25; output 2, now 10\n');
     expect(out).toContain('# - text and image: openrouter/auto\n');
     expect(out).toContain('# - image and text: google/gemini-2.5-flash-image\n');
-    expect(out).toContain('# - more than tokens: it bills searches and tools, too: perplexity/sonar-pro\n');
+    expect(out).toContain('# - billed for more than tokens, such as searches and tools: perplexity/sonar-pro\n');
   });
 
   test('an own server costs nothing, and its settings are asked for where it does not state them', async () => {
@@ -172,10 +172,12 @@ describe('nothing changes silently:', () => {
       err: '',
     });
     expect(readFileSync(file, 'utf8')).toBe(await patchOf('openrouter'));
-    expect((await sync('openrouter', ENV, '--out', file)).err).toBe(`signalbox: ${file} exists; name another file.\n`);
+    expect((await sync('openrouter', ENV, '--out', file)).err).toBe(
+      `signalbox: ${file} already exists. Name another file.\n`,
+    );
     const inForce = join(folder, 'more.yaml');
     expect((await sync('openrouter', ENV, '--out', inForce)).err).toBe(
-      `signalbox: ${inForce} would be a part of the policy at once. Name a file outside of ${folder}.\n`,
+      `signalbox: ${inForce} is in the policy folder, so a running server would apply it at once. Name a file outside of ${folder}.\n`,
     );
     expect(readdirSync(folder)).toEqual(['policy.yaml']);
     expect(readFileSync(join(folder, 'policy.yaml'), 'utf8')).toBe(before);
@@ -185,7 +187,7 @@ describe('nothing changes silently:', () => {
 describe('a list that cannot be read is explained:', () => {
   const without = (name: string) => Object.fromEntries(Object.entries(ENV).filter(([key]) => key !== name));
   const CASES: readonly (readonly [string, Readonly<Record<string, string>>, string])[] = [
-    ['openai', without('OPENAI_API_KEY'), '`openai` cannot be asked: OPENAI_API_KEY is not set.'],
+    ['openai', without('OPENAI_API_KEY'), '`openai` cannot be used: OPENAI_API_KEY is not set.'],
     [
       'openai',
       { ...ENV, OPENAI_API_KEY: 'sk-wrong-key-9876543210' },
@@ -201,9 +203,9 @@ describe('a list that cannot be read is explained:', () => {
       { ...ENV, GEMINI_API_KEY: 'wrong' },
       `\`gemini\` at ${at('gemini/v1beta')} refuses the key in GEMINI_API_KEY: 400: API key not valid.`,
     ],
-    ['page', ENV, `\`page\` at ${at('page/v1')} gives no list of models: 200: the answer is not a list of models.`],
-    ['moved', ENV, `\`moved\` at ${at('moved/v1')} gives no list of models: 302: redirects are not followed.`],
-    ['unheard', ENV, '`unheard` at http://127.0.0.1:9/v1 gives no list of models: no connection (ECONNREFUSED).'],
+    ['page', ENV, `\`page\` at ${at('page/v1')} returned no list of models: 200: the answer is not a list of models.`],
+    ['moved', ENV, `\`moved\` at ${at('moved/v1')} returned no list of models: 302: redirects are not followed.`],
+    ['unheard', ENV, '`unheard` at http://127.0.0.1:9/v1 returned no list of models: no connection (ECONNREFUSED).'],
     [
       'azure-openai',
       { ...ENV, AZURE_OPENAI_API_KEY: KEY, AZURE_OPENAI_BASE_URL: at('openai/v1') },
@@ -223,7 +225,7 @@ describe('a list that cannot be read is explained:', () => {
       `signalbox: ${wrong}: the policy has mistakes. Run ./signalbox policy check to see them.\n`,
     ]);
     rmSync(wrong, { recursive: true, force: true });
-    expect((await runHere(['catalog', 'sync'], ENV)).err).toContain('catalog sync takes the name of one provider.');
+    expect((await runHere(['catalog', 'sync'], ENV)).err).toContain('catalog sync needs the name of one provider.');
     expect((await runHere(['catalog', 'pull'], ENV)).err).toContain('sync');
   });
 });

@@ -18,9 +18,17 @@ afterAll(() => server.stop(true));
 
 test('the server of this machine is asked past any proxy, and says that it is alive', async () => {
   const env = { PORT: `${server.port}`, http_proxy: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' };
-  expect(await runCommand(['health'], env)).toEqual({ code: 0, out: `${base}/healthz says 200\n`, err: '' });
+  expect(await runCommand(['health'], env)).toEqual({
+    code: 0,
+    out: `${base}/healthz answered with status 200\n`,
+    err: '',
+  });
   const unready = await runCommand(['health', '--ready'], env);
-  expect(unready).toEqual({ code: 1, out: '', err: `signalbox: ${base}/readyz says 503: the server is not ready.\n` });
+  expect(unready).toEqual({
+    code: 1,
+    out: '',
+    err: `signalbox: ${base}/readyz answered with status 503: the server is not ready.\n`,
+  });
 });
 
 test('with --json it prints for programs, with an address of any form', async () => {
@@ -30,9 +38,9 @@ test('with --json it prints for programs, with an address of any form', async ()
 
 test.each([
   [['--url', 'http://someone:secret@127.0.0.1:1'], /^http:\/\/127\.0\.0\.1:1\/healthz does not answer: .*ECONNREFUSED/],
-  [['--url', `${base}/moved`], /\/moved\/healthz says 302: the server is not healthy\.$/],
-  [['--url', 'localhost:8787'], /^--url takes the address of a server, such as http:\/\/127\.0\.0\.1:8787\.$/],
-  [['--url', 'ftp://example.com'], /^--url takes/],
+  [['--url', `${base}/moved`], /\/moved\/healthz answered with status 302: the server is not healthy\.$/],
+  [['--url', 'localhost:8787'], /^--url must be the URL of a server, such as http:\/\/127\.0\.0\.1:8787\.$/],
+  [['--url', 'ftp://example.com'], /^--url must be/],
   [['now'], /Unexpected argument/],
 ])('%j is refused in one sentence', async (args, sentence) => {
   await expect(runHealth(args, 1)).rejects.toThrow(sentence);

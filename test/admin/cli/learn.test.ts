@@ -107,11 +107,15 @@ describe('learn export', () => {
 
 describe('a command that cannot run is refused in one sentence:', () => {
   test.each<[string, string[], RegExp]>([
-    ['none of them', [], /learn takes status, export or reset/],
-    ['learn replay, which earlier versions had', ['replay'], /learn takes status, export or reset/],
-    ['a format that does not exist', ['export', '--format', 'xml'], /--format is jsonl or csv, not "xml"/],
-    ['a source that does not exist', ['export', '--source', 'me'], /--source is caller, checks or retry, not "me"/],
-    ['a model without scores', ['reset', '--model', 'nobody', '--yes'], /No answer of a model `nobody` was scored/],
+    ['none of them', [], /The commands of learn are status, export or reset/],
+    ['learn replay, which earlier versions had', ['replay'], /The commands of learn are status, export or reset/],
+    ['a format that does not exist', ['export', '--format', 'xml'], /--format must be jsonl or csv, not "xml"/],
+    [
+      'a source that does not exist',
+      ['export', '--source', 'me'],
+      /--source must be caller, checks or retry, not "me"/,
+    ],
+    ['a model without scores', ['reset', '--model', 'nobody', '--yes'], /No answer of the model `nobody` was scored/],
     ['a reset without --yes', ['reset', '--model', 'best'], /the scores of best so far.*--yes\.$/m],
   ])('%s', async (_, args, message) => {
     const { code, err } = await box.run('learn', ...args);

@@ -13,9 +13,11 @@ const parse = (args: readonly string[], env: Environment = {}) => parseCommand(a
 
 test('a wrong subcommand leads to the one that is near, and to all', () => {
   expect(unknownCommand('policy', 'chek').message).toBe(
-    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, schema, push, history or rollback. See ./signalbox help policy.',
+    'There is no command `policy chek`. Did you mean `policy check`? The commands of policy are check, test, explain, diff, schema, push, history or rollback. See ./signalbox help policy.',
   );
-  expect(unknownCommand('keys').message).toMatch(/^keys takes create, .* or log\. See \.\/signalbox help keys\.$/);
+  expect(unknownCommand('keys').message).toMatch(
+    /^The commands of keys are create, .* or log\. See \.\/signalbox help keys\.$/,
+  );
 });
 
 test.each([
@@ -56,7 +58,7 @@ test.each([
 
 test('every command of every group is accepted before a database is opened', () => {
   for (const command of Object.keys(HELP))
-    expect(() => parse([...command.split(' '), '--data', '/a'])).not.toThrow(/takes/);
+    expect(() => parse([...command.split(' '), '--data', '/a'])).not.toThrow(/The commands of/);
 });
 
 test.each([
@@ -87,15 +89,15 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'an unknown command',
       ['sevre'],
-      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, restart, health, policy, /,
+      /no command `sevre`\. Did you mean `serve`\? The commands of Signalbox are serve, restart, health, policy, /,
     ],
     ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
-    ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. Signalbox takes serve, /],
+    ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. The commands of Signalbox are serve, /],
     ['a port that is none', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
     ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
     ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
     ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
-    ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice; it takes one value/],
+    ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice; give it once/],
     ['a folder given twice', ['policy', 'check', '--data', 'a', '--data', 'b'], /--data is given twice/],
     [
       'a data folder that is a URL',
@@ -118,19 +120,19 @@ describe('a command line that cannot be is refused in one sentence:', () => {
         [
           `a number of processes that is ${count}`,
           ['serve', '--processes', count],
-          new RegExp(`^--processes takes a whole number from 1 to 64, not "${count}"\\.$`),
+          new RegExp(`^--processes must be a whole number from 1 to 64, not "${count}"\\.$`),
         ] as const,
     ),
     [
       'a number of processes in a variable',
       ['serve'],
-      /^--processes takes a whole number from 1 to 64, not "many"\.$/,
+      /^--processes must be a whole number from 1 to 64, not "many"\.$/,
       { SIGNALBOX_PROCESSES: 'many' },
     ],
     [
       'a port of metrics that is that of requests',
       ['serve', '--processes', '2', '--port', '8787', '--metrics-port', '8787'],
-      /^--metrics-port must be another port than --port\.$/,
+      /^--metrics-port must differ from --port\.$/,
       { DATABASE_URL: 'postgres://a@b/c' },
     ],
     ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
@@ -199,5 +201,13 @@ test('help is a line for each of all commands, usage for a group, and everything
     const text = help(...command.split(' '));
     for (const line of [...usage.split('\n'), ...details.split('\n')]) expect(text).toContain(line);
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+  }
+});
+
+test('every command has an example, and the usage of the command lists each flag of the example', () => {
+  for (const [command, { usage, example = '' }] of Object.entries(HELP)) {
+    expect(`${example} `).toStartWith(`${command} `);
+    expect(() => parse(example.split(' '))).not.toThrow(/The commands of/);
+    for (const [flag] of example.matchAll(/--[a-z-]+/g)) expect(usage).toContain(flag);
   }
 });

@@ -189,7 +189,7 @@ selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1,
       '--as-version must be one of 1, 2, not 3',
     );
     expect((await runHere(['policy', 'diff', folder, folder, '--as-version', '2'])).err).toContain(
-      'so it takes at most one',
+      'Name at most one policy',
     );
   });
 });

@@ -290,7 +290,9 @@ describe('signalbox policy diff', () => {
     expect(one.code).toBe(2);
     expect(two).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/More than one revision begins with abcdef: abcdef0\d+, abcdef0\d+\.\n$/),
+      err: expect.stringMatching(
+        /More than one revision begins with abcdef: abcdef0\d+, abcdef0\d+\. Give more digits\.\n$/,
+      ),
     });
     expect(code.out).toMatch(/0123456789abcdef:policies\/p\.yaml:2:11 {2}plugin-.*\n/);
     expect(code.out).toContain('its code is missing or has changed since');
@@ -330,19 +332,19 @@ describe('signalbox policy diff', () => {
     writeFileSync(join(repository, 'bytes.jsonl'), Buffer.from([...Buffer.from(`${REQUESTS[0]}\n{`), 0xff, 0x0a]));
     const message = { role: 'user', content: 7 };
     const runs: readonly (readonly [ReturnType<typeof diffHere>, RegExp])[] = [
-      [diffHere(), /policy diff takes one or two policies: folders, revisions or commits/],
+      [diffHere(), /policy diff needs one or two policies: folders, revisions or commits/],
       [
         diffHere('nope'),
         /There is no policy nope: no such folder exists, it is not a revision .*, and git knows no commit `nope` in \/.*\.$/,
       ],
-      [diff(['HEAD:nope']), /HEAD has no folder nope in .*; name another as HEAD:path\/to\/folder\.$/],
+      [diff(['HEAD:nope']), /HEAD has no folder nope in .*\. Name another folder as HEAD:path\/to\/folder\.$/],
       [diff(['HEAD:../x']), /HEAD:\.\.\/x: that folder is not in the repository/],
       [diffHere('./nope'), /The policy folder \.\/nope cannot be read\.$/],
       [
         diffIn({ path: '/nowhere' }, 'HEAD'),
-        /git finds nothing: git is not installed; install it, .*name its folder\.$/,
+        /git finds no such commit: git is not installed\. Install git, .*name its folder\.$/,
       ],
-      [diffIn({ folder: data }, 'HEAD'), /git finds nothing: not a git repository/],
+      [diffIn({ folder: data }, 'HEAD'), /git finds no such commit: not a git repository/],
       [
         bad('{"request": {"messages": []}, "count": 0}'),
         /bad-\d+\.jsonl:2: `count` must be a whole number from 1 to 1000000000\.$/,
@@ -354,10 +356,10 @@ describe('signalbox policy diff', () => {
       [bad(JSON.stringify({ request: { messages: [message] } })), /bad-\d+\.jsonl:2: `messages\[0\]\.content` must be/],
       [
         bad('{"request": {}, "time": "noon"}'),
-        /bad-\d+\.jsonl:2: `time` takes a time with its offset, such as 2026-11-20T08:00:00Z/,
+        /bad-\d+\.jsonl:2: `time` must be a time with its offset, such as 2026-11-20T08:00:00Z/,
       ],
-      [diffHere('policies', '--requests', 'bytes.jsonl'), /bytes\.jsonl:2: it is not UTF-8\.$/],
-      [bad('{'), /bad-\d+\.jsonl:2: the line is not JSON; each line is one request\.$/],
+      [diffHere('policies', '--requests', 'bytes.jsonl'), /bytes\.jsonl:2: the line is not UTF-8\.$/],
+      [bad('{'), /bad-\d+\.jsonl:2: the line is not JSON\. Write one request as JSON on each line\.$/],
       [diffHere('policies', '--requests', 'nope.jsonl'), /--requests: .*nope\.jsonl cannot be read\.$/],
     ];
     for (const [run, expected] of runs) {
@@ -406,7 +408,7 @@ describe('signalbox policy diff', () => {
     const json = await diffHere('policies', 'worth', '--requests', 'named.jsonl', '--json');
     expect(text.out).toContain('cost     6.3 → 1.175 Credits, 0.0063 → 0.00235 USD (-0.00395, -62.7 %)');
     expect(text.out).toContain(
-      `A Credit is worth 0.001 USD in HEAD~1 and 0.002 USD in ${join(repository, 'worth')}: costs are compared in USD.`,
+      `A Credit is worth 0.001 USD in HEAD~1 and 0.002 USD in ${join(repository, 'worth')}, so costs are compared in USD.`,
     );
     expect(text.out).toContain('request [secret]');
     for (const { out } of [text, json]) expect(out).not.toContain(secret);

@@ -104,7 +104,7 @@ failed   legal may use what is dear
   + task: coding
   - model: dear
   + model: cheap
-    \`dear\` is left out: rejected by the constraint \`legal-is-cheap\` (policy.yaml:${lineOf('name: legal-is')})
+    \`dear\` is not eligible: rejected by the constraint \`legal-is-cheap\` (policy.yaml:${lineOf('name: legal-is')})
   more: ./signalbox policy explain ${folder} --case "legal may use what is dear"
 
 not run  the spare one serves: the case names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
@@ -113,7 +113,7 @@ failed   Europe is served wherever it runs
   with the variables of this environment:
   - cost_below_credits: below 100 Credits
   + refused: no_eligible_model
-    each of \`cheap\`, \`dear\`: rejected by the constraint \`eu-only\` (policy.yaml:${lineOf('name: eu-only')}). \`eu-only\` admits endpoints of \`second\` (SECOND_KEY is not set), which cannot serve here
+    each of \`cheap\`, \`dear\`: rejected by the constraint \`eu-only\` (policy.yaml:${lineOf('name: eu-only')}). \`eu-only\` allows endpoints of \`second\` (SECOND_KEY is not set), which cannot serve here
   more: ./signalbox policy explain ${folder} --case "Europe is served wherever it runs" --here
 
 ${folder}: 4 cases: 1 hold, 2 failed, 1 not run
@@ -197,9 +197,12 @@ Coverage: 75 %, 3 of 4 rules and models.
     expect(wrong.out).toEndWith(`${broken}: 1 error, so no case was run\n`);
     expect(nobody).toMatchObject({ code: 1, out: '' });
     expect(nobody.err).toStartWith(
-      'signalbox: No case is named like "the spre one serves"; near it are `the spare one serves`',
+      'signalbox: No case has "the spre one serves" in its name. Similar names are `the spare one serves`',
     );
-    expect(tooMuch).toMatchObject({ code: 1, err: 'signalbox: --min takes a percentage from 0 to 100, not "101".\n' });
+    expect(tooMuch).toMatchObject({
+      code: 1,
+      err: 'signalbox: --min must be a percentage from 0 to 100, not "101".\n',
+    });
     expect(below.code).toBe(2);
     expect(below.out).toContain('3 of 4 rules and models; the minimum is 75.1 %.');
   });
@@ -261,7 +264,7 @@ describe('signalbox policy explain --case', () => {
     expect(text.out).toContain('Constraints that apply: eu-only');
     expect(text.out).toContain('The case fails: cost_below_credits is refused: no_eligible_model');
     expect(many.code).toBe(1);
-    expect(many.err).toContain('"Europe" is in the names of 2 cases; say more of one');
+    expect(many.err).toContain('"Europe" is in the names of 2 cases. Give more of one name');
   });
 });
 

@@ -49,7 +49,10 @@ describe('a word that took a value away in earlier builds is refused, with the f
 
 test('a label that is both set and removed is refused; labels of different names are not', async () => {
   const both = ['keys', 'change', 'KEY', '--label', 'env=a', '--label', 'tier=b', '--no-label', 'env'];
-  expect(await refusals(both)).toEqual([1, '--no-label env contradicts --label env=…. Give one of them.']);
+  expect(await refusals(both)).toEqual([
+    1,
+    '--no-label env contradicts --label env=…. Give only one of the two flags.',
+  ]);
   expect(await refusals([...both.slice(0, -1), 'zone'])).toEqual([0, '']);
   expect(JSON.parse((await run('keys', 'show', key, '--json')).out).labels).toEqual({ env: 'a', tier: 'b' });
 });
@@ -78,7 +81,7 @@ describe('a day or a month in the right form, but beyond the calendar of reports
   });
 
   test.each([
-    ['traffic show --to tomorrow', /^--to takes 2026-11-20 /],
+    ['traffic show --to tomorrow', /^--to must look like 2026-11-20 /],
     ['ledger usage --from 2026-02-30', /such as 2026-11-20/],
   ])('while another form is refused with the form: %s', async (line, message) => {
     expect(await refusals(line.split(' '))).toEqual([1, expect.stringMatching(message)]);

@@ -78,7 +78,7 @@ async function told(at: string, env: Readonly<Record<string, string>> = {}) {
 }
 
 const copy = (...args: string[]) => runHere(['db', 'copy', ...args, '--data', data]);
-const agreed = { code: 0, out: expect.stringContaining('says the same as that of the original'), err: '' };
+const agreed = { code: 0, out: expect.stringContaining('The audits of the copy and of the original agree'), err: '' };
 
 test('a database goes to PostgreSQL and back with all that commands tell, and open holds', async () => {
   const before = await told(data);

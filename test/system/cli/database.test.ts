@@ -20,7 +20,7 @@ test('db migrate makes the tables of a database, and db status tells how far the
   });
   expect(await run('migrate')).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^Brought the tables of .* to version \d+\.$/m),
+    out: expect.stringMatching(/^Updated the tables of .* to version \d+\.$/m),
   });
   expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(/are up to date/) });
   const { code, out } = await run('status', '--json');
@@ -32,10 +32,10 @@ test('db migrate makes the tables of a database, and db status tells how far the
   expect(state.version).toBe(state.known);
   expect(await run('accept')).toEqual({
     ...{ code: 0, err: '' },
-    out: 'Nothing to accept: SQLite has no failover. For a PostgreSQL, set DATABASE_URL.\n',
+    out: 'There is nothing to accept: SQLite has no failover. For a PostgreSQL database, set DATABASE_URL.\n',
   });
   expect(await runHere(['instances', '--data', folder.path])).toEqual({
-    ...{ code: 0, out: 'No server runs at this database.\n', err: '' },
+    ...{ code: 0, out: 'No running server uses this database.\n', err: '' },
   });
 });
 
@@ -59,7 +59,7 @@ test('commands name a database whose tables are missing or of a later program, w
   expect(await errorOf('policy', 'diff', 'abcdef')).toContain(`${place} has no tables yet, and `);
   await runHere(['db', 'migrate'], env);
   const unknown = await errorOf('policy', 'diff', 'abcdef');
-  expect(unknown).toContain(`${place} keeps no revision that begins so`);
+  expect(unknown).toContain(`${place} has no revision that begins with it`);
   expect(unknown).not.toContain('hunter2');
   await database.run(`INSERT INTO signalbox_schema VALUES (1000, 1000, '9.0.0')`);
   for (const args of [['db', 'migrate'], ['keys', 'list'], ['policy', 'history'], ['serve']])

@@ -67,8 +67,8 @@ describe('signalbox plugin new', () => {
     [['new', 'strategy', 'a'.repeat(65)], /at most 64/],
     [['new', 'strategy', 'auto'], /Signalbox has a strategy `auto` already/],
     [['new', 'strategy', 'x', '--to', 'y'], /--to/],
-    [['make'], /plugin takes new or test/],
-    [[], /plugin takes new or test/],
+    [['make'], /The commands of plugin are new or test/],
+    [[], /The commands of plugin are new or test/],
   ] as const)('%j gives one clear sentence', async (args, told) => {
     const failed = run(...args);
     await expect(failed).rejects.toThrow(told);
@@ -233,7 +233,7 @@ export const read = <b />;`;
       ['--runs', '1e3'],
       ['--seed', 'x'],
     ] as const)
-      await expect(run('test', 'a.ts', flag, value)).rejects.toThrow(`${flag} takes a whole number from`);
+      await expect(run('test', 'a.ts', flag, value)).rejects.toThrow(`${flag} must be a whole number from`);
     await expect(run('test')).rejects.toThrow('takes one file');
   });
 

@@ -246,7 +246,7 @@ describe('an edit', () => {
     await isJudged(page, 'It has no error');
     expect(await putInForce(page).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Download patch' }).isEnabled()).toBe(true);
-    await page.getByText('reads the policy and does not write it').waitFor();
+    await page.getByText('may read the policy but not write it').waitFor();
   });
 
   deeply('can be thrown away, after a question, and brought back', async () => {

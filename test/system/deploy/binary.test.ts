@@ -239,7 +239,7 @@ describe('the standalone program', () => {
   });
 
   test('tells a container how it is', async () => {
-    expect(await run('health', '--url', url)).toEqual({ code: 0, out: `${url}/healthz says 200\n`, err: '' });
+    expect(await run('health', '--url', url)).toEqual({ code: 0, out: `${url}/healthz answered with status 200\n`, err: '' });
   });
 });
 

@@ -126,7 +126,7 @@ describe('a data folder of an earlier version', () => {
       const copy = join(data, 'copy.db');
       const { code, out, err } = await runHere(['ledger', 'backup', copy, '--data', data]);
       expect({ code, err }).toEqual({ code: 0, err: '' });
-      expect(out).toContain('Not audited: the database has no ledger, or one of an older version');
+      expect(out).toContain('Not audited: the database has no ledger, or its ledger has an older version');
       expect(versionsIn(copy)).toEqual(before);
       expect(versionsIn(file)).toEqual(before);
       const journal = 'SELECT * FROM journal ORDER BY seq';

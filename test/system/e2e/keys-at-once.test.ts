@@ -77,7 +77,7 @@ describe.concurrent('a command does not wait', () => {
       expect(key).toStartWith('sb_live_');
       expect(performance.now() - startedAt).toBeGreaterThan(WAIT_MS);
       expect(err).toMatch(
-        /^signalbox: The change is saved\. The server \S+:\d+ has not read it after 5 seconds\. It does so as soon as it can\.\n$/,
+        /^signalbox: The change is saved\. The server \S+:\d+ has not applied the change after 5 seconds\. It will do so as soon as it can\.\n$/,
       );
     } finally {
       process.kill(box.pid, 'SIGCONT');

@@ -168,7 +168,7 @@ describe('signalbox wallets', () => {
     [['credit', `0x${'1'.repeat(40)}`, '0'], /CREDITS must not be 0/],
     [
       ['credit', `0x${'1'.repeat(64)}`, '5'],
-      /^signalbox: The address of a wallet is 0x and 40 hexadecimal digits, .*\.$/m,
+      /^signalbox: The address of a wallet must be 0x and 40 hexadecimal digits, .*\.$/m,
     ],
     [['credit', `0x${'1'.repeat(40)}`, '5', '--note', 'a\nb'], /one line/],
   ];

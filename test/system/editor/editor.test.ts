@@ -228,7 +228,7 @@ describe('signalbox policy schema', () => {
     const { code, out } = await runToEnd([PROGRAM, 'policy', 'schema', folder, '--write'], {});
     expect([code, out]).toEqual([
       0,
-      `Wrote ${join(folder, 'policy.schema.json')}. To have an editor check a file of the policy, begin the file with this line:\n${MODELINE}\n`,
+      `Wrote ${join(folder, 'policy.schema.json')}. To let your editor check a policy file, begin the file with this line:\n${MODELINE}\n`,
     ]);
     expect(await offered('selectors:\n  s:\n    strategy: ¦', folder)).toContain('auto-fast');
     rmSync(folder, { recursive: true });

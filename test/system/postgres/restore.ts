@@ -49,7 +49,7 @@ test('a backup that was taken under traffic, restored with the archive: the book
   }, 45_000);
   expect(await old.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
   expect(await old.run('db', 'accept')).toMatchObject({
-    out: 'The database had been accepted before; nothing has changed.\n',
+    out: 'The database was already accepted. Nothing has changed.\n',
   });
   const server = await fleet.start();
   expect(await server.run('ledger', 'backup', 'copy.db')).toMatchObject({

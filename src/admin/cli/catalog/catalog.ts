@@ -13,12 +13,16 @@ import type { PolicyWorkspace } from '../../use-cases/policy/tools.ts';
 import { groupOf, onlyOne, parseArguments, TEXT } from '../arguments.ts';
 import { day } from '../text.ts';
 
-/** `signalbox catalog sync PROVIDER`. Returns what to print. Throws UsageError, or an Error of one clear sentence. */
+/**
+ * Runs `signalbox catalog sync PROVIDER`.
+ * @returns the text to print
+ * @throws UsageError, or an Error of one sentence
+ */
 export const runCatalog = groupOf('catalog', { sync });
 
 async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace): Promise<string> {
   const { values, positionals } = parseArguments(args, { out: TEXT });
-  const usage = `catalog sync takes the name of one provider. See ${commandName()} help catalog sync.`;
+  const usage = `catalog sync needs the name of one provider. See ${commandName()} help catalog sync.`;
   const provider = onlyOne(positionals, usage);
   const { out } = values;
   if (out !== undefined) refuseInForce(out, folder);
@@ -31,11 +35,13 @@ async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace)
   return `${out}: ${plural(complete, 'model')} to add, ${open} with questions. Review it, then save it in ${folder}.\n`;
 }
 
-/** A file in the folder of a policy is in force within a second: a proposal must not be. */
+/** Refuses to write the proposal into the policy folder: a running server would apply it within a second, before anyone has reviewed it. */
 function refuseInForce(out: string, folder: string): void {
   const at = resolve(out);
   if (/\.ya?ml$/.test(at) && realOf(dirname(at)) === realOf(resolve(folder)))
-    throw new UsageError(`${out} would be a part of the policy at once. Name a file outside of ${folder}.`);
+    throw new UsageError(
+      `${out} is in the policy folder, so a running server would apply it at once. Name a file outside of ${folder}.`,
+    );
 }
 
 async function write(out: string, text: string): Promise<void> {
@@ -44,7 +50,7 @@ async function write(out: string, text: string): Promise<void> {
   } catch (cause) {
     const isThere = codeOf(cause) === 'EEXIST';
     throw new UsageError(
-      isThere ? `${out} exists; name another file.` : `${out} cannot be written (${codeOf(cause)}).`,
+      isThere ? `${out} already exists. Name another file.` : `${out} cannot be written (${codeOf(cause)}).`,
     );
   }
 }

@@ -16,15 +16,17 @@ interface DecisionsCommand {
 }
 
 /**
- * `signalbox decisions list`, on the database.
- * @param file the database, which exists
+ * Runs `signalbox decisions list` on the database, without a server.
+ * @param file the path of an existing database
  * @returns the text to print
  * @throws UsageError
  */
 export async function runDecisions(args: readonly string[], file: string, now: () => number): Promise<CommandOutput> {
   using reader = await readStore(file, ['records', 'ledger', 'access', 'people']);
   if (!(await reader.records.isCurrent())) {
-    throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
+    throw new UsageError(
+      `${file} has no decision records of this version yet. Start the server once to create the tables.`,
+    );
   }
   return await run(args, { reader, people: await StoredPeople.of(reader), now });
 }
@@ -39,7 +41,7 @@ const run = groupOf(
   })),
 );
 
-/** The sight of the operator, with the names of keys. */
+/** An operator may see all decisions, with the names of keys. */
 function sightOf(keys: StoreReader['keys']): Sight {
   const names = new Map<string, string>();
   return {

@@ -14,8 +14,8 @@ export interface KeysCommand {
   readonly store: Pick<Repositories, 'ledger' | 'trail'>;
 }
 
-/** Throws UsageError where no server of this version has used the database. */
+/** Throws UsageError if no server of this version has used the database yet. */
 export async function requireLedger({ ledger }: Pick<Repositories, 'ledger'>): Promise<void> {
   if (await ledger.exists()) return;
-  throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
+  throw new UsageError('The database has no ledger of this version yet. Start the server once to create the ledger.');
 }

@@ -7,7 +7,7 @@ import { groupOf } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
 import { type KeysCommand, requireLedger } from './command.ts';
 
-/** `signalbox keys …`. Returns what to print. Throws UsageError. */
+/** Runs `signalbox keys …` on the database. Returns the text to print. Throws UsageError. */
 export const runKeys = groupOf('keys', commandsOf(KEY_COMMANDS, servicesIn));
 
 const UNBOUNDED = { own: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, ownTaken: '', allTaken: '' };
@@ -19,7 +19,7 @@ function servicesIn({ keys, people, store, file }: KeysCommand): KeyServices & T
     usdPerCredit: () => storedUsdPerCredit(file),
     searches: new Places(UNBOUNDED),
     fundsOf: (info, now) => storedKeyFunds(file, info, now),
-    // A running server reads what was granted by itself.
+    // Nothing to refresh here: a running server notices the grant in the database.
     refresh: async () => {},
   };
 }

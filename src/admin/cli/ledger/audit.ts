@@ -5,13 +5,13 @@ import type { Audit, AuditFinding, OpenAtEnd } from '../../../ledger/audit/audit
 import { decisionOf, findingsOf, heldOf } from '../../use-cases/ledger/audit.ts';
 import { count } from '../text.ts';
 
-/** Lines of findings, and of open reservations, that a report has at most. */
+/** The most findings, and the most open holds, that a report lists. */
 const SHOWN_MAX = 50;
 
-/** The name of a balance's holder. */
+/** Names the key or wallet that holds a balance. */
 export const holderText = (holder: string): string => `${isAddress(holder) ? 'wallet' : 'key'} ${holder}`;
 
-/** One line: the rows read, and the verdict. */
+/** Writes one line: the number of rows that were read, and whether they are right. */
 export function verdict(audit: Audit): string {
   const found = findingsOf(audit);
   const parts = [
@@ -23,17 +23,19 @@ export function verdict(audit: Audit): string {
   return `${parts.join(', ')}: ${found === 0 ? 'nothing wrong' : count(found, 'finding')}`;
 }
 
-/** The report for a person. */
+/** Writes the audit report for people. */
 export function auditText(audit: Audit, now: number): string {
   const { unpriced, totals, payments } = audit;
   const lines = [verdict(audit)];
   if (totals.overrun > 0)
-    lines.push(`${creditsText(totals.overrun)} were billed above holds and not charged to any key.`);
+    lines.push(
+      `Providers billed ${creditsText(totals.overrun)} more than was held. No key was charged for this amount.`,
+    );
   if (payments.totals.deposited > 0)
     lines.push(
       `Wallets paid in ${creditsText(payments.totals.deposited)}, of which ${creditsText(payments.totals.fees)} were kept as fees.`,
     );
-  if (unpriced > 0) lines.push(`${count(unpriced, 'charge')} had an impossible usage or no price.`);
+  if (unpriced > 0) lines.push(`${count(unpriced, 'charge')} had no price or an impossible token count.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
   if (open.length > 0) lines.push('', 'Open holds:', ...shown(open, open.length));
   if (audit.findings.length > 0) {

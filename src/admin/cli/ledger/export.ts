@@ -8,13 +8,17 @@ import { type UsageGroup, UsageSums } from '../../use-cases/usage-sums.ts';
 import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
 import { flagMonth, flagPeriod, inFlags } from './period.ts';
 
-/** The flags that choose entries of the books, and group them. */
+/** The flags that select and group entries of the ledger. */
 const ENTRY_FLAGS = {
   ...{ from: TEXT, to: TEXT, month: TEXT, 'time-zone': TEXT },
   ...{ key: TEXT, team: TEXT, user: TEXT, label: LIST, model: TEXT, by: TEXT },
 };
 
-/** Reads the arguments, before a database is opened. @param now ms since 1970. Throws UsageError. */
+/**
+ * Reads the arguments, before a database is opened.
+ * @param now ms since 1970
+ * @throws UsageError
+ */
 export function parseExport(args: readonly string[], now: number) {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
   const { 'time-zone': timeZone = 'UTC', by } = flags;
@@ -23,11 +27,11 @@ export function parseExport(args: readonly string[], now: number) {
   const labels = pairsOf(flags.label, 'A label');
   const { key: keyId = null, team = null, user = null, model = null } = flags;
   const filter = { ...period, keyId, team, user, model, labels };
-  // Without groupings there is a line for each entry.
+  // Without --by, the export has a line for each entry.
   return { filter, by: by === undefined ? null : inFlags(() => groupingsIn(by)), timeZone, format };
 }
 
-/** Writes page by page: an export may be larger than the memory. */
+/** Writes page by page, because an export may be larger than the memory. */
 export async function writeExport(
   { filter, by, timeZone, format }: ReturnType<typeof parseExport>,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,

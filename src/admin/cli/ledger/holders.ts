@@ -3,7 +3,7 @@ import type { Team, User } from '../../../store/people.ts';
 import { StoreError } from '../../../store/store.ts';
 import type { HolderNames } from '../../use-cases/usage.ts';
 
-/** The teams and users of a store, for commands that read its books. */
+/** The teams and users in a store, for commands that read its ledger. */
 export class StoredPeople {
   readonly #teams: ReadonlyMap<string, Team>;
   readonly #users: ReadonlyMap<string, User>;
@@ -13,7 +13,7 @@ export class StoredPeople {
     this.#users = new Map(users.map((user) => [user.id, user]));
   }
 
-  /** A database of an earlier version has none. Rejects with StoreError. */
+  /** Reads the teams and users. A database of an earlier version has none. Rejects with StoreError. */
   static async of({ people }: Pick<StoreReader, 'people'>): Promise<StoredPeople> {
     const { teams, users } = await people.changedAfter(-1).catch((error: unknown) => {
       if (error instanceof StoreError) return { teams: [], users: [] };
@@ -25,12 +25,12 @@ export class StoredPeople {
     );
   }
 
-  /** The names as they are now. */
+  /** Returns the current name of a team or user. */
   readonly nameOf: HolderNames = (kind, id) => (kind === 'team' ? this.#teams : this.#users).get(id)?.name || null;
 
   readonly user = (id: string): User | null => this.#users.get(id) ?? null;
 
-  /** Those that exist, as with `teamNamed`: a deleted one has no address or name that counts. */
+  /** The users that are not deleted. As with `teamNamed`, filters must not find a deleted user by name or address. */
   readonly users = (): readonly User[] => [...this.#users.values()].filter(({ removedAt }) => removedAt === null);
 
   readonly teamNamed = (text: string): Team | null =>

@@ -33,17 +33,20 @@ export interface LedgerCommand extends BooksFiles {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly write: (text: string | Uint8Array) => Promise<void>;
-  /** To the standard error. */
+  /** Writes to the standard error. */
   readonly warn: (text: string) => void;
 }
 
-/** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
+/** Runs `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one sentence. */
 export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
   ...commandsOf(LEDGER_COMMANDS, servicesIn),
   ...{ audit, export: exportEntries, backup, refund: refundDecision },
 });
 
-/** Reads the books, and warns of settlements in spools that they lack. Throws UsageError where there are none. */
+/**
+ * Reads the ledger, and warns about settlements in spool files that the database does not have yet. Throws UsageError if there is no
+ * ledger.
+ */
 async function reading<T>(
   command: LedgerCommand,
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
@@ -53,7 +56,9 @@ async function reading<T>(
     return read(reader, spool);
   });
   if (result === null)
-    throw new UsageError(`${command.file} has no ledger of this version yet. Start the server once to create it.`);
+    throw new UsageError(
+      `${command.file} has no ledger of this version yet. Start the server once to create the ledger.`,
+    );
   return result.value;
 }
 
@@ -62,7 +67,7 @@ function warnOf({ paths, settlements, charged, fault }: SpoolState, { warn }: Le
   if (settlements === 0) return;
   const count = settlements === 1 ? '1 settlement is' : `${settlements} settlements are`;
   warn(
-    `signalbox: ${count} in ${paths.join(' and ')} (${creditsText(charged)}) and not yet in the database. The server books them when it can write to the database, or at its next start.\n`,
+    `signalbox: ${count} in ${paths.join(' and ')} (${creditsText(charged)}), not yet in the database. The server stores them when it can write to the database again, or at its next start.\n`,
   );
 }
 
@@ -87,7 +92,7 @@ async function exportEntries(args: readonly string[], command: LedgerCommand): P
   return '';
 }
 
-/** The reports of a database, whose names of teams and users are those of the last report. */
+/** The services for reports on a database. Names of teams and users come from the most recent report. */
 function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & OperationHost {
   let nameOf: HolderNames = () => null;
   const readingNames = <T>(read: (reader: StoreReader, people: StoredPeople) => Promise<T>) =>
@@ -100,7 +105,7 @@ function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & Op
     usdPerCredit: () => storedUsdPerCredit(command.file),
     sightOf: () => FULL_SIGHT,
     namesFor: () => nameOf,
-    // `report` reads the people that the names are of.
+    // The `report` service has already found the people whose names these filters give.
     ownersOf: (_, { team, user }) => ({ ...(team != null && { team }), ...(user != null && { user }) }),
     report: (by, query) =>
       readingNames((reader, people) => storedUsage(by, reader.journal, { ...query, ...ownersIn(people, by, query) })),
@@ -118,8 +123,8 @@ function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & Op
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
   const { positionals } = parseArguments(args, {});
-  const target = onlyOne(positionals, 'ledger backup takes the name of one file, or - for the standard output.');
-  // In a container without a shell, a copy in the data folder would be hard to take out.
+  const target = onlyOne(positionals, 'ledger backup needs the name of one file, or - for the standard output.');
+  // A container may have no shell with which to copy a file out of the data folder, so the backup can also be piped.
   const isPiped = target === '-';
   const { bytes, audit: result } = await backUp(operator(), command, {
     target: isPiped ? `${command.file}.backup` : target,
@@ -127,8 +132,11 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
     ...(isPiped && { write: command.write }),
   });
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
-  // An operator who is about to upgrade needs the copy most, and must not be sent to start the server first.
-  const outcome = result ? verdict(result) : 'Not audited: the database has no ledger, or one of an older version.';
+  // Back up a database without a current ledger, too. Operators need the backup most before an upgrade and must not have to start the new
+  // server first.
+  const outcome = result
+    ? verdict(result)
+    : 'Not audited: the database has no ledger, or its ledger has an older version.';
   const isSound = !result || findingsOf(result) === 0;
   const text = `Wrote ${isPiped ? 'the backup' : target}, ${size}. ${outcome}\n${isSound ? '' : auditText(result, command.now())}`;
   if (isPiped) command.warn(text);
@@ -136,29 +144,29 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
 }
 
 const REFUND_USAGE =
-  'ledger refund takes the ID of one decision, and the Credits to refund. Without an amount it refunds all.';
+  'ledger refund needs the ID of one decision and, optionally, the Credits to refund. Without an amount it refunds the whole charge.';
 
 async function refundDecision(args: readonly string[], command: LedgerCommand): Promise<string> {
   const { holder: decision, credits, note } = parseCreditArguments(args, REFUND_USAGE);
-  const form = `The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`;
+  const form = `The ID of a decision is dec_ followed by 11 letters and digits, not "${decision}".`;
   const id = needed(parseId('dec_', decision), form);
   const found = await reading(command, (reader) => reader.ledger.reservation(id));
-  const booked = needed(found, `The ledger has no charge of ${decision}.`);
+  const booked = needed(found, `The ledger has no charge for ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
   const isServed = await refund(operator(), command.file, booked, { amount, note }, command.now());
   if (!isServed) command.warn(`signalbox: The refund is saved. ${notServed()}\n`);
-  return `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
-The budgets whose window still holds the request have it back${paidBy(booked)}.
+  return `Refunded ${creditsText(amount)} of the ${creditsText(booked.charged)} charged for ${decision} (${holderText(booked.keyId)}).
+The refund is credited to the budgets whose current window contains the request${paidBy(booked)}.
 `;
 }
 
 const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
-  onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
+  onBalance ? `, and to the balance of ${holderText(payer ?? keyId)}` : '';
 
 function amountIn(text: string): Microcredits {
   const amount = creditsIn(text) ?? 0;
   if (amount > 0) return amount;
   throw new UsageError(
-    `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
+    `The amount to refund must be above 0 with at most 6 decimals, such as 25 or 2.50, not "${text}".`,
   );
 }

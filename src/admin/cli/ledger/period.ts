@@ -5,11 +5,12 @@ import { monthIn, type Stretch, spanOf, stretchIn } from '../../use-cases/report
 import { needed } from '../arguments.ts';
 
 /**
- * Reads `--from` and `--to`. Without `--to` a month is that month, anything else has no end, which is Infinity. Throws UsageError.
+ * Reads `--from` and `--to`. Without `--to`, a month in `--from` is the whole period; any other `--from` has the end Infinity. Throws
+ * UsageError.
  */
 export function flagPeriod(from: string | undefined, to: string | undefined, timeZone: string): Stretch {
   if (!isTimeZone(timeZone)) {
-    throw new UsageError(`There is no time zone "${timeZone}"; write one such as UTC or Europe/Berlin.`);
+    throw new UsageError(`There is no time zone "${timeZone}". Use an IANA name such as UTC or Europe/Berlin.`);
   }
   const [first, last] = [from, to].map((text) => {
     const form = `Write a time such as 2026-11, 2026-11-20 or 2026-11-20T08:00:00Z, not "${text}".`;
@@ -21,7 +22,12 @@ export function flagPeriod(from: string | undefined, to: string | undefined, tim
   return period;
 }
 
-/** Reads `--month`, which stands in place of `--from` and `--to`; null without it. @param now ms since 1970. Throws UsageError. */
+/**
+ * Reads `--month`, which replaces `--from` and `--to`.
+ * @param now ms since 1970
+ * @returns null without `--month`
+ * @throws UsageError
+ */
 export function flagMonth(
   { month, from, to }: { readonly month?: string; readonly from?: string; readonly to?: string },
   timeZone: string,
@@ -30,13 +36,16 @@ export function flagMonth(
   if (month === undefined) return null;
   const days = flagPeriod(from, to, timeZone);
   if (days.from > 0 || days.to < Number.POSITIVE_INFINITY) {
-    throw new UsageError('Write --month, or --from and --to, not both.');
+    throw new UsageError('--month contradicts --from and --to. Give either --month, or --from and --to.');
   }
-  const form = `--month takes last, this or a month such as 2026-11, not "${month}".`;
+  const form = `--month must be last, this or a month such as 2026-11, not "${month}".`;
   return spanOf(needed(monthIn(month, timeZone, now), form));
 }
 
-/** Reads what the API takes, too. @throws UsageError, which names flags in place of members */
+/**
+ * Runs a function that reads input of the API.
+ * @throws UsageError, with the names of flags instead of the names of JSON members
+ */
 export function inFlags<Value>(read: () => Value): Value {
   try {
     return read();

@@ -16,12 +16,12 @@ import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { leftOutText, REASONS_MAX } from './setting-text.ts';
 
-/** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
+/** Runs `signalbox policy check`. Throws UsageError if there is no policy to check. */
 export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { all: SWITCH, json: SWITCH, strict: SWITCH });
   const folder = folderIn(positionals, 'check', options);
   const files = await readPolicy(folder);
-  // A file has the name that the API's answer has; a person gets a path that an editor opens.
+  // The JSON output names files as the API does. The text output names paths that an editor can open.
   const bundle = values.json ? namedBundle(files) : files;
   const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder) });
   const isWrong = check.errors > 0 || (values.strict && check.warnings + check.not_read.length > 0);
@@ -29,17 +29,20 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
   return { text: values.json ? jsonText(check) : asText(check, bundle, form), code: isWrong ? 2 : 0 };
 }
 
-/** Warnings that may be why an error is there: another strategy than a selector names, a text that nothing has. */
+/** Warnings that may explain an error, such as an option of another strategy or a misspelt value. */
 const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
 const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
 
-/** Catalogs age all at once: a line for each figure is enough. */
+/** Many figures of a catalog become outdated at the same time, so a single line reports all of them. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
 
 const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
   `  ${file}:${line}:${column}  ${code}  ${message}`;
 
-/** Counts of what `--all` lists: the shipped catalog's many figures and providers would bury the operator's own mistakes. */
+/**
+ * Counts what `--all` lists one by one. Otherwise the many figures and providers of the shipped catalog would hide the operator's own
+ * mistakes.
+ */
 function folded(figures: readonly Diagnostic[], missing: number): string {
   const stale = figures.filter(({ code }) => code === 'stale-figure').length;
   const unverified = figures.length - stale;
@@ -51,7 +54,10 @@ function folded(figures: readonly Diagnostic[], missing: number): string {
   return counts.length > 0 ? `. ${counts.join(', ')}: --all` : '';
 }
 
-/** The defaults that the latest version would change: tasks by number and selectors by name, since each has several. */
+/**
+ * Lists which defaults the latest version of the language would change. Tasks are counted and selectors are named, because each of them has
+ * several defaults.
+ */
 function versionText(changes: readonly string[], folder: string): string {
   const latest = `\`version: ${LATEST_VERSION}\``;
   if (changes.length === 0) return `${latest} would change nothing here.`;
@@ -65,30 +71,30 @@ function versionText(changes: readonly string[], folder: string): string {
   return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff ${folder} --as-version ${LATEST_VERSION}`;
 }
 
-/** Only a store can show whether a team of the API exists. */
+/** Only a store can show whether a team that was created through the API exists. */
 function uncheckedText(names: readonly string[]): string {
   const [teams, are] = names.length === 1 ? ['team', 'is'] : ['teams', 'are'];
   const list = names.map((name) => `\`${visible(name)}\``).join(', ');
-  return `Not checked: whether the ${teams} ${list} ${are} known to the server, because there is no data folder here. To check, name it with --data, or declare the ${teams} in \`teams\`.`;
+  return `Not checked: whether the ${teams} ${list} ${are} known to the server, because this command found no data folder. Name the data folder with --data, or declare the ${teams} in \`teams\`.`;
 }
 
 interface CheckForm {
   readonly folder: string;
-  /** Whether to list each of the findings that are otherwise summed up. */
+  /** Whether to list findings that are otherwise only counted. */
   readonly all: boolean;
   readonly colour: boolean;
 }
 
 function asText(check: PolicyCheck, bundle: PolicyBundle, { folder, all, colour }: CheckForm): string {
   const { diagnostics: found, errors, not_read: unread, left_out_here: missing, unchecked_teams: teams } = check;
-  // Warnings would bury the errors that keep the policy from serving.
+  // While the policy has errors, hide the warnings: they would distract from the errors.
   const shown = errors > 0 ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
   const others = shown.filter((one) => !isOfFigure(one));
   const parts = others.length === 0 ? [] : [problemsText(others, bundle, colour)];
-  if (all && figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
+  if (all && figures.length > 0) parts.push(`Figures to check again:\n${figures.map(inALine).join('\n')}`);
   if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
-  // Figures that are folded are counted apart.
+  // Figures that share a line are counted separately.
   const counted = all ? found : found.filter((one) => !isOfFigure(one));
   const warnings = counted.filter(({ severity }) => severity === 'warning').length + unread.length;
   const unseen = counted.filter((one) => !shown.includes(one)).length;

@@ -5,20 +5,23 @@ import type { PolicyWorkspace } from '../../use-cases/policy/tools.ts';
 export interface PolicyCommand extends PolicyWorkspace {
   /** The default of `folder`. */
   readonly shippedFolder: string;
-  /** The flags among the arguments that name the folders of the policy and of the data. */
+  /** The flags in the arguments that name the policy folder and the data folder. */
   readonly folderFlags: readonly string[];
-  /** Whether to write for a terminal: with colours, and lines that fit. */
+  /** Whether the output is a terminal: then use colours, and fit lines to its width. */
   readonly terminal: boolean;
   /** Reads the standard input to its end. */
   readonly input: () => Promise<string>;
-  /** Writes at once, for a command that goes on. */
+  /** Writes immediately, for a command that continues to run. */
   readonly write: (text: string) => Promise<void>;
-  /** The operator's wish that a command end: `signal` is aborted by Ctrl-C and the like, which end the process again after `forget`. */
+  /**
+   * Notices when the operator wants the command to end: Ctrl-C and similar signals abort `signal`. After `forget`, such signals end the
+   * process at once again.
+   */
   readonly ended: () => { readonly signal: AbortSignal; forget(): void };
 }
 
-/** The one folder that a command names, or the default. Throws UsageError for several. */
+/** Returns the one folder that a command names, or the default. Throws UsageError for several folders. */
 export function folderIn(named: readonly string[], command: string, { folder }: PolicyCommand): string {
-  if (named.length > 1) throw new UsageError(`policy ${command} takes one folder.`);
+  if (named.length > 1) throw new UsageError(`policy ${command} takes one folder. Name only one.`);
   return named[0] ?? folder;
 }

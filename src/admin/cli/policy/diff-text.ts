@@ -17,13 +17,13 @@ import { grid, paragraphs } from '../terminal.ts';
 import { fromTo, growth, pair, short } from './diff-values.ts';
 import { problemsText } from './problems.ts';
 
-/** Requests that are listed one by one; the sums hold all. */
+/** The most requests that are listed one by one. The sums include all requests. */
 const REQUESTS_MAX = 30;
 
 const NOTE =
-  'Both policies are compared by their declared figures, with every variable set. Measurements, budgets and balances do not count.';
+  'Both policies are compared with their declared figures and with every variable set. Measurements, budgets and balances are not considered.';
 
-/** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
+/** Writes the difference as text. Names of cases and requests and texts of plugins can contain anything, so secrets are masked. */
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
   scrub(unscrubbedText(difference, terminal));
 
@@ -51,13 +51,13 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
   if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
   parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
   const broken = cases.filter((one) => one.broken.length > 0).length;
-  const worths = `A Credit is worth ${worth.a} USD in ${words.from} and ${worth.b} USD in ${words.to}: costs are compared in USD.`;
+  const worths = `A Credit is worth ${worth.a} USD in ${words.from} and ${worth.b} USD in ${words.to}, so costs are compared in USD.`;
   const usd = inUsd ? [worths] : [];
   parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
   return parts.join('\n');
 }
 
-/** The text for policies that decide all cases and requests alike. */
+/** The text if both policies decide all cases and requests in the same way. */
 function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean): string {
   if (!isChanged) return '  nothing\n';
   if (cases === 0 && !hasRequests) {
@@ -67,7 +67,7 @@ function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean)
   return `  nothing: the changes above affect ${compared}. They can still affect other requests: add a case for them${hasRequests ? '' : ', or compare requests with --requests FILE'}.\n`;
 }
 
-/** A line by the sign that it begins with. */
+/** Colours a line according to the sign that it begins with. */
 function signed(line: string, { good, error, warning }: Paint): string {
   const paints: Readonly<Record<string, Paint['good']>> = { '+': good, '-': error, '~': warning };
   return paints[line.trimStart().charAt(0)]?.(line) ?? line;
@@ -89,7 +89,7 @@ function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyR
       }
       if (again && change === 'added') return [];
       const [first, ...more] = keys;
-      // A section that is one value, such as `answer_worth`, has no keys of its own.
+      // A section that is one value, such as `answer_worth`, has no keys.
       if (first?.key === '' && more.length === 0) {
         return fromTo(thing, first).map((line) => `  ${signed(visible(line), paint)}`);
       }
@@ -119,7 +119,7 @@ function caseText({ case: one, of, isReworded, a, b, broken }: ComparedCase, wor
   const { paint, from, to } = words;
   const notes = [
     ...(of === 'both' ? [] : [`only in ${of === 'a' ? from : to}`]),
-    ...(isReworded ? [`its request differs in ${to}, which is the one compared`] : []),
+    ...(isReworded ? [`its request differs in ${to}, and that request is compared`] : []),
     ...(broken.length > 0 ? [`held in ${from}, fails in ${to}`] : []),
   ];
   const head = `case \`${one.name}\` (${one.place.file}:${one.place.line})${notes.map((note) => `; ${note}`).join('')}`;
@@ -139,7 +139,7 @@ function itemText(head: string, a: RequestOutcome, b: RequestOutcome, words: Wor
   return `  ${words.paint.strong(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
 }
 
-/** Names the providers only where they differ. */
+/** Names the providers only if they differ. */
 function goals(a: RequestOutcome, b: RequestOutcome): string {
   const isMoved = !isRefused(a) && !isRefused(b) && a.model === b.model && a.provider !== b.provider;
   const goal = (one: RequestOutcome) =>

@@ -1,10 +1,10 @@
-/** The longest that a line with two values may be, and each of them on a line of its own, in characters. */
+/** The longest line with two values, and the longest value on a line of its own, in characters. */
 const LINE_MAX = 96;
 const VALUE_MAX = 160;
-/** Characters of the common beginning that are shown before two long values differ. */
+/** How many characters of the common beginning are shown before the first difference of two long values. */
 const CONTEXT = 24;
 
-/** `1 → 1.5` on one line, or the two values on a line each, cut around where they part. */
+/** Writes `1 → 1.5` on one line. If that is too long, each value has its own line and is cut around the first difference. */
 export function fromTo(key: string, values: { readonly from?: unknown; readonly to?: unknown }): string[] {
   const from = 'from' in values ? valueText(values.from) : null;
   const to = 'to' in values ? valueText(values.to) : null;
@@ -17,7 +17,7 @@ export function fromTo(key: string, values: { readonly from?: unknown; readonly 
   return [`~ ${key}:`, `    - ${folded(from, start)}`, `    + ${folded(to, start)}`];
 }
 
-/** A value of a policy, much as its file has it. */
+/** Writes a value of a policy similar to its form in the file. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
@@ -40,11 +40,11 @@ function folded(text: string, start: number): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end).toWellFormed()}${rest} (${length} characters)`;
 }
 
-/** `6.8 → 16.8`, or the one of them that there is. */
+/** Writes `6.8 → 16.8`, or only one value if the other is absent. */
 export const pair = (a: string | null, b: string | null): string =>
   a === b ? `${a}` : `${a ?? 'none'} → ${b ?? 'none'}`;
 
-/** `+10, +147 %`; empty where nothing changed. */
+/** Writes `+10, +147 %`; empty if nothing changed. */
 export function growth(a: number, b: number): string {
   const by = b - a;
   if (short(by) === '0') return '';
@@ -52,7 +52,7 @@ export function growth(a: number, b: number): string {
   return ` (${signed(by, 4)}${share})`;
 }
 
-/** Four digits: enough to compare by. */
+/** Writes four digits, which are enough to compare. */
 export const short = (value: number): string =>
   Number(value.toPrecision(4)).toLocaleString('en', { maximumFractionDigits: 9 }).replace(/^-0$/, '0');
 

@@ -10,18 +10,18 @@ import { differenceText } from './diff-text.ts';
 
 const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH };
 
-/** `signalbox policy diff`. Throws UsageError; where only the earlier policy cannot be loaded, after writing the rest. */
+/** Runs `signalbox policy diff`. If only the earlier policy cannot be loaded, writes the rest first and then throws. Throws UsageError. */
 export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const asVersion = versionIn(values['as-version']);
   const [a, b, ...more] = positionals;
   if (asVersion === undefined && (a === undefined || more.length > 0)) {
     throw new UsageError(
-      'policy diff takes one or two policies: folders, revisions or commits, as in policy diff HEAD.',
+      'policy diff needs one or two policies: folders, revisions or commits, as in policy diff HEAD.',
     );
   }
   if (asVersion !== undefined && positionals.length > 1) {
-    throw new UsageError('policy diff --as-version compares one policy with itself, so it takes at most one.');
+    throw new UsageError('policy diff --as-version compares one policy with itself. Name at most one policy.');
   }
   const workspace = { ...command, folder: folderMeant(positionals, command) };
   const difference = await diffPolicy({ a: a ?? workspace.folder, b, asVersion, requests: values.requests }, workspace);
@@ -41,7 +41,10 @@ function versionIn(text: string | undefined): LanguageVersion | undefined {
   return version;
 }
 
-/** The folder whose history a bare commit refers to: the other side's folder, if one is named, else the shipped one. */
+/**
+ * The folder whose Git history a commit without a path refers to: the folder of the other side if it is named, else the shipped policy
+ * folder.
+ */
 function folderMeant(named: readonly string[], { folder, shippedFolder }: PolicyCommand): string {
   return folder === shippedFolder ? (named.find(isFolder) ?? folder) : folder;
 }

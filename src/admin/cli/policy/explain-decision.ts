@@ -16,12 +16,12 @@ import type { PolicyCommand } from './command.ts';
 import { EXPLAIN_FLAGS, refuseOthers } from './explain-flags.ts';
 import { certificateText } from './explain-text.ts';
 
-/** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
+/** Runs `signalbox policy explain --decision` from the stored records, whether a server is running or not. Throws UsageError. */
 export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, EXPLAIN_FLAGS);
   const { decision = '', json, here, ...more } = values;
   refuseOthers('--decision', here ? { here } : more, undefined);
-  if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
+  if (positionals.length > 1) throw new UsageError('policy explain --decision takes at most one folder.');
   const folder = positionals[0] ?? command.folder;
   const { explanation, keyName } = await explainStoredDecision(operator(), decision, {
     ...command,
@@ -37,12 +37,19 @@ export async function runExplainDecision(args: readonly string[], command: Polic
 function decisionText(explanation: Explanation, terminal: boolean): string {
   const { record, certificate, matches, reason, hindsight, leftOut } = explanation;
   const { id, kind, keyId, time, revision, choice, outcome } = record;
-  const head = `${idText('dec_', id)}: ${kind} of the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
+  const head = `${idText('dec_', id)}: ${kind} with the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
   const replay = certificate
-    ? `Repeated from its record, the decision is ${matches ? 'identical, bit for bit' : 'different'}.`
+    ? `The decision, repeated from its record, is ${matches ? 'identical, bit for bit' : 'different'}.`
     : `The decision cannot be repeated. ${reason}`;
   const parts = [
-    paragraphs([head, replay, ...(leftOut?.length ? [`Left out at that time: ${leftOut.join(', ')}.`] : [])], terminal),
+    paragraphs(
+      [
+        head,
+        replay,
+        ...(leftOut?.length ? [`Providers that could not serve at that time: ${leftOut.join(', ')}.`] : []),
+      ],
+      terminal,
+    ),
     ...(certificate
       ? [certificateText(certificate, terminal), paragraphs(story(certificate, record.facts), terminal)]
       : []),

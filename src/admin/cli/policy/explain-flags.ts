@@ -3,7 +3,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import type { Body } from '../../use-cases/policy/tools.ts';
 import { LIST, pairsOf, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
 
-/** Flags that stand for fields of a request's body. */
+/** Flags that set fields of a request's body. */
 const BODY_FLAGS = {
   ...{ model: TEXT, task: TEXT, 'input-tokens': TEXT, 'output-tokens': TEXT, message: TEXT, metadata: LIST },
   ...{ 'cost-weight': TEXT, 'quality-weight': TEXT, 'latency-weight': TEXT },
@@ -17,8 +17,8 @@ export const EXPLAIN_FLAGS = {
 };
 
 /**
- * Refuses what would change the request of a case or of a record. Throws UsageError.
- * @param flag the flag that names it
+ * Refuses other flags that would change the request of a case or of a record. Throws UsageError.
+ * @param flag the flag that names the case or the record
  * @param more other flags that are set
  */
 export function refuseOthers(flag: string, more: object, file: string | undefined): void {
@@ -28,7 +28,7 @@ export function refuseOthers(flag: string, more: object, file: string | undefine
 
 type BodyFlags = ReturnType<typeof parseFlags<typeof BODY_FLAGS>>;
 
-/** Returns a body with the fields that flags state in place of its own. Throws UsageError. */
+/** Returns the body with the fields that flags set. Throws UsageError. */
 export function withFlags(body: Body, flags: BodyFlags): Body {
   const fields = {
     model: flags.model,
@@ -52,7 +52,7 @@ export function withFlags(body: Body, flags: BodyFlags): Body {
 const stated = (fields: Body): Body =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** Returns a field with more keys; undefined where flags add none. */
+/** Adds keys to an object field. Returns undefined if no flag sets a key. */
 function merged(field: unknown, more: Body): Body | undefined {
   if (Object.keys(more).length === 0) return undefined;
   return { ...(isObject(field) && field), ...more };
@@ -61,6 +61,6 @@ function merged(field: unknown, more: Body): Body | undefined {
 function numberOf(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value)) throw new UsageError(`${flag} takes a number, not "${text}".`);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new UsageError(`${flag} must be a number, not "${text}".`);
   return value;
 }

@@ -23,12 +23,13 @@ import { SETTING_WORDS } from './setting-text.ts';
 import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
-  'The figures come from the policy, corrected by the lengths of questions that this data folder has seen. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
-const SERVED = 'The server decided by its own policy and measurements.';
-const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
-const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
+  'The figures come from the policy, adjusted for the lengths of questions that this data folder has recorded. Only a running server knows measured answer lengths and latencies and which endpoints are healthy. To use its measurements, name the server with --url.';
+const SERVED = 'The server used its own policy and measurements.';
+const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider those of the key.';
+const FUNDED =
+  'Budgets and balances come from the stored ledger. A budget that the ledger does not know counts as unspent.';
 
-/** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
+/** Runs `signalbox policy explain` for a hypothetical request. Throws UsageError, or the SignalboxError that the API would return. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { terminal } = command;
   const { values: flags, positionals } = parseArguments(args, EXPLAIN_FLAGS);
@@ -41,15 +42,15 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   }
   if (flags.here)
     throw new UsageError(
-      '--here works only with --case. Other requests are always explained with the variables that are set.',
+      '--here works only with --case. Explanations of other requests always use the variables that are set.',
     );
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   if (flags.url !== undefined) {
     const { url, key, time, json, label, 'key-models': keyModels } = flags;
-    // The server has its own policy, and the labels and models of its keys.
+    // The server uses its own policy, and the labels and models of its own keys.
     const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
     const other = others.find(Boolean);
-    if (other) throw new UsageError(`--url explains by the policy and the keys of the server. Remove ${other}.`);
+    if (other) throw new UsageError(`--url uses the policy and the keys of the server. Remove ${other}.`);
     const answer = await explainedAt(url, { request: body, key, time }, command.judge.env);
     return explanationResult(answer, { json, terminal, note: SERVED });
   }
@@ -75,23 +76,25 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   });
 }
 
-/** Reads IDs of models. Throws UsageError for one that the policy does not declare. */
+/** Reads IDs of models. Throws UsageError for a model that the policy does not declare. */
 function knownModels(text: string, { snapshot }: Runtime): string[] {
   const isLeftOut = (id: string) => snapshot.leftOut.some(({ kind, name }) => kind === 'model' && name === id);
   return text.split(',').map((part) => {
     const id = part.trim();
     if (snapshot.modelIndex.has(id) || isLeftOut(id)) return id;
-    throw new UsageError(`--key-models: the policy has no model \`${id}\`.`);
+    throw new UsageError(`--key-models: the policy has no model \`${id}\`. Use the ID of a declared model.`);
   });
 }
 
-/** At most a folder with a policy and a file with a request, in any order. */
+/** Reads at most one policy folder and one file with a request, in any order. */
 function placesIn(positionals: readonly string[]) {
   const isFile = (path: string) => path === '-' || path.endsWith('.json') || (existsSync(path) && !isFolder(path));
   const [folder, ...folders] = positionals.filter((path) => !isFile(path));
   const [file, ...files] = positionals.filter(isFile);
   if (folders.length + files.length > 0) {
-    throw new UsageError('policy explain takes one folder and one file with a request, or - for the standard input.');
+    throw new UsageError(
+      'policy explain takes one policy folder and one file with a request, or - for the standard input.',
+    );
   }
   return { folder, file };
 }
@@ -104,16 +107,15 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
   } catch {
     throw new UsageError(`${file} cannot be read.`);
   }
-  // Some editors begin a file with a mark of its encoding.
+  // Some editors begin a file with a byte order mark.
   const body = parseJson(text.replace(/^\uFEFF/, ''));
   if (body === undefined) throw new UsageError(`${name} is not JSON.`);
   return body;
 }
 
-const CASE_NOTE =
-  'Cases use only the figures that the policy declares. Learned estimates, measurements and budgets do not count.';
+const CASE_NOTE = 'Cases use only the figures that the policy declares. Measurements and budgets are not considered.';
 
-/** `signalbox policy explain --case`. Throws UsageError, or SignalboxError as the API would. */
+/** Runs `signalbox policy explain --case`. Throws UsageError, or the SignalboxError that the API would return. */
 async function runExplainCase(
   caseName: string,
   folder: string,

@@ -11,19 +11,19 @@ import { jsonText } from '../text.ts';
 import { certificateText } from './explain-text.ts';
 import { leftOutBriefly } from './setting-text.ts';
 
-/** The form of an explanation. */
+/** How to print an explanation. */
 interface ExplainForm {
   readonly json: boolean;
   readonly terminal: boolean;
-  /** Sentences around the story. */
+  /** Sentences before the explanation; `after` has sentences that follow it. */
   readonly before?: readonly string[];
   readonly after?: readonly string[];
-  /** The last sentence: the limits of the explanation. */
+  /** The last sentence, which says what the explanation does not consider. */
   readonly note: string;
 }
 
 const { properties } = PolicyExplanation;
-/** The parts of an explanation that are printed; an earlier server may lack others. */
+/** The parts of an explanation that are printed. Other parts may be missing in answers of earlier versions. */
 const Printed = Type.Object({
   ...Type.Pick(PolicyExplanation, [
     ...(['choice', 'shortage', 'explanation', 'hold_note', 'task_note', 'task_reasons'] as const),
@@ -43,13 +43,15 @@ type Printed = Static<typeof Printed>;
 const check = new SchemaCheck(Printed);
 
 /**
- * The result of a command that explains: text or JSON, and code 2 for a refusal.
- * @param body as the API answers
- * @throws UsageError for an answer in another form
+ * Prints an explanation as text or JSON. The exit code is 2 for a refusal.
+ * @param body the answer of the API
+ * @throws UsageError if the answer does not have the expected form
  */
 export function explanationResult(body: unknown, form: ExplainForm): CommandResult {
   if (!check.accepts(body)) {
-    throw new UsageError('The answer has another form. It may not be from Signalbox, or be from an earlier version.');
+    throw new UsageError(
+      'The answer does not have the expected form. Check that --url names a Signalbox server of this version.',
+    );
   }
   const code = body.choice === null || body.shortage !== null ? 2 : 0;
   return { text: form.json ? jsonText(body) : asText(body, form), code };
@@ -65,7 +67,9 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
     ...(explanation ?? []),
     ...(hold_note ? [hold_note] : []),
     ...after,
-    ...failed_rules.map(({ name, error }) => `The condition of ${name} failed, so it counts as true: ${error}.`),
+    ...failed_rules.map(
+      ({ name, error }) => `The condition of ${name} failed, so Signalbox treated it as true: ${error}.`,
+    ),
     ...(missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : []),
     ...(candidates.some(({ rank }) => rank !== null) ? [legend(body.usd_per_credit)] : []),
     note,
@@ -78,20 +82,20 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
   return `${certificateText({ candidates: rows }, terminal)}\n${paragraphs(lines, terminal)}`;
 }
 
-/** The columns of the table, in words. */
+/** Explains the columns of the table. */
 const legend = (usdPerCredit: string): string =>
-  `Quality is the expected share of good answers; 1 Credit is ${usdPerCredit} USD; latency is the expected time to the end of the answer, and source says where its speed is from. Utility weighs the three as the selector says, and the highest wins.`;
+  `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. The highest utility wins.`;
 
 const PLACES: Readonly<Record<string, string>> = {
   'system prompt': ' in the system prompt',
   'question before': ' in the question before',
 };
 
-/** `Task: classification (81 % likely, by “classify”, “tickets” in the system prompt; “label”).` */
+/** Writes, for example: `Task: classification (81 % likely, by “classify”, “tickets” in the system prompt; “label”).` */
 function taskText({ task, share, words }: NonNullable<Printed['task_reasons']>): string {
   const places = Map.groupBy(words, ({ of }) => of);
   const signs = [...places].map(
     ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of] ?? ''}`,
   );
-  return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, by ${signs.join('; ')}` : ''}).`;
+  return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, because of ${signs.join('; ')}` : ''}).`;
 }

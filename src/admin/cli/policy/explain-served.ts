@@ -4,14 +4,18 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { outbound } from '../../../host/outbound.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 
-/** The variable with the key of the request to the server. */
+/** The environment variable with the API key for the request to the server. */
 const KEY_VARIABLE = 'SIGNALBOX_KEY';
-/** The longest wait for the answer, ms; an exact count of tokens takes some seconds. */
+/** The longest wait for the answer, ms. An exact count of tokens takes some seconds. */
 const WAIT_MS = 30_000;
-/** The largest answer that is read: a catalog of thousands of models. */
+/** The largest answer that is read, in bytes: enough for a catalog of thousands of models. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Sends a request to `/admin/policy/explain` of a running server. @returns its answer. Throws UsageError, also for an answer other than 200. */
+/**
+ * Sends a request to `/admin/policy/explain` of a running server.
+ * @returns the body of the answer
+ * @throws UsageError, also for a status other than 200
+ */
 export async function explainedAt(
   url: string,
   request: object,
@@ -19,7 +23,7 @@ export async function explainedAt(
 ): Promise<unknown> {
   const base = URL.parse(url);
   if (base === null || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '') {
-    throw new UsageError('--url takes the address of a server, such as http://127.0.0.1:8787.');
+    throw new UsageError('--url must be the URL of a server, such as http://127.0.0.1:8787.');
   }
   const key = env.get(KEY_VARIABLE)?.trim();
   if (!key)
@@ -30,7 +34,7 @@ export async function explainedAt(
   const limits = { allowPrivate: true, timeoutMs: WAIT_MS, bytesMax: ANSWER_BYTES_MAX };
   const body = JSON.stringify(request);
   const reply = await outbound({ url: base.href, method: 'POST', headers, body, ...limits }).catch((cause: unknown) => {
-    throw new UsageError(`No answer from ${base.origin}: ${messageOf(cause)}.`);
+    throw new UsageError(`${base.origin} does not answer: ${messageOf(cause)}.`);
   });
   const answer = parseJson(reply.text);
   if (reply.status === 200) return answer;

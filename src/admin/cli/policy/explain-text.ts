@@ -8,7 +8,7 @@ import type { CandidateEntry } from '../../../routing/certificate.ts';
 import { shortPlace } from '../../../routing/story.ts';
 import { clipped, grid, WIDTH } from '../terminal.ts';
 
-/** A candidate as the tables show it. */
+/** The values of a candidate that tables show. */
 export interface CertificateRow
   extends Pick<CandidateEntry, 'model' | 'rank' | 'quality' | 'countedQuality' | 'costCredits'>,
     Pick<CandidateEntry, 'latencyMs' | 'latencyBasis' | 'utility' | 'parts'> {
@@ -18,7 +18,7 @@ export interface CertificateRow
   }[];
 }
 
-/** The candidates as a table, best first, and under it those that were left out, with the reasons. */
+/** Writes the candidates as a table, best first. Below it are the rejected models with the reasons. */
 export function certificateText(
   { candidates }: { readonly candidates: readonly CertificateRow[] },
   terminal: boolean,
@@ -32,12 +32,12 @@ export function certificateText(
   return tables.join('\n');
 }
 
-/** The source of a latency, in a word. */
+/** The source of a latency, in one word. */
 const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median', neutral: 'neutral' } as const;
 
 function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];
-  // The parts of a utility add up to it.
+  // The parts add up to the utility.
   const sum = parts.map((part, at) => `${at === 0 ? '=' : '+'} ${visible(part)}`);
   const head = ['', 'model', 'quality', 'Credits', 'latency', 'source', 'utility', ...sum];
   const rows = ranked.map((one) => [
@@ -55,7 +55,7 @@ function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): stri
   return `${[paint.faint(names!), paint.strong(lines[0]!), ...lines.slice(1)].join('\n')}\n`;
 }
 
-/** `90.5 % +6.0`: the share of good answers, and what languages and preferences add to it. */
+/** Writes `90.5 % +6.0`: the share of good answers, and how much languages and preferences add. */
 function qualityText({ quality, countedQuality }: CertificateRow): string {
   if (quality === null) return 'unknown';
   const share = Math.min(quality, SHOWN_QUALITY_MAX);
@@ -64,7 +64,7 @@ function qualityText({ quality, countedQuality }: CertificateRow): string {
   return `${(100 * share).toFixed(1)} %${added}`;
 }
 
-/** Four decimals, or as many digits: strategies have scales of their own. */
+/** Writes four decimals, or five significant digits from 1,000 on, because each strategy has its own scale. */
 const utilityText = (value: number): string =>
   (Math.abs(value) < 1_000 ? value.toFixed(4) : `${Number(value.toPrecision(5))}`).replace(/^-(?=0\.0*$)/, '');
 

@@ -2,23 +2,23 @@ import { listPushed } from '../../policy.ts';
 import type { CommandHelp } from '../command-help.ts';
 import { helpOf } from '../operation-flags.ts';
 
-/** By the words of each command on policies. */
+/** The help of commands on policies. */
 export const POLICY_HELP: Readonly<Record<string, CommandHelp>> = {
   'policy check': {
     usage: '[DIR] [--all] [--strict] [--json] [--data DIR]',
-    summary: 'List every mistake in a policy, with its place and its mend.',
-    details: `Needs no provider key. A ledger in --data must fit the policy.
---all lists each of many similar warnings; --strict treats warnings as mistakes.
-Exit code: 0 when the policy may serve, 2 when it may not, 1 when there is none.`,
+    summary: 'List every mistake in a policy, with its location and fix.',
+    details: `The check needs no provider key. If --data has a ledger, the policy must also fit that ledger.
+Many similar warnings are counted; --all lists each of them. --strict treats warnings as mistakes.
+Exit code: 0 if a server can use the policy, 2 if it cannot, 1 if there is no policy.`,
   },
   'policy test': {
     usage: `[DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json]
 [--data DIR]`,
     summary: "Run a policy's cases.",
     details: `Runs each case as if every variable were set, and again with the variables that are set;
---here does only the second. --case picks cases by a part of their name.
---watch runs again after every edit. --coverage lists the rules and models that no case touches.
-Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1 when none ran.`,
+--here does only the second. --case selects cases by a part of their name.
+--watch runs the cases again after every edit. --coverage lists the rules and models that no case uses.
+Exit code: 0 if all cases hold, 2 if a case fails or coverage is below --min, 1 if no case ran.`,
   },
   'policy explain': {
     usage: `[DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT]
@@ -28,42 +28,44 @@ Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1
 [--time 2026-11-20T08:00:00Z] [--case NAME] [--decision ID] [--here] [--json]
 [--data DIR] [--url http://127.0.0.1:8787]`,
     summary: 'Show which model a request gets, and why.',
-    details: `Lists every model with its estimates and utility, or the rule that rejects it.
+    details: `Lists every model with its estimates and utility, or with the rule that rejects it.
 REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or /v1/route; put flags before it.
---key takes the labels, models and money of a key in --data.
---case explains the request of a case. --decision decides a recorded decision again.
---url asks a running server, with the key in SIGNALBOX_KEY: its policy, its measurements, its keys.
-Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 when nothing was decided.`,
+--key uses the labels, models and money of a key in the database of --data.
+--case explains the request of a case. --decision repeats a recorded decision.
+--url sends the request to a running server, which uses its own policy, measurements and keys. Set the
+variable SIGNALBOX_KEY to an API key for that server.
+Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 if nothing was decided.`,
   },
   'policy diff': {
     usage: 'A [B] [--as-version 2] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
-    summary: 'Compare two policies: declarations, and what they choose at which cost.',
-    details: `A and B are folders, revisions kept in --data, or commits (HEAD~1, main:path/to/folder).
-Without B, A is compared with the policy folder. The plugins of a commit run.
---as-version compares one policy, by default the policy folder, with itself in that version of the language.
-Decides the cases of both, and the requests of a file.
-Exit code: 2 when a case that held fails or B cannot load (--strict: when any choice differs).`,
+    summary: 'Compare two policies: their declarations, and the models and costs that they choose.',
+    details: `A and B are folders, revisions stored in --data, or Git commits (HEAD~1, main:path/to/folder).
+Without B, the command compares A with the policy folder. It runs plugin code of both, even of a commit.
+--as-version compares a policy with itself in another version of the policy language. Without A, it
+compares the policy folder. The command decides the cases of both policies, and the requests of a file.
+Exit code: 2 if a case that held now fails or B cannot be loaded (with --strict: if any choice differs).`,
   },
   'policy schema': {
     usage: '[DIR] [--write]',
     summary: 'Print the JSON Schema of the policy language for editors.',
-    details: `Includes the options of the strategies and adapters that come with Signalbox.
---write saves it as DIR/policy.schema.json. DIR is not read.`,
+    details: `The schema includes the options of the strategies and adapters that come with Signalbox.
+--write saves the schema as DIR/policy.schema.json. The command does not read the policy in DIR.`,
   },
   'policy push': {
     usage: '[DIR] [--from REVISION] [--json] [--data DIR]',
-    summary: 'Store a policy as a revision, in force at every server that follows pushes.',
-    details: `Such servers run with --policies-from store. The policy passes its check and its cases here and at
-each of them; where one refuses, it is in force nowhere. The code of plugins is not pushed: every
-server needs the same beside its policy folder.
-Shows first how the policy differs from the active one, as policy diff does.
---from is the active revision, or its number, from which you began. The first push needs none.
-Without it, a later push stores nothing and only shows the difference.`,
+    summary: 'Store a policy as a revision, and activate it on every server that follows pushes.',
+    details: `Servers follow pushes if they run with --policies-from store. This command checks the policy and runs its
+cases, and each of these servers does the same. If one refuses, the policy is activated on none.
+A push does not contain plugin code: each server needs the same plugins in its policy folder.
+First, the command shows how the policy differs from the active policy, as policy diff does.
+--from is the revision, or its number, on which your edit is based. It must be the active revision.
+The first push needs no --from. A later push without --from stores nothing and only shows the difference.`,
   },
   [listPushed.name]: helpOf(listPushed),
   'policy rollback': {
     usage: 'REVISION | NUMBER [--json] [--policies DIR] [--data DIR]',
-    summary: 'Push the files of an earlier revision again.',
-    details: `--policies has the plugins of the policy.`,
+    summary: 'Activate the files of an earlier pushed revision again.',
+    details: `Stores the earlier files as a new push. The folder --policies must contain the plugins of the policy.
+policy history lists the revisions and their numbers.`,
   },
 };

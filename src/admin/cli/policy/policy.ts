@@ -6,8 +6,8 @@ import type { PolicyCommand } from './command.ts';
 import { atStore, runPush, runRollback, type StoreTarget } from './push.ts';
 
 /**
- * `signalbox policy check|test|explain|diff|schema|push|history|rollback`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
- * clear sentence.
+ * Runs `signalbox policy check|test|explain|diff|schema|push|history|rollback`. The module of a command is loaded only when the command
+ * runs. Throws UsageError, or an Error of one sentence.
  */
 export const runPolicy = groupOf<PolicyCommand, CommandOutput>('policy', {
   check: async (args, command) => (await import('./check.ts')).runCheck(args, command),

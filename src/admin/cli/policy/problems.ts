@@ -2,7 +2,7 @@ import { mask } from '../../../host/telemetry/secrets.ts';
 import { type Diagnostic, formatDiagnostics } from '../../../policy/diagnostics.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
 
-/** Diagnostics as text. Known secrets are masked in the lines of files. */
+/** Writes diagnostics as text. Masks known secrets in the quoted lines of files. */
 export function problemsText(
   problems: readonly Diagnostic[],
   { files }: { readonly files: readonly PolicyFile[] },

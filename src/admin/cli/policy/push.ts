@@ -8,19 +8,19 @@ import { operator } from '../user.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { differenceText } from './diff-text.ts';
 
-/** `signalbox policy push [DIR] [--from REVISION]`. */
+/** Runs `signalbox policy push [DIR] [--from REVISION]`. */
 export async function runPush(args: readonly string[], command: PolicyCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { from: TEXT, json: SWITCH });
   const { from = null, json } = values;
   return await pushed({ ...command, folder: folderIn(positionals, 'push', command) }, json, { from });
 }
 
-/** `signalbox policy rollback REVISION`. */
+/** Runs `signalbox policy rollback REVISION`. */
 export async function runRollback(args: readonly string[], command: PolicyCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
   const revision = onlyOne(
     positionals,
-    'policy rollback takes one revision, or its number: policy history lists them.',
+    'policy rollback needs one revision or its number. To list the revisions, run policy history.',
   );
   return await pushed(command, values.json, { revision });
 }
@@ -40,10 +40,10 @@ async function pushed(
   });
 }
 
-/** The store, with the servers that follow it. */
+/** The store, and the servers that follow pushes. */
 export type StoreTarget = Omit<PushDesk, 'judge' | 'show'>;
 
-/** Works on the database while servers run or not. Throws UsageError without a database. */
+/** Works on the database, whether servers are running or not. Throws UsageError if there is no database. */
 export async function atStore<Result>(
   { database, judge }: Pick<PolicyCommand, 'database' | 'judge'>,
   work: (target: StoreTarget) => Promise<Result>,
@@ -60,10 +60,12 @@ export async function atStore<Result>(
 function pushText({ id, revision, previous, guarded, lagging, following_files, is_followed }: PushedRevision): string {
   const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
   return [
-    `${is_followed ? 'In force' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
+    `${is_followed ? 'Active' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, replaces ${previous}`}.\n`,
     is_followed ? '' : UNFOLLOWED,
-    places.length > 0 ? `It changes where requests go or who may do what: ${places.join(', ')}.\n` : '',
-    lagging.length > 0 ? `Not in force yet at ${lagging.join(', ')}: signalbox instances says why.\n` : '',
-    following_files.length > 0 ? `${following_files.join(', ')} follow their files, and do not take it.\n` : '',
+    places.length > 0 ? `The push changes where requests go or who may do what: ${places.join(', ')}.\n` : '',
+    lagging.length > 0 ? `Not active yet on ${lagging.join(', ')}. To see why, run signalbox instances.\n` : '',
+    following_files.length > 0
+      ? `${following_files.join(', ')} follow policy files, so the push does not change their policy.\n`
+      : '',
   ].join('');
 }

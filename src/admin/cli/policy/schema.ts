@@ -5,10 +5,10 @@ import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 
-/** Policy files name it in their first line, so that editors find it. */
+/** The first line of a policy file names this file, so that editors find the schema. */
 const FILE = 'policy.schema.json';
 
-/** `signalbox policy schema`: prints the schema, or writes it into the folder of a policy. Throws UsageError. */
+/** Runs `signalbox policy schema`: prints the schema, or writes it into a policy folder. Throws UsageError. */
 export async function runSchema(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { write: SWITCH });
   const folder = folderIn(positionals, 'schema', command);
@@ -18,7 +18,7 @@ export async function runSchema(args: readonly string[], command: PolicyCommand)
   await replaceFile(path, text);
   const line = `# yaml-language-server: $schema=./${FILE}`;
   return {
-    text: `Wrote ${path}. To have an editor check a file of the policy, begin the file with this line:\n${line}\n`,
+    text: `Wrote ${path}. To let your editor check a policy file, begin the file with this line:\n${line}\n`,
     code: 0,
   };
 }

@@ -6,16 +6,16 @@ export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
   here: 'with the variables of this environment',
 };
 
-/** More providers than these are listed by name alone. */
+/** If more providers than this cannot serve, the text lists only their names. */
 export const REASONS_MAX = 4;
 
-/** The providers that cannot serve in this environment, with the reasons; without a full stop. */
+/** Lists the providers that cannot serve in this environment, with the reasons. Has no full stop at the end. */
 export const leftOutText = (missing: readonly string[]): string =>
   `Providers that cannot serve here: ${missing.join(', ')}`;
 
-/** The same in short: many providers that lack a variable are listed by name alone. */
+/** Like `leftOutText`, but lists many providers by name only. */
 export function leftOutBriefly(missing: readonly string[]): string {
   if (missing.length <= REASONS_MAX) return leftOutText(missing);
   const names = missing.map((one) => one.replace(/ \([^()]+ (?:is|are) not set\)$/, ''));
-  return `${leftOutText(names)}. To list the variables, run: ${commandName()} policy check --all`;
+  return `${leftOutText(names)}. To see which variables are missing, run: ${commandName()} policy check --all`;
 }

@@ -10,25 +10,28 @@ import { clipped } from '../terminal.ts';
 import { problemsText } from './problems.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
 
-/** The form in which results of cases are shown. */
+/** How results of cases are shown. */
 interface TextForm {
-  /** The folder of the policy, as commands name it. */
+  /** The policy folder in the form that the user can pass to commands. */
   readonly folder: string;
-  /** Colours of a terminal, or none. */
+  /** Whether to use the colours of a terminal. */
   readonly colour: boolean;
 }
 
 type CaseResult = PolicyTest['cases'][number];
 type CaseRun = CaseResult['settings'][number];
 
-/** A line for each case, a diff under each failure, coverage on request, and a summary; or the errors of the policy. */
+/**
+ * Writes a line for each case, a diff below each failure, the coverage if requested, and a summary. If the policy has errors, writes the
+ * errors instead.
+ */
 export function testText(result: PolicyTest, bundle: PolicyBundle, form: TextForm): string {
   const { counts, cases, coverage, left_out_here: missing } = result;
   if (counts === null) {
     const errors = `${form.folder}: ${plural(result.errors, 'error')}, so no case was run`;
     return `${problemsText(result.diagnostics, bundle, form.colour)}\n\n${errors}\n`;
   }
-  // Providers that are missing here do not matter where every case ran.
+  // If every case ran, it does not matter which providers are missing here.
   const isOfHere = cases.some(
     ({ status, settings }) => status === 'not_run' || (status === 'failed' && settings.length > 1),
   );
@@ -53,10 +56,10 @@ export function testText(result: PolicyTest, bundle: PolicyBundle, form: TextFor
   return parts.join('\n');
 }
 
-/** Longer values are cut: they are whole in `--json`. */
+/** The most characters of a value that are shown. `--json` has the whole value. */
 const VALUE_MAX = 160;
 
-/** The reasons against many models take more room than a value. */
+/** The most characters of a hint. A list of reasons against many models needs more room than a value. */
 const HINT_MAX = 1_000;
 
 const shown = (text: string): string => clipped(visible(text), VALUE_MAX);
@@ -78,14 +81,14 @@ function caseText(result: CaseResult, form: TextForm): string {
 
 export const placeText = ({ file, line, column }: SourcePlace): string => `${file}:${line}:${column}`;
 
-/** The parts of a case that cannot be served: the first with its reason, the others as a count. */
+/** Names the first part of a case that cannot be served, with the reason, and counts the others. */
 export function missingText([first, ...more]: readonly UnservedPart[]): string {
   const others =
     more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;
   return `the case names ${first?.name}, which cannot be served (${first?.reason})${others}`;
 }
 
-/** Failures that are the same in several settings. */
+/** Writes failures that are the same in several settings only once. */
 function runText(same: readonly CaseRun[], { name, settings }: CaseResult, { folder, colour }: TextForm): string {
   const names = same.flatMap((one) => one.settings);
   const onlyHere = !names.includes('all_set');
@@ -101,7 +104,7 @@ function diffLines(failures: CaseRun['failures'], colour: boolean): string[] {
   for (const [at, { key, expected, got, hint }] of failures.entries()) {
     const next = failures[at + 1];
     lines.push(paint.error(`  - ${shown(key)}: ${shown(expected)}`));
-    // A refusal stands for all keys that ask for a choice.
+    // If the request was refused, show the refusal once instead of once for each expected key.
     if (isRefusal(got) && next?.got === got) continue;
     lines.push(paint.good(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
     if (hint !== null) lines.push(`    ${clipped(visible(hint), HINT_MAX)}`);
@@ -111,7 +114,7 @@ function diffLines(failures: CaseRun['failures'], colour: boolean): string[] {
 
 const isRefusal = (got: string): boolean => got.startsWith('refused: ');
 
-/** For a shell. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   if (/^[\w./@%+:,-]+$/.test(text)) return text;
   return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;

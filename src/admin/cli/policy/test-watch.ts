@@ -14,8 +14,9 @@ type Run = (judge: PolicyCommand['judge']) => Promise<CommandResult>;
 type Outcome = CommandResult | Error;
 
 /**
- * Runs at once, and again whenever a file of the folder or of its plugins changes, until the operator ends it: then with
- * what the last run came to. A policy that breaks meanwhile is reported, and watched on. Throws where the first run cannot be.
+ * Runs the cases at once, and again whenever a file of the policy or of its plugins changes, until the operator ends the command. Then
+ * returns the result of the last run. If an edit breaks the policy, the command reports the errors and continues to watch. Throws if the
+ * first run is not possible.
  */
 export async function testOnEdits(
   { folder, json }: { readonly folder: string; readonly json: boolean },
@@ -44,15 +45,16 @@ export async function testOnEdits(
     while (!end?.signal.aborted) {
       isStirred = false;
       if (await code.hasChanged()) {
-        // A plugin may lose itself in a loop: then a signal ends the process at once.
+        // A plugin may be in an endless loop, so during a run a signal ends the process at once.
         end?.forget();
         last = last === null ? await runOnce() : await attempt(runOnce);
         end = ended();
         end.signal.addEventListener('abort', stir);
         await write(outcomeText(last, json));
-        if (!json) await write(`\nWaiting for a change in ${pathText(folder)} or its plugins. Ctrl-C ends.\n\n`);
+        if (!json)
+          await write(`\nWaiting for a change in ${pathText(folder)} or its plugins. Press Ctrl-C to end.\n\n`);
       }
-      // An edit that came meanwhile must not be waited for.
+      // Do not wait if an edit arrived during the run.
       if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
@@ -62,9 +64,9 @@ export async function testOnEdits(
   return { text: '', code: last?.code ?? 0 };
 }
 
-/** The plugins of a folder, loaded anew for each run, and whether anything has changed since the last. */
+/** Loads the plugins of a folder again for each run, and notices whether a file has changed since the last run. */
 function pluginCode(folder: string) {
-  /** The plugins' files of the last policy that could be read. */
+  /** The files of the plugins of the last policy that could be read. */
   let files: readonly string[] = [];
   let signature = '';
   const signatures = () => Promise.all([signatureOf(folder), signatureOf(folder, files)]);
@@ -73,7 +75,7 @@ function pluginCode(folder: string) {
     hasChanged: async () => (await signatureOf(folder, files)) !== signature,
     async run<Result>(run: (loader: PluginLoader) => Promise<Result>): Promise<Result> {
       const [policy, all] = await signatures();
-      // Imported code stays in memory, with its own imports: an edit must count.
+      // Bun caches imported modules. Remove them so that edited plugins are loaded again.
       for (const file of files) delete require.cache[file];
       const loader = createPluginLoader();
       try {
@@ -83,7 +85,7 @@ function pluginCode(folder: string) {
         const isSame = found.length === 0 || found.join('\n') === files.join('\n');
         if (!isSame) files = found;
         const [policyNow, allNow] = await signatures();
-        // Other files than before are no change of any: but an edit that came while it ran is.
+        // If the run loaded other plugin files than the run before, that alone is not a change. An edit during the run is a change.
         signature = isSame || policyNow !== policy ? all : allNow;
       }
     },

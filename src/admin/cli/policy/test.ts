@@ -11,7 +11,7 @@ import { testOnEdits } from './test-watch.ts';
 
 const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SWITCH, json: SWITCH };
 
-/** `signalbox policy test`. Throws UsageError when there is nothing to run. */
+/** Runs `signalbox policy test`. Throws UsageError if there is no policy to test. */
 export async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const min = values.min === undefined ? null : percentOf(values.min);
@@ -23,26 +23,26 @@ export async function runTest(args: readonly string[], command: PolicyCommand): 
 function percentOf(text: string): number {
   const percent = Number(text);
   if (!/^\d{1,3}(\.\d+)?$/.test(text) || percent > 100) {
-    throw new UsageError(`--min takes a percentage from 0 to 100, not "${text}".`);
+    throw new UsageError(`--min must be a percentage from 0 to 100, not "${text}".`);
   }
   return percent;
 }
 
 interface TestOptions extends Omit<ReturnType<typeof parseFlags<typeof FLAGS>>, 'min'> {
   readonly folder: string;
-  /** The least coverage in percent; null for none. */
+  /** The least coverage in percent; null for no minimum. */
   readonly min: number | null;
 }
 
 async function testOnce(options: TestOptions, { judge, terminal: colour }: PolicyCommand): Promise<CommandResult> {
   const { folder, case: text = null, here: onlyHere, min, json, watch } = options;
   const files = await readPolicy(folder);
-  // As with `policy check`.
+  // As in `policy check`, the JSON output names files as the API does.
   const bundle = json ? namedBundle(files) : files;
   const coverage = options.coverage || min !== null ? { min } : null;
   const result = await testPolicy(folder, bundle, judge, { text, onlyHere, coverage });
   const isFine = result.counts?.failed === 0 && (result.coverage?.enough ?? true);
-  // With `--watch` there are many results: one line for each.
+  // With `--watch` there are many results, so each is written on one line.
   const asJson = () => (watch ? `${JSON.stringify(result)}\n` : jsonText(result));
   return {
     text: json ? asJson() : testText(result, bundle, { folder: pathText(folder), colour }),

@@ -19,12 +19,12 @@ import {
   type ProposedPrice,
 } from './propose.ts';
 
-/** For models of unknown quality. */
+/** The quality written for models whose quality is unknown. */
 const QUALITY = flow({ default: 0.5 });
 
 /**
- * Writes a proposal as a file of a policy. New models that are known well enough are entries; the others, and all that
- * concerns models of the policy, are comments.
+ * Writes a proposal as a policy file. New models with complete figures become entries. Models with missing figures, and remarks about
+ * models of the policy, become comments.
  */
 export function patchOf(proposal: CatalogProposal): string {
   const { added, provider } = proposal;
@@ -38,7 +38,7 @@ export function patchOf(proposal: CatalogProposal): string {
   return [text, heading, ...questions].join('');
 }
 
-/** The comments at the top: what there is to decide, the questions first. */
+/** Writes the comments at the top of the file: the decisions to make, first the open questions. */
 function headOf(
   { provider, today, factsSource, added, gone, repriced, unfit, known }: CatalogProposal,
   complete: number,
@@ -51,10 +51,10 @@ function headOf(
   const reasons = Map.groupBy(unfit, ([, why]) => why);
   return [
     `Models of ${provider} on ${today}: ${plural(known, 'model')} of its list in the policy, ${complete} to add, ${open.length} with questions.`,
-    'This file changes nothing. Review it, then save what you want in the folder of the policy.',
-    ...section('QUESTIONS. The entries below that are comments wait for:', asked),
-    ...section('Prices that the list states otherwise, USD per 1M tokens:', repriced.map(repricedText)),
-    ...section(`No longer listed by ${provider}; requests for them may fail:`, gone.map(goneText)),
+    'This file is not active. Review it, then save what you want in the policy folder.',
+    ...section('QUESTIONS. The entries below that are comments still need:', asked),
+    ...section('Models whose listed price differs from the policy, USD per 1M tokens:', repriced.map(repricedText)),
+    ...section(`No longer listed by ${provider}, so requests for these models may fail:`, gone.map(goneText)),
     ...section(
       'Left out:',
       [...reasons].map(([why, ones]) => `- ${visible(why)}: ${ones.map(([id]) => visible(id)).join(', ')}`),
@@ -62,13 +62,13 @@ function headOf(
     ...(added.length > 0
       ? [
           '',
-          `Figures are those of the list, else of ${factsSource}. Quality is unknown: correct it by your own outcomes.`,
+          `Figures come from the list, or else from ${factsSource}. Quality is unknown: adjust it to your own results.`,
         ]
       : []),
   ];
 }
 
-/** The figures that a model needs, by their keys in a policy. */
+/** The figures that every model needs, by their keys in a policy. */
 const QUESTIONS = { price: 'price', context_window: 'contextWindow', max_output: 'maxOutput' } as const;
 
 const section = (heading: string, lines: readonly string[]): string[] =>

@@ -5,46 +5,46 @@ import type { UsdPrice } from '../../../policy/prices.ts';
 import { changesBill, SameModels } from '../../../policy/same-model.ts';
 import { ITEM_NAME } from '../../../policy/schema-parts.ts';
 
-/** A model that the policy has at the provider. */
+/** A model that the policy already has at the provider. */
 export interface PolicyModel {
   readonly id: string;
-  /** The provider's name of it. */
+  /** The provider's own name for the model. */
   readonly upstream: string;
-  /** Such as `models.yaml:12`. */
+  /** The location in the policy, such as `models.yaml:12`. */
   readonly place: string;
   readonly usd: UsdPrice;
 }
 
 export interface ProposalSources {
   readonly provider: string;
-  /** Whether its tokens cost nothing. */
+  /** Whether the provider is the operator's own server, so that tokens cost nothing. */
   readonly isOwnServer: boolean;
   readonly own: readonly PolicyModel[];
-  /** Names that the policy uses already. */
+  /** Names that the policy already uses. */
   readonly taken: ReadonlySet<string>;
   readonly listed: readonly ListedModel[];
   readonly factsOf: (id: string) => ModelFacts | null;
-  /** The models with facts that a listed name may mean: see `FactsTable.rowsOf`. */
+  /** Returns the rows of the facts table that a listed name may refer to: see `FactsTable.rowsOf`. */
   readonly rowsOf: (id: string) => readonly string[];
-  /** Where the facts are from, and their day. */
+  /** The source of the facts, and their date. */
   readonly factsSource: string;
   readonly today: string;
 }
 
-/** A price as a policy states it: USD per 1M tokens in exact decimals. */
+/** A price in the form of a policy: USD per 1M tokens, as exact decimals. */
 export type ProposedPrice = Readonly<Record<string, string | readonly Readonly<Record<string, string>>[]>>;
 
-/** A model for the policy. A figure that is null is a question to the operator. */
+/** A model proposed for the policy. The operator must fill in a figure that is null. */
 export type ProposedModel = ReturnType<typeof proposalOf>;
 
-/** The changes of a policy that a provider's list suggests to its operator. */
+/** The changes of the policy that follow from a provider's list of models. */
 export type CatalogProposal = ReturnType<typeof propose>;
 
-/** Whether a policy can have the model as it stands. */
+/** Whether the model has all figures that a policy needs. */
 export const isComplete = ({ price, contextWindow, maxOutput }: ProposedModel): boolean =>
   price !== null && contextWindow !== null && maxOutput !== null;
 
-/** Compares a provider's list with the models of a policy. Pure. */
+/** Compares a provider's list of models with the models of a policy. This function is pure. */
 export function propose(sources: ProposalSources) {
   const { provider, factsSource, today, own, rowsOf } = sources;
   const listed = [...new Map(sources.listed.map((one) => [one.id, one])).values()];
@@ -64,39 +64,42 @@ export function propose(sources: ProposalSources) {
   const left = new Set(unfit.map(([id]) => id));
   return {
     ...{ provider, factsSource, today },
-    // Listed, and not for conversations, or not to be named in a policy: ID and reason.
+    // Listed models that are not for conversations, or whose name a policy does not allow: ID and reason.
     unfit,
-    // Listed, and new to the policy: complete, or with questions.
+    // Listed models that are new to the policy, with complete or missing figures.
     added: others.filter(({ id }) => !left.has(id)).map((one) => proposalOf(one, sources)),
-    // In the policy, and no longer listed.
+    // Models of the policy that the provider no longer lists.
     gone: own.filter(({ upstream }) => theirs.namesOf(upstream).length === 0),
-    // In the policy at another price than the list states.
+    // Models of the policy whose price differs from the list.
     repriced: own.flatMap((one) => {
       const price = listPrice(byName.get(one.upstream)?.price, today);
       return price && isOther(price, one.usd) ? [{ ...one, price }] : [];
     }),
-    // Listed and in the policy already.
+    // The number of listed models that the policy already has.
     known: listed.length - others.length,
   };
 }
 
-/** An entry for it would be a way round what the policy says of the model. */
-const OF_POLICY = 'versions of models in the policy; as entries they would leave its rules';
-const OF_LIST = 'versions of models in the list';
+/** An additional entry for such a version would bypass the rules of the policy for this model. */
+const OF_POLICY = 'versions of models in the policy; separate entries would bypass its rules';
+const OF_LIST = 'versions of other models in the list';
 
-/** Names of what OpenAI and others list beside models for conversations. */
+/** Names of listed models that are not for conversations, at OpenAI and other providers. */
 const OTHER_USES: readonly (readonly [RegExp, string])[] = [
   [/embed|(?:^|\/)(?:bge|e5|gte|voyage)-/i, 'embeddings'],
   [/whisper|transcribe|(?:^|-)tts|audio|realtime|orpheus|lyria/i, 'audio'],
   [/dall-e|image|imagen|sora|(?:^|\/)veo|video/i, 'images or video'],
   [/moderation|guard(?:$|-)|rerank/i, 'classification'],
   [/^(?:babbage|davinci)-|^gpt-.*-instruct/i, 'completions without a conversation'],
-  [/deep-research|computer-use|sonar|search-(?:preview|api)/i, 'more than tokens: it bills searches and tools, too'],
+  [
+    /deep-research|computer-use|sonar|search-(?:preview|api)/i,
+    'billed for more than tokens, such as searches and tools',
+  ],
 ];
 
 function reasonAgainst({ id, unfit }: ListedModel): string | null {
   if (unfit !== undefined) return unfit;
-  if (!NAME.test(id) || id.includes('..')) return 'a policy cannot have the name';
+  if (!NAME.test(id) || id.includes('..')) return 'the name is not allowed in a policy';
   return OTHER_USES.find(([form]) => form.test(id))?.[1] ?? null;
 }
 
@@ -113,7 +116,7 @@ function proposalOf(listed: ListedModel, { provider, taken, isOwnServer, factsOf
   return {
     id: taken.has(upstream) ? `${provider}/${upstream}` : upstream,
     upstream,
-    // Another machine bills what yours only passes on.
+    // Your own server is free, unless it only forwards the model of another service, which bills you.
     price: known ?? (isOwnServer && !changesBill(upstream, false) ? free : null),
     contextWindow,
     maxOutput: maxOutput !== null && contextWindow !== null ? Math.min(maxOutput, contextWindow) : maxOutput,
@@ -123,7 +126,7 @@ function proposalOf(listed: ListedModel, { provider, taken, isOwnServer, factsOf
   };
 }
 
-/** The price of a list, USD per token, as a policy's; null where it states none, or no exact one. */
+/** Converts a listed price in USD per token to the form of a policy; null if the list states no price, or no exact price. */
 function listPrice(listed: ListedModel['price'], today: string): ProposedPrice | null {
   if (!listed) return null;
   const perMillion = (text: string | undefined) => scaled(text, 1_000_000n);
@@ -134,14 +137,14 @@ function listPrice(listed: ListedModel['price'], today: string): ProposedPrice |
     cache_write: perMillion(listed.cacheWrite),
     per_request: scaled(listed.perRequest, 1n),
   };
-  // A rate of 0 for the cache says that there is none.
+  // Lists use a rate of 0 for the cache if there is no cache.
   const stated = Object.entries(more).flatMap(([key, value]) =>
     value === null || value === '0' ? [] : [[key, value]],
   );
   return { input, output, ...Object.fromEntries(stated), as_of: today, basis: 'vendor-list' };
 }
 
-/** Decimals of a USD per 1M tokens. More are rounded up, so that no price is too low. */
+/** Decimals of a price in USD per 1M tokens. Further decimals are rounded up, so that no price is too low. */
 const DECIMALS = 6;
 
 function scaled(text: string | undefined, factor: bigint): string | null {
@@ -160,6 +163,6 @@ const rates = (line: Partial<Readonly<Record<(typeof RATES)[number], number>>>):
 
 const RATES = ['over_input_tokens', 'input', 'cached_input', 'cache_write', 'output'] as const;
 
-/** Whether a listed price differs from the policy's in what both state. */
+/** Whether a listed price differs from the policy's price in a rate that both state. */
 const isOther = (price: ProposedPrice, usd: UsdPrice): boolean =>
   Number(price.input) !== usd.input || Number(price.output) !== usd.output;

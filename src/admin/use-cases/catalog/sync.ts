@@ -13,9 +13,9 @@ import { idleIn, type JudgeTools, nothingServes, readPolicy, toolsFor } from '..
 import { type CatalogProposal, type PolicyModel, propose } from './propose.ts';
 
 /**
- * Compares the list of models that a provider gives with the models that a policy has of it. Changes nothing.
+ * Compares the list of models of a provider with the models that a policy has at this provider. Changes nothing.
  * @param today such as `2026-11-20`
- * @throws UsageError where the policy has mistakes or no such provider, or the provider gives no list
+ * @throws UsageError if the policy has mistakes or lacks the provider, or the provider returns no list
  */
 export async function syncCatalog(
   folder: string,
@@ -42,7 +42,7 @@ export async function syncCatalog(
   });
 }
 
-/** The policy as `serve` would run it here. Throws UsageError unless the provider is a part of it. */
+/** Loads the policy as `serve` would run it here. Throws UsageError unless the policy has the provider. */
 async function policyHere(folder: string, name: string, judge: JudgeTools) {
   const bundle = await readPolicy(folder);
   const { here, parsed } = await toolsFor(folder, bundle, judge);
@@ -58,7 +58,7 @@ async function policyHere(folder: string, name: string, judge: JudgeTools) {
   }
   const { snapshot } = local.runtime;
   const left = snapshot.leftOut.find((one) => one.kind === 'provider' && one.name === name);
-  if (!snapshot.providers.has(name)) throw new UsageError(`\`${name}\` cannot be asked: ${left?.reason}.`);
+  if (!snapshot.providers.has(name)) throw new UsageError(`\`${name}\` cannot be used: ${left?.reason}.`);
   return { runtime: local.runtime, parsed: parsed.policy };
 }
 
@@ -79,7 +79,7 @@ async function listedModels(name: string, { providers, snapshot }: Runtime): Pro
     const said = `${status === undefined || message.includes(`${status}`) ? '' : `${status}: `}${message}`;
     const refused = kind === 'auth' ? ` refuses the key${apiKeyEnv === null ? '' : ` in ${apiKeyEnv}`}` : '';
     throw new UsageError(
-      `\`${name}\` at ${baseUrl}${refused || ' gives no list of models'}: ${said.replace(/\.$/, '')}.`,
+      `\`${name}\` at ${baseUrl}${refused || ' returned no list of models'}: ${said.replace(/\.$/, '')}.`,
     );
   }
   throw new UsageError(`\`${name}\` has no list of models that Signalbox can read.`);

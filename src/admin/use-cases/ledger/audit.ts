@@ -14,10 +14,10 @@ export const heldOf = (audit: Audit): number =>
 export const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
 
 /**
- * The figures and findings of an audit for a program.
- * @param spool the settlements that the books lack, and why a spool cannot be read
+ * The figures and findings of an audit, as data.
+ * @param spool the settlements that the ledger lacks, and why a spool cannot be read
  * @param now ms since 1970
- * @param rowsMax rows of each list at most
+ * @param rowsMax the most rows of each list
  */
 export function auditReport(
   audit: Audit,
@@ -66,26 +66,26 @@ export interface AuditResult {
   readonly report: AuditReport;
 }
 
-/** The audit as the worker hands it over. */
+/** The audit in the form in which the worker returns it. */
 export type AuditReport = ReturnType<typeof auditReport>;
 
 /** The audits of a running server. */
 export interface ServerAudits {
-  /** Of the last audit that came to an end; null before it. */
+  /** The last audit that finished; null before the first. */
   readonly last: AuditResult | null;
-  /** When the audit began that is running, ms since 1970; null for none. */
+  /** When the running audit began, ms since 1970; null if no audit is running. */
   readonly runningSince: number | null;
-  /** Audits the books, or joins the audit that is running. @throws SignalboxError, by rejecting, where it cannot come to an end */
+  /** Audits the ledger, or waits for the audit that is already running. Rejects with SignalboxError if the audit cannot finish. */
   run(): Promise<void>;
 }
 
-/** The last audit of a running server, and whether one is under way. */
+/** Returns the last audit of a running server, and whether an audit is running. */
 export function lastAudit({ caller }: Principal, audits: ServerAudits) {
   checkAction(caller, 'ledger.audit');
   return auditsBody(audits);
 }
 
-/** Audits the books of a running server. @throws SignalboxError, by rejecting */
+/** Audits the ledger of a running server. Rejects with SignalboxError. */
 export async function runAudit({ caller }: Principal, audits: ServerAudits) {
   checkAction(caller, 'ledger.audit');
   await audits.run();
@@ -98,7 +98,7 @@ const auditsBody = ({ last, runningSince }: ServerAudits) => ({
   result: last && resultBody(last),
 });
 
-/** `result` of the API's answer, which the command prints. */
+/** The member `result` of the API's answer. The command prints it, too. */
 export const resultBody = ({ begun, ended, report }: AuditResult) => ({
   began_at: iso(begun),
   ended_at: iso(ended),

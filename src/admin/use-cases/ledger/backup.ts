@@ -6,31 +6,32 @@ import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { type BooksFiles, openSpools, readLedger, type SpoolState } from './reading.ts';
 
-/** The ends of a backup. */
+/** Where a backup goes. */
 interface Delivery {
-  /** The new file. */
+  /** The path of the new file. */
   readonly target: string;
   /** Called with the state of the spool before the audit. */
   readonly onSpool: (state: SpoolState) => void;
-  /** Takes the whole copy elsewhere, and leaves no file behind. */
+  /** If given, receives the whole copy, and no file remains. */
   readonly write?: (bytes: Uint8Array) => Promise<void>;
 }
 
 /**
- * Copies the database to a new file, and audits the copy.
- * @returns the size of the copy, and its audit; null where its ledger is of an older version, or there is none yet.
- * @throws UsageError for a file that exists; rejects with StoreError.
+ * Copies the database to a new file and audits the copy.
+ * @returns the size of the copy, and its audit; the audit is null if there is no ledger, or if its version is older
+ * @throws UsageError if the file exists; rejects with StoreError
  */
 export async function backUp(by: Principal, files: BooksFiles, { target, onSpool, write }: Delivery) {
   checkAction(by.caller, 'ledger.copy');
-  if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
+  if (existsSync(target))
+    throw new UsageError(`${target} already exists. A backup never overwrites a file. Name a new file.`);
   const part = `${target}.part`;
   if (existsSync(part)) {
     throw new UsageError(
       `${part} exists: another backup is running, or one was interrupted. If none is running, remove the file.`,
     );
   }
-  // Refuses the books of a newer version before anything is written.
+  // Refuse a ledger of a newer version before writing anything.
   (await readStore(files.file, ['ledger'])).close();
   const stateOf = openSpools(files);
   await copyStore(files.file, part);
@@ -48,12 +49,13 @@ export async function backUp(by: Principal, files: BooksFiles, { target, onSpool
   }
 }
 
-/** Unlike a rename, a link never replaces another process's file; not every file system has links. */
+/** Creating a link, unlike renaming, never replaces a file of another process. Some file systems do not support links. */
 function publish(part: string, target: string): void {
   try {
     linkSync(part, target);
   } catch {
-    if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
+    if (existsSync(target))
+      throw new UsageError(`${target} already exists. A backup never overwrites a file. Name a new file.`);
     renameSync(part, target);
   }
 }

@@ -5,24 +5,24 @@ import { runsOutAt } from '../../../ledger/forecast.ts';
 import type { FundHolds } from '../../../ledger/open-holds.ts';
 import { pageOfList } from '../pages.ts';
 
-/** A window of a budget or a balance, with the open requests that hold it. */
+/** A window of a budget, or a balance, with the running requests that hold Credits of it. */
 export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
   readonly holds: FundHolds;
-  /** How the key, team or user that `subject` is the ID of is called now, as far as the asker may see it; null for none. */
+  /** The current name of the key, team or user whose ID is `subject`; null if there is none, or if the caller may not see it. */
   readonly subjectName?: string | null;
 }
 
-/** The most funds of a page. */
+/** The most funds on a page. */
 export const FUNDS_MAX = 1_000;
 
-/** A page of funds that an asker wants. */
+/** The page of funds that a caller requests. */
 export interface FundPage {
   readonly limit: number;
-  /** The cursor of the page before; null for the first. */
+  /** The cursor from the previous page; null for the first page. */
   readonly after: string | null;
 }
 
-/** The place of a fund in the list: when it runs out, how full it is, and its names. */
+/** The position of a fund in the list: when it runs out, how full it is, and its names. */
 type Rank = readonly [runsOutAt: number, usedShare: number, kind: string, name: string, subject: string];
 
 interface RankedFund {
@@ -37,7 +37,7 @@ function rankOf(use: FundUse, now: number): Rank {
   return [runsOutAt(use.spent, use.limit, use.title, now) ?? Number.MAX_VALUE, usedShare(use), kind, name, subject];
 }
 
-/** The first to run out comes first, then the fullest. */
+/** Sorts funds that run out first before the others, then the fullest. */
 function compareRanks(a: Rank, b: Rank): number {
   if (a[0] !== b[0]) return a[0] - b[0];
   if (a[1] !== b[1]) return b[1] - a[1];
@@ -49,9 +49,9 @@ const ranked = (funds: readonly FundUse[], now: number): RankedFund[] =>
   funds.map((use) => ({ use, rank: rankOf(use, now) })).sort((a, b) => compareRanks(a.rank, b.rank));
 
 /**
- * Returns a page of the funds. All pages go by the forecasts of the moment of the first, which the cursor has.
+ * Returns a page of the funds. The cursor contains the time of the first page, so that all pages use the same forecasts.
  * @param now ms since 1970
- * @throws SignalboxError `invalid_value` for another cursor
+ * @throws SignalboxError `invalid_value` for a cursor that no page returned
  */
 export function pageOfFunds<Body>(
   all: readonly FundUse[],
@@ -68,7 +68,10 @@ export function pageOfFunds<Body>(
   return { funds: data, hasMore, nextAfter };
 }
 
-/** A place in the list: behind so many funds of a rank. Reports see names for IDs, so that several can have one. */
+/**
+ * A position in the list: after some number of funds with the same rank. Reports show names instead of IDs, so that several funds can have
+ * the same rank.
+ */
 interface Place {
   readonly moment: number;
   readonly rank: Rank;
@@ -102,5 +105,5 @@ function placeIn(cursor: string): Place {
       typeof share === 'number';
     if (isTexts && isFigures) return { moment, count, rank: [runsOut, share, kind, name, subject] };
   }
-  refuse('after', '`after` must be the `next_after` of the page before.');
+  refuse('after', '`after` must be the `next_after` of the previous page.');
 }

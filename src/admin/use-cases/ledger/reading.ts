@@ -5,27 +5,27 @@ import { readSpool, readStore } from '../../../store/open.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 
-/** The paths of a data folder's books. */
+/** The paths of the ledger in a data folder. */
 export interface BooksFiles {
-  /** The URL of the store, which exists. */
+  /** The URL of the store. The store must exist. */
   readonly file: string;
-  /** The spools beside it, which need not exist: of a server, or of the processes of one. */
+  /** The spool files that belong to the store, of one server or of its processes. They need not exist. */
   readonly spools: readonly string[];
 }
 
-/** The settlements of spools that their database lacks. */
+/** The settlements in spool files that the database does not have yet. */
 export interface SpoolState {
-  /** The spools that have some. */
+  /** The spool files that contain such settlements. */
   readonly paths: readonly string[];
   readonly settlements: number;
   readonly charged: Microcredits;
-  /** The reason why a spool cannot be read, or does not fit the database; null for none. */
+  /** Why a spool file cannot be read or does not belong to the database; null if there is no fault. */
   readonly fault: string | null;
 }
 
 /**
- * Reads the books as they are at one moment, beside a server, with the state of their spools.
- * @returns null without a ledger, or with one of an older version. Rejects with StoreError.
+ * Reads the ledger in one consistent state, with the state of its spool files, even while a server uses it.
+ * @returns null if there is no ledger, or if its version is older. Rejects with StoreError.
  */
 export function readBooks<T>(
   by: Principal,
@@ -37,7 +37,7 @@ export function readBooks<T>(
   return readLedger(files.file, async (reader) => read(reader, await stateOf(reader)));
 }
 
-/** Reads a ledger; null without one, or with one of an older version. Rejects with StoreError. */
+/** Reads a ledger. Returns null if there is no ledger, or if its version is older. Rejects with StoreError. */
 export async function readLedger<T>(
   file: string,
   read: (reader: StoreReader) => Promise<T>,
@@ -47,12 +47,12 @@ export async function readLedger<T>(
 }
 
 /**
- * Reads spools. The function that it returns compares them with a database. Call this before the database is opened:
- * settlements that a server books in between are then in the database.
+ * Reads spool files. The returned function compares them with a database. Call this before the database is opened: if a server stores
+ * settlements in between, the database already contains them.
  */
 export function openSpools({ file, spools }: BooksFiles): (reader: StoreReader) => Promise<SpoolState> {
   const readings = spools.map((spool) => readSpool(file, spool));
-  // Awaited with the database.
+  // A rejection is handled when the returned function awaits the reading.
   for (const reading of readings) reading.catch(() => {});
   return async (reader) => {
     const sum = { paths: [] as string[], settlements: 0, charged: 0, fault: null as string | null };

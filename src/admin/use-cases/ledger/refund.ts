@@ -11,25 +11,28 @@ import { checkAction } from '../roles.ts';
 import { servedChange } from '../served.ts';
 
 /**
- * Returns the amount to give back.
- * @param decision the decision's ID, for messages.
- * @param wanted null for all that is left.
- * @throws UsageError for an amount that cannot be given back.
+ * Returns the amount to refund.
+ * @param decision ID of the decision, for messages
+ * @param wanted null for everything that is left
+ * @throws UsageError for an amount that cannot be refunded
  */
 export function refundable(decision: string, booked: StoredReservation, wanted: Microcredits | null): Microcredits {
-  if (booked.isOpen) throw new UsageError(`${decision} is still running, so its cost is not known yet.`);
+  if (booked.isOpen)
+    throw new UsageError(
+      `${decision} is still running, so its cost is not known yet. Try again when the request has ended.`,
+    );
   const left = booked.charged - booked.givenBack;
-  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were refunded already` : '';
+  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were already refunded` : '';
   const charged = `${decision} was charged ${creditsText(booked.charged)}${given}`;
-  if (left <= 0) throw new UsageError(`${charged}: nothing is left.`);
+  if (left <= 0) throw new UsageError(`${charged}: there is nothing left to refund.`);
   const amount = wanted ?? left;
-  if (amount > left) throw new UsageError(`${charged}: ${creditsText(amount)} is too much.`);
+  if (amount > left) throw new UsageError(`${charged}: you cannot refund ${creditsText(amount)}.`);
   return amount;
 }
 
 /**
- * Asks a ledger for a refund, and waits until a running server has it in force.
- * @returns false when a server still lacks it
+ * Makes a refund, and waits until a running server has applied it.
+ * @returns false if a server has not applied it yet
  * @throws UsageError; rejects with StoreError
  */
 export async function refund(

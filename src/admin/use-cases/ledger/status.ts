@@ -15,13 +15,13 @@ import type { Sight } from '../sight.ts';
 import type { HolderNames } from '../usage.ts';
 import type { FundUse } from './fund-pages.ts';
 
-/** Puts the open requests to funds of a running ledger. */
+/** Adds the running requests to the funds of a running ledger. */
 export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<FundUse, 'holds'>[]): FundUse[] => {
   const holds = ledger.openHolds();
   return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
 };
 
-/** The overview of a running ledger, as far as an asker may see it. @param usdPerCredit of its policy */
+/** Returns the overview of a running ledger, as far as a caller may see it. @param usdPerCredit of the active policy */
 export async function overviewOf(
   by: Principal,
   ledger: Pick<Ledger, 'status' | 'openHolds'>,
@@ -31,7 +31,7 @@ export async function overviewOf(
 ): Promise<LedgerOverview> {
   checkAction(by.caller, 'ledger.read');
   const { funds, ...sums } = await ledger.status();
-  // The subject of a budget of sessions is that of a key before its session.
+  // The subject of a budget for each session is the ID of a key followed by the session.
   await sight.learn(funds.flatMap(({ title: { name, subject } }) => [name, subject, subject.split('/', 1)[0]!]));
   const seen = usesOf(ledger, funds).map((use) => ({
     ...use,
@@ -41,7 +41,7 @@ export async function overviewOf(
   return { ...sums, usdPerCredit, funds: seen };
 }
 
-/** The name of the holder of a budget, or of the key that a budget of the policy has a share for. */
+/** The name of the holder of a budget, or of the key whose share of a policy's budget this is. */
 function subjectNameOf(
   { subject, definition }: FundUse['title'],
   { nameOf }: Sight,
@@ -52,19 +52,22 @@ function subjectNameOf(
   return level === 'team' || level === 'user' ? names(level, subject) : nameOf(subject) || null;
 }
 
-/** The books as operators see them. */
+/** The ledger as operators see it. */
 export interface LedgerOverview {
-  /** The worth of a Credit; null in a ledger that never had a policy. */
+  /** The value of a Credit; null if the ledger never had a policy. */
   readonly usdPerCredit: string | null;
-  /** All charges, less refunds; of a name, those that its funds still count. */
+  /** All charges minus refunds; for funds of one name, the charges that these funds still count. */
   readonly charged: Microcredits;
   readonly held: Microcredits;
-  /** Holds that are open. */
+  /** The number of open holds. */
   readonly open: number;
   readonly funds: readonly FundUse[];
 }
 
-/** Returns the funds of a name with their own sums, or all. A request draws on one fund of a name. @throws SignalboxError `not_found` for a name of none */
+/**
+ * Returns the funds with a name and their own sums, or all funds. A request uses only one fund of each name. @throws SignalboxError
+ * `not_found` if no fund has the name
+ */
 export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {
   if (name === undefined) return all;
   const funds = all.funds.filter(({ title }) => title.name === name);
@@ -99,7 +102,7 @@ export function fundStatus({ title, limit, spent, held, holds, subjectName = nul
 }
 
 /**
- * Reads the overview of stored books, beside a server: the figures of its journal, which it reads whole.
+ * Reads the overview of a stored ledger, even while a server uses it. Reads the whole journal.
  * @param now ms since 1970
  */
 export async function storedOverview(
@@ -115,7 +118,7 @@ export async function storedOverview(
     (levelOf(definition) !== null || budgets.some((one) => one.name === name && one.definition === definition));
   const groups = audit.fundsAt(now);
   const open = [...audit.open.values()];
-  // A group has all of a fund's title.
+  // A fund of the journal is a group with the same title as the fund.
   const holds = new OpenHolds(
     open.map(({ reservation, draws }) => ({ id: reservation, funds: draws.map(({ group: title }) => ({ title })) })),
   );

@@ -8,41 +8,41 @@ import { FILE_BYTES_MAX, FILES_MAX, hashOf, isPolicyFile, type PolicyBundle } fr
 import type { JudgeTools } from './tools.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** A file of a policy that somebody sends, with its text; null removes it. */
+/** A file of a policy in a request, with its text; null removes the file. */
 export interface FileChange {
   readonly name: string;
   readonly text: string | null;
 }
 
-/** A policy that somebody sends: all of its files, or those that differ from the files on disk. Neither: the files on disk. */
+/** A policy in a request: all its files, or only the files that differ from those on disk. Without either, it is the files on disk. */
 export interface SentPolicy {
   readonly files?: readonly FileChange[] | undefined;
   readonly changes?: readonly FileChange[] | undefined;
 }
 
-/** Most characters of all files that are sent together. */
+/** The most characters of all files in a request together. */
 const SENT_LENGTH_MAX = 4_194_304;
 
-/** Letters, digits and a few signs: such a name is the same in every file system, patch and message. */
+/** A name with only these characters is the same in every file system, patch and message. */
 const NEW_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}\.ya?ml$/;
 
-/** A bundle of files. Its hash depends on names and texts. */
+/** A bundle of files. Its hash depends on their names and texts. */
 export const bundleOf = (files: readonly PolicyFile[]): PolicyBundle => ({
   files,
   hash: hashOf(JSON.stringify(files)),
 });
 
-/** The same with names in place of paths, which stand in all answers. */
+/** The same bundle with names instead of paths, as all answers show it. */
 export const namedBundle = ({ files }: PolicyBundle): PolicyBundle =>
   bundleOf(files.map((file) => ({ ...file, path: basename(file.path) })));
 
 /**
- * The policy that was sent, with names in place of paths.
- * @param disk the files on disk, which changes are of
+ * Returns the policy in a request, with names instead of paths.
+ * @param disk returns the files on disk, to which changes are applied
  * @throws SignalboxError `invalid_value`
  */
 export function sentBundle({ files, changes }: SentPolicy, disk: () => PolicyBundle): PolicyBundle {
-  if (files && changes) refuse('changes', 'State either `files` or `changes`.');
+  if (files && changes) refuse('changes', 'Send either `files` or `changes`, not both.');
   if (!files && !changes) return namedBundle(disk());
   if (changes) return changedBundle(namedBundle(disk()), changes);
   checkSent(files ?? [], 'files', () => false);
@@ -50,7 +50,7 @@ export function sentBundle({ files, changes }: SentPolicy, disk: () => PolicyBun
 }
 
 /**
- * The bundle with changes; the path of a new file stands beside those of the others.
+ * Applies changes to a bundle. A new file gets a path in the folder of the other files.
  * @throws SignalboxError `invalid_value`
  */
 export function changedBundle(before: PolicyBundle, changes: readonly FileChange[]): PolicyBundle {
@@ -72,26 +72,29 @@ function checkSent(sent: readonly FileChange[], param: string, isKnown: (name: s
   let length = 0;
   for (const { name, text } of sent) {
     if (!NEW_NAME.test(name) && !(isKnown(name) && isPolicyFile(name))) {
-      const form = 'letters, digits, `.`, `_` and `-`, and `.yaml` or `.yml` at the end';
-      refuse(param, `\`${name.slice(0, 64)}\` is no name of a policy file: it has ${form}.`);
+      const form = 'letters, digits, `.`, `_` and `-`, and end in `.yaml` or `.yml`';
+      refuse(param, `\`${name.slice(0, 64)}\` is not a valid name of a policy file. Use only ${form}.`);
     }
-    if (names.has(name)) refuse(param, `\`${name}\` is there twice.`);
+    if (names.has(name)) refuse(param, `\`${name}\` is listed twice. List each file once.`);
     names.add(name);
     length += text?.length ?? 0;
-    if (Buffer.byteLength(text ?? '') > FILE_BYTES_MAX) refuse(param, `\`${name}\` is larger than 1 MiB.`);
-    if (text !== null && !text.isWellFormed()) refuse(param, `\`${name}\` has half of a character.`);
+    if (Buffer.byteLength(text ?? '') > FILE_BYTES_MAX) refuse(param, `\`${name}\` is larger than the limit of 1 MiB.`);
+    if (text !== null && !text.isWellFormed())
+      refuse(param, `\`${name}\` is not valid Unicode: it has half of a surrogate pair.`);
   }
-  if (length > SENT_LENGTH_MAX) refuse(param, `All texts together may have ${SENT_LENGTH_MAX} characters.`);
+  if (length > SENT_LENGTH_MAX) refuse(param, `All files together may have at most ${SENT_LENGTH_MAX} characters.`);
 }
 
-/** The statements of a policy, section by section, as far as its files can be read. */
+/** Returns what a policy declares, section by section, as far as its files can be read. */
 export async function outlineOf({ files }: PolicyBundle, judge: JudgeTools): Promise<Outline> {
   const { outline } = await judge.parse(files, null);
-  // Written by JSON.stringify of an object.
+  // The worker wrote this text with JSON.stringify from an object.
   return JSON.parse(outline);
 }
 
-/** The difference of the texts, with secrets masked. Made in slices: throws SupersededError once stale. */
+/**
+ * Returns the difference of the texts, with secrets masked. Works in slices and throws SupersededError when the result is no longer needed.
+ */
 export async function patchOf(
   before: PolicyBundle,
   after: PolicyBundle,

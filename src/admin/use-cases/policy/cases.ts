@@ -12,11 +12,11 @@ import { type CaseOutcome, outcomeOf } from './reasons.ts';
 /** The result of running one case. */
 export interface CaseRun {
   readonly case: PolicyCase;
-  /** Null where it could not run. */
+  /** Null if the case could not run. */
   readonly outcome: CaseOutcome | null;
-  /** Parts that it names and that cannot be served here; empty where it ran. */
+  /** Models and providers that the case names but that cannot be served here; empty if the case ran. */
   readonly missing: readonly UnservedPart[];
-  /** The keys of `expect` that do not hold; empty where it did not run. */
+  /** The keys of `expect` that do not hold; empty if the case did not run. */
   readonly failures: readonly Mismatch[];
 }
 
@@ -26,9 +26,7 @@ export interface UnservedPart {
   readonly reason: string;
 }
 
-/**
- * Runs a case by the catalog's figures alone: without readings, lengths of questions and budgets.
- */
+/** Runs a case with only the figures of the catalog: without measurements, recorded lengths of questions and budgets. */
 export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
   const missing = unservedIn(policyCase, runtime.snapshot);
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
@@ -50,7 +48,7 @@ function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Un
     ...(selectors.has(model) ? [] : [model]),
     ...(expect.models ?? []),
     ...Object.keys(expect.rejected),
-    // A key may list models that are not served, but it needs one that is.
+    // A key may list models that are not served, as long as one of its models is served.
     ...(keyModels.some(isServed) ? [] : keyModels),
   ]);
   const isMissing = expect.provider !== null && !providers.has(expect.provider);
@@ -62,35 +60,35 @@ function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Un
 
 function unservedPart(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): UnservedPart {
   const found = leftOut.find((one) => one.kind === kind && one.name === name);
-  return { name, reason: found?.reason ?? 'it is not served here' };
+  return { name, reason: found?.reason ?? 'no endpoint serves it here' };
 }
 
-/** Letters shown of a name that no case has. */
+/** The most letters that are shown of a name that no case has. */
 const CASE_SHOWN = 100;
-/** The most names listed where none or too many fit. */
+/** The most names that are listed if no name or too many names match. */
 const TOLD_MAX = 5;
 
-/** The cases whose name has this text in it, whatever the case of its letters. Throws UsageError when there is none. */
+/** Returns the cases whose name contains a text. Upper and lower case are the same. Throws UsageError if there is none. */
 export function casesNamed(text: string, cases: readonly PolicyCase[]): PolicyCase[] {
   const wanted = text.toLowerCase();
   const found = cases.filter(({ name }) => name.toLowerCase().includes(wanted));
   if (found.length > 0) return found;
-  if (cases.length === 0) throw new UsageError('The policy has no cases.');
+  if (cases.length === 0) throw new UsageError('The policy has no cases. Add a case, or name another policy.');
   const near = byNearness(
     text,
     cases.map(({ name }) => name),
   );
   throw new UsageError(
-    `No case is named like "${text.slice(0, CASE_SHOWN)}"; near it are ${listNames(near.slice(0, TOLD_MAX))}.`,
+    `No case has "${text.slice(0, CASE_SHOWN)}" in its name. Similar names are ${listNames(near.slice(0, TOLD_MAX))}.`,
   );
 }
 
-/** The one case of this name, or with this text in its name. Throws UsageError. */
+/** Returns the only case with this name, or with this text in its name. Throws UsageError. */
 export function caseNamed(text: string, cases: readonly PolicyCase[]): PolicyCase {
   const found = casesNamed(text, cases);
   const exact = found.find(({ name }) => name === text);
   if (exact) return exact;
   if (found.length === 1) return found[0]!;
   const names = listNames(found.slice(0, TOLD_MAX).map(({ name }) => name));
-  throw new UsageError(`"${text}" is in the names of ${found.length} cases; say more of one: ${names}.`);
+  throw new UsageError(`"${text}" is in the names of ${found.length} cases. Give more of one name: ${names}.`);
 }

@@ -15,15 +15,15 @@ import { outlineOf } from './bundles.ts';
 import { guardedChanges } from './guarded.ts';
 import { idleIn, idleText, type JudgeTools, toolsFor } from './tools.ts';
 
-/** A policy that was checked, as commands print it and the API answers. */
+/** The result of a check, as commands print it and the API returns it. */
 export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
 
 /**
- * Checks a policy with every variable set and with the variables that are set here.
- * @param folder where relative plugins are
- * @param disk the files that a policy which was sent is to replace; absent for the files of a folder
- * @param unread the files of the folder that are not read
- * @throws UsageError when there is nothing to check.
+ * Checks a policy with every variable set, and with the variables that are set here.
+ * @param folder of plugins with relative paths
+ * @param disk the files that a sent policy would replace; absent for the files of a folder
+ * @param unread files in the folder that are not part of the policy
+ * @throws UsageError if there is nothing to check
  */
 export async function checkPolicy(
   folder: string,
@@ -36,11 +36,11 @@ export async function checkPolicy(
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
   const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
-  // Null for a policy with errors that keep it from being built.
+  // Null if errors prevent the policy from being built.
   const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
   const declared = snapshot && declaredIn(snapshot);
-  // First the findings with every variable set, then those that show only with the variables set here. A finding of both names the
-  // models that can be served here.
+  // First the findings with every variable set, then findings that appear only with the variables set here. A finding of both kinds names
+  // the models that can be served here.
   const diagnostics = [
     ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
     ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
@@ -56,7 +56,7 @@ export async function checkPolicy(
     changed_by_latest_version: changedDefaults(outline, strategiesOf(judge.shipped)),
     guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
     not_read: unread,
-    // Only a store says whether a team exists.
+    // Only a store can show whether a team exists.
     unchecked_teams: snapshot && !judge.teams?.() ? teamsLeftOpen(snapshot) : [],
   };
 }
@@ -67,12 +67,12 @@ const teamsLeftOpen = ({ teamIds, teamPlaces }: PolicySnapshot): string[] =>
 const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
   new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
-/** Warnings that depend on the models that can be served, and whose messages name some of them. */
+/** Warnings whose message names models, and which therefore depend on the models that can be served. */
 const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict', 'satisfied-by-none']);
 
 const NO_FINDINGS = { missing: [], diagnostics: [] };
 
-/** The findings with the variables that are set here. */
+/** Returns the findings with the variables that are set here. */
 async function checkHere(bundle: PolicyBundle, tools: PolicyTools) {
   const judged = await buildCandidate(bundle, tools);
   if (!isRejected(judged)) {
@@ -90,13 +90,16 @@ const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.column === b.column &&
   (OF_SERVED_MODELS.has(a.code) || a.message === b.message);
 
-/** The declared models and wildcards: also those that serve only alone, which are left out where every variable is set. */
+/**
+ * The declared models and wildcards, including models that serve only when no other model can. Such models are not served if every variable
+ * is set.
+ */
 const declaredIn = (snapshot: PolicySnapshot): string[] => [
   ...measuredModels(snapshot).map(({ id }) => id),
   ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
 ];
 
-/** Lists files that look like a part of the policy and are not read, so that their rules have no effect: each with the reason. */
+/** Lists files that look like a part of the policy but are not read, so that their rules have no effect. Each has its reason. */
 export async function unreadFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const visible = entries.filter(({ name }) => !name.startsWith('.'));
@@ -104,7 +107,7 @@ export async function unreadFiles(folder: string): Promise<string[]> {
   const folders = visible.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
   const below = await Promise.all(folders.map(({ name }) => yamlIn(folder, name)));
   return [
-    ...misnamed.map(({ name }) => `${name} (policy files end in .yaml or .yml, in small letters)`),
+    ...misnamed.map(({ name }) => `${name} (the name of a policy file must end in .yaml or .yml, in lower case)`),
     ...below.flat().map((path) => `${path} (subfolders of a policy are not read)`),
   ].sort();
 }

@@ -12,13 +12,13 @@ import { type CaseOutcome, outcomeOf } from './reasons.ts';
 /** One of two compared policies. */
 export interface Side {
   readonly cases: readonly PolicyCase[];
-  /** With every variable set. */
+  /** The policy with every variable set. */
   readonly anywhere: Runtime;
-  /** With the variables that are set here, where `serve: when_alone` may apply; null where nothing could serve. */
+  /** The policy with the variables that are set here, for which `serve: when_alone` may apply; null if no model could be served. */
   readonly here: Runtime | null;
 }
 
-/** The choice for a request, by the catalog's figures alone. */
+/** The choice for a request with only the figures of the catalog. */
 export interface ComparedChoice {
   readonly model: string;
   /** The provider of the endpoint that would be tried first. */
@@ -30,7 +30,7 @@ export interface ComparedChoice {
   readonly quality: number;
 }
 
-/** The error of a request that gets no choice. */
+/** The error of a request for which no model was chosen. */
 export interface RefusedRequest {
   readonly code: string;
   readonly message: string;
@@ -40,27 +40,30 @@ export type RequestOutcome = ComparedChoice | RefusedRequest;
 
 export const isRefused = (answer: RequestOutcome): answer is RefusedRequest => 'code' in answer;
 
-/** Returns whether two outcomes are the same: model and provider, or the error's code. Cost alone makes no difference. */
+/** Returns whether two outcomes are the same: model and provider, or the code of the error. A different cost alone does not count. */
 export function isSame(a: RequestOutcome, b: RequestOutcome): boolean {
   if (isRefused(a) || isRefused(b)) return isRefused(a) && isRefused(b) && a.code === b.code;
   return a.model === b.model && a.provider === b.provider;
 }
 
-/** A case, decided by both policies. */
+/** A case, decided with both policies. */
 export interface ComparedCase {
-  /** The later policy's, where both have it. */
+  /** The case of the later policy, if both have it. */
   readonly case: PolicyCase;
-  /** The policies that have it. */
+  /** Which of the policies have the case. */
   readonly of: 'both' | 'a' | 'b';
-  /** Both have it, with different requests: both decide the later one's. */
+  /** Whether both policies have the case with different requests. Both then decide the request of the later policy. */
   readonly isReworded: boolean;
   readonly a: RequestOutcome;
   readonly b: RequestOutcome;
-  /** Its failures by the later policy, where it held by the earlier one. */
+  /** The failures with the later policy, if the case held with the earlier policy. */
   readonly broken: CaseRun['failures'];
 }
 
-/** Decides the cases of both policies by both, in the order of the later one and then the earlier; yields between them. */
+/**
+ * Decides the cases of both policies with both policies: first the cases of the later policy, then those that only the earlier policy has.
+ * Yields between cases.
+ */
 export function* compareCases(a: Side, b: Side): Generator<undefined, ComparedCase[]> {
   const before = new Map(a.cases.map((one) => [one.name, one]));
   const after = new Map(b.cases.map((one) => [one.name, one]));
@@ -75,7 +78,7 @@ export function* compareCases(a: Side, b: Side): Generator<undefined, ComparedCa
 function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefined, a: Side, b: Side): ComparedCase {
   const asked = after ?? before!;
   const runsA = runsOf(before ?? asked, a);
-  // The later policy may have dropped an expectation on purpose.
+  // The later policy may have removed an expectation on purpose.
   const runsB = runsOf(asked, b);
   const setting = SETTINGS.find((one) => runsA[one]?.outcome && runsB[one]?.outcome);
   const [runtimeA, runtimeB] = settingFor(asked.given.model, a, b, setting);
@@ -86,7 +89,7 @@ function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefin
     isReworded: before !== undefined && !Bun.deepEquals(before.given, asked.given),
     a: requestOutcomeOf(outcomeOf(asked, runtimeA), runtimeA.snapshot),
     b: requestOutcomeOf(outcomeOf(asked, runtimeB), runtimeB.snapshot),
-    // A new case cannot break.
+    // A new case has not held before, so it cannot break.
     broken: before && held ? failuresIn(runsB) : [],
   };
 }
@@ -102,15 +105,15 @@ const runsOf = (policyCase: PolicyCase, { anywhere, here }: Side): Runs => ({
 
 const hasRun = (runs: Runs): boolean => SETTINGS.some((setting) => runs[setting]?.outcome);
 
-/** Returns the failures of one setting: both mostly fail alike. */
+/** Returns the failures in one setting. Both settings mostly have the same failures. */
 function failuresIn(runs: Runs): CaseRun['failures'] {
   const found = SETTINGS.map((setting) => runs[setting]?.failures ?? []);
   return found.find((failures) => failures.length > 0) ?? [];
 }
 
 /**
- * Returns the runtimes that decide a request for a model or selector: with all variables set, unless only those of this
- * environment serve it.
+ * Returns the runtimes that decide a request for a model or selector. They have all variables set, unless only the variables of this
+ * environment let the policy serve it.
  */
 export function settingFor(model: string, a: Side, b: Side, preferred?: SettingKey): readonly [Runtime, Runtime] {
   const known = (runtime: Runtime | null) => runtime !== null && isKnown(model, runtime.snapshot);
@@ -122,7 +125,9 @@ export function settingFor(model: string, a: Side, b: Side, preferred?: SettingK
   return [ownRuntime(a[setting] ?? a.anywhere, model), ownRuntime(b[setting] ?? b.anywhere, model)];
 }
 
-/** The runtime of a wildcard's model; that of the whole policy for any other name, and for one that is not served. */
+/**
+ * Returns the runtime of a wildcard's model. For other names, and for a model that is not served, returns the runtime of the whole policy.
+ */
 function ownRuntime(runtime: Runtime, name: string): Runtime {
   return isKnown(name, runtime.snapshot) ? runtimeFor(runtime, name) : runtime;
 }
@@ -150,12 +155,12 @@ export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot)
   };
 }
 
-/** Figures of one policy, or their sums. Divide sums by `answered` for means. */
+/** Figures of one policy, or their sums. To get means, divide the sums by `answered`. */
 export type Figures = Pick<ComparedChoice, 'costCredits' | 'costUsd' | 'latencyMs' | 'quality'>;
 
 const NO_FIGURES: Figures = { costCredits: 0, costUsd: 0, latencyMs: 0, quality: 0 };
 const NO_COUNTS = { requests: 0, different: 0, refusedA: 0, refusedB: 0, answered: 0 };
-/** Totals over requests, each times its count. `a` and `b` sum the requests that both policies answer. */
+/** Totals over requests, each multiplied by its count. `a` and `b` have the sums for requests that both policies answer. */
 export const NO_TOTALS = { ...NO_COUNTS, a: NO_FIGURES, b: NO_FIGURES };
 export type Totals = Readonly<typeof NO_TOTALS>;
 
@@ -171,7 +176,7 @@ export function withOutcomes(totals: Totals, a: RequestOutcome, b: RequestOutcom
   return { ...counted, answered: totals.answered + count, a: plus(totals.a, a, count), b: plus(totals.b, b, count) };
 }
 
-/** Adds figures, each times a count, which may be negative. */
+/** Adds figures multiplied by a count, which may be negative. */
 export const plus = (sums: Figures, more: Figures, count: number): Figures => ({
   costCredits: sums.costCredits + more.costCredits * count,
   costUsd: sums.costUsd + more.costUsd * count,
@@ -179,10 +184,10 @@ export const plus = (sums: Figures, more: Figures, count: number): Figures => ({
   quality: sums.quality + more.quality * count,
 });
 
-/** Rounds off the errors of adding doubles. */
+/** Removes rounding errors from the addition of floating-point numbers. */
 const tidy = (value: number): number => Number(value.toPrecision(12));
 
-/** Sums of costs, and means of what `answered` requests sum up to, as answers have them. */
+/** The sums of costs, and the means of the other figures of `answered` requests, in the form of answers. */
 export const figuresBody = ({ costCredits, costUsd, latencyMs, quality }: Figures, answered: number) => ({
   cost_credits: tidy(costCredits),
   cost_usd: tidy(costUsd),

@@ -23,7 +23,7 @@ interface CoverageEntry {
 
 export type CoverageReport = readonly Readonly<CoverageEntry>[];
 
-/** The rules and models of a policy that its cases cover, over all settings. The order of calls, and repeats, do not matter. */
+/** Finds which rules and models of a policy its cases cover, over all settings. The order of calls and repeated calls do not matter. */
 export class Coverage {
   readonly #modelIds: ParsedPolicy['modelIds'];
   readonly #entries = new Map<string, CoverageEntry>();
@@ -33,7 +33,7 @@ export class Coverage {
     this.#modelIds = modelIds;
   }
 
-  /** Adds the parts that a setting can serve. */
+  /** Adds the rules and models that can be served in a setting. */
   declare({ constraints, preferences, models }: PolicySnapshot): void {
     for (const { name, place } of constraints) this.#state('constraint', name, place);
     for (const { name, place } of preferences) this.#state('preference', name, place);
@@ -43,7 +43,7 @@ export class Coverage {
     }
   }
 
-  /** Marks the parts that a case covers. Call it only for cases that hold. */
+  /** Marks the rules and models that a case covers. Call it only for cases that hold. */
   add(run: CaseRun, { snapshot }: Runtime): void {
     for (const id of Object.keys(run.case.expect.rejected)) this.#touch('model', id);
     const { outcome } = run;
@@ -54,7 +54,7 @@ export class Coverage {
       this.#addConstraint(snapshot.constraints[at]!, lookedAt, { ...outcome, snapshot });
     if (isRefusal(outcome)) return;
     this.#touch('model', snapshot.models[outcome.ranked[0].model]!.id);
-    // Preferences do not matter for a model that is named.
+    // If a request names a model, preferences have no effect.
     if (!facts.pinned) this.#addPreferences(facts, { ...outcome, snapshot });
   }
 
@@ -77,7 +77,7 @@ export class Coverage {
     return this.#entries.get(keyOf(kind, name))?.isTouched ?? true;
   }
 
-  /** A constraint is covered when it rejects a model or an endpoint of the request. */
+  /** A constraint is covered if it rejects a model or an endpoint of the request. */
   #addConstraint(constraint: Constraint, lookedAt: readonly Model[], asked: DecisionInputs): void {
     const { name, allows, maxLatencyMs, maxCostCredits } = constraint;
     if (this.#isTouched('constraint', name)) return;
@@ -99,7 +99,7 @@ export class Coverage {
     const { n, model } = evaluation.shortlist;
     const eligible = model.subarray(0, n);
     for (const { name, prefers } of open) {
-      // A preference for all of them, or for none, changes nothing.
+      // A preference for all eligible models, or for none, does not change the choice.
       const [first, ...others] = [...eligible].map((at) => hasBit(prefers, at));
       if (others.some((one) => one !== first)) this.#touch('preference', name);
     }
@@ -115,7 +115,7 @@ export class Coverage {
 /** A rule and a model may have the same name. */
 const keyOf = (kind: PartKind, name: string): string => `${kind} ${name}`;
 
-/** Returns the models of a request before rules: the named one, or those that its selector and key allow. */
+/** Returns the models that a request considers before rules apply: the named model, or the models that its selector and key allow. */
 function lookedAtBy(
   { model, pinned, allowedModels }: Facts,
   { models, modelIndex, selectors }: PolicySnapshot,
@@ -127,17 +127,17 @@ function lookedAtBy(
   );
 }
 
-/** Sums up a report, as answers have it, and compares it with the least percentage, null for none. */
+/** Sums up a report in the form of answers, and compares it with the least percentage; null for no minimum. */
 export function summaryOf(report: CoverageReport, min: number | null) {
   const untouched = report.filter(({ isTouched }) => !isTouched);
   const [total, touched] = [report.length, report.length - untouched.length];
   return {
     touched,
     total,
-    // Rounded down to a tenth; 100 of nothing.
+    // Rounded down to a tenth; 100 if there are no rules and models.
     percent: total === 0 ? 100 : Math.floor((touched * 1000) / total) / 10,
     min,
-    // Compared in whole numbers: a percentage that was rounded up would let too little pass.
+    // The comparison uses whole numbers. A rounded percentage could accept too low a coverage.
     enough: min === null || touched * 100 >= min * total,
     untouched: untouched.map(({ kind, name, place: { file, line, column } }) => ({ kind, name, file, line, column })),
   };

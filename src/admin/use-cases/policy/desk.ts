@@ -16,25 +16,25 @@ import { knownPlugins, recalling } from './place.ts';
 import type { JudgeTools, PolicySource } from './tools.ts';
 import type { Turns } from './turns.ts';
 
-/** The policies of a running server, as its tools work on them. */
+/** The services that policy tools use in a running server. */
 export interface PolicyDesk {
   inForce(): PolicyCandidate;
-  /** Of plugins that stand beside the policy. */
+  /** The folder of plugins with relative paths. */
   readonly folder: string;
-  /** Where the policy is kept. */
+  /** Where the policy is stored. */
   readonly home: PolicyHome;
-  /** Judges as a reload does, without the health and the connections of providers; parses in a worker. */
+  /** Checks policies as a reload does, but without the health and connections of providers. Parses in a worker. */
   readonly judge: JudgeTools;
-  /** @returns null for an unknown one. Rejects with StoreError. */
+  /** @returns null for an unknown revision. Rejects with StoreError. */
   findRevision(revision: string): Promise<Revision | null>;
-  /** @returns those with this beginning. Rejects with StoreError. */
+  /** @returns the revisions with this beginning. Rejects with StoreError. */
   revisionsLike(beginning: string): Promise<readonly string[]>;
   readonly turns: Turns;
 }
 
 /**
- * The tools that judge a policy which somebody sent. Of plugins they know those in force, and no others run; of variables, whether those
- * are set that the policy in force or a preset names, and never a value. So a check can neither run code nor read the environment.
+ * Returns tools that check a policy from a request without running its code or reading secrets. They load only plugins of the active
+ * policy. They can see whether a variable is set if the active policy or a preset names the variable, but never its value.
  */
 export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boolean): JudgeTools {
   const candidate = inForce();
@@ -46,7 +46,7 @@ export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boole
   return { ...judge, env: { get }, loader, isStale };
 }
 
-/** The values of all keys that name a variable, whatever section they are in. */
+/** Returns the values of all keys that name a variable, in any section. */
 function variablesIn(data: unknown): string[] {
   if (Array.isArray(data)) return data.flatMap(variablesIn);
   if (!isObject(data)) return [];
@@ -63,9 +63,9 @@ const presetVariables = (plugins: readonly Plugin[]): string[] =>
   );
 
 const NOT_IN_FORCE =
-  'it is not in the policy in force, and by HTTP no other code is run. `policy check` on the command line runs it';
+  'it is not in the active policy, and a policy sent by HTTP can run no other code. To run it, use `policy check` on the command line';
 
-/** Parses policies in a worker, one at a time. A policy that takes the worker too long is refused. */
+/** Parses policies in a worker, one at a time. Refuses a policy that takes the worker too long. */
 export function oneAtATime(parse: JudgeTools['parse']): JudgeTools['parse'] {
   let last: Promise<unknown> = Promise.resolve();
   return (files, before) => {
@@ -77,7 +77,7 @@ export function oneAtATime(parse: JudgeTools['parse']): JudgeTools['parse'] {
   };
 }
 
-/** Runs a tool of the command line for a request. @throws SignalboxError */
+/** Runs a tool of the command line for an HTTP request. @throws SignalboxError */
 export async function orRefused<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -87,7 +87,7 @@ export async function orRefused<Result>(work: () => Promise<Result>): Promise<Re
   }
 }
 
-/** Runs a tool on what a request sent, in its turn. @throws SignalboxError */
+/** Waits until it is the request's turn, and then runs a tool on the request. @throws SignalboxError */
 export const atDesk = <Result>(
   by: Principal,
   desk: PolicyDesk,
@@ -95,7 +95,7 @@ export const atDesk = <Result>(
 ): Promise<Result> =>
   desk.turns.take(by.caller.keyId, (isStale) => orRefused(() => work(judgeOfSent(desk, isStale), isStale)));
 
-/** The files on disk, or those that were pushed last. @throws SignalboxError `conflict` where they cannot be read */
+/** Returns the files on disk, or the files that were pushed last. @throws SignalboxError `conflict` if the files cannot be read */
 export async function filesOnDisk({ home }: Pick<PolicyDesk, 'home'>): Promise<PolicyBundle> {
   try {
     return await home.read();
@@ -105,12 +105,12 @@ export async function filesOnDisk({ home }: Pick<PolicyDesk, 'home'>): Promise<P
   }
 }
 
-/** A policy of a request: a stored revision, one that was sent, or the files on disk. */
+/** A policy that a request names: a stored revision, files in the request, or the files on disk. */
 export interface NamedPolicy extends SentPolicy {
   readonly revision?: string | undefined;
 }
 
-/** The policy that a request names. @param named null for that in force. @throws SignalboxError */
+/** Returns the policy that a request names. @param named null for the active policy. @throws SignalboxError */
 export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judge: JudgeTools): Promise<PolicySource> {
   const { folder, inForce } = desk;
   const { loader } = judge;
@@ -121,7 +121,7 @@ export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judg
   const { revision, ...sent } = named;
   if (revision !== undefined) {
     if (sent.files || sent.changes) {
-      refuse('revision', 'State either `revision` or files.');
+      refuse('revision', 'Send either `revision` or files, not both.');
     }
     return revisionSource(await storedRevision(desk, revision), folder, judge);
   }
@@ -147,22 +147,22 @@ export async function storedRevision(
 ): Promise<Revision> {
   const found = /^[0-9a-f]{6,16}$/.test(beginning) ? await revisionsLike(beginning) : [];
   if (found.length > 1) {
-    const message = `More than one stored revision begins with ${beginning}; state more of its digits.`;
+    const message = `More than one stored revision begins with ${beginning}. Give more of its digits.`;
     throw new SignalboxError('conflict', message);
   }
   const revision = found[0] === undefined ? null : await findRevision(found[0]);
   if (revision) return revision;
-  throw new SignalboxError('not_found', 'No revision of the policy with this name is stored.');
+  throw new SignalboxError('not_found', 'No stored revision of the policy has this name.');
 }
 
-/** The files of a stored revision, with names in place of paths. */
+/** The files of a stored revision, with names instead of paths. */
 export function revisionBundle({ source }: Revision): PolicyBundle {
-  // Written by the server alone.
+  // Only the server writes this text.
   const files: readonly PolicyFile[] = JSON.parse(source);
   return bundleOf(files.map((file) => ({ ...file, path: basename(file.path) })));
 }
 
-/** A stored revision, with its plugins as they were, as far as they are loaded. */
+/** A stored revision with its plugins. A plugin is available only if its loaded code is the same as it was then. */
 export const revisionSource = (revision: Revision, folder: string, { loader }: JudgeTools): PolicySource => ({
   label: revision.revision,
   kind: 'revision',

@@ -22,12 +22,12 @@ import { decideFor, exactFacts, type HypotheticalRequest, momentOf } from './hyp
 import { USUAL_TIME } from './reasons.ts';
 import { bodyOf } from './tools.ts';
 
-/** Most bytes of one line. */
+/** The most bytes of a line. */
 const LINE_BYTES_MAX = 10_000_000;
-/** Differences that are kept; those beyond are only counted. */
+/** The most differences that are kept. Further differences are only counted. */
 const KEPT_MAX = 10_000;
 
-/** A line of the file: a request with its key and time. */
+/** A line of the file: a request, optionally with its key and time. */
 const RequestLine = Type.Object(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
@@ -59,9 +59,9 @@ export interface DifferentRequest {
   readonly b: RequestOutcome;
 }
 
-/** Requests that the first policy sends to one model and the second to another, or refuses. */
+/** Requests that the first policy sends to one model and the second policy to another model, or refuses. */
 export interface Move {
-  /** The outcomes of one of them. */
+  /** The outcomes of one of these requests. */
   readonly a: RequestOutcome;
   readonly b: RequestOutcome;
   readonly totals: Totals;
@@ -69,7 +69,7 @@ export interface Move {
 
 export type ComparedRequests = Awaited<ReturnType<typeof compareRequests>>;
 
-/** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
+/** Decides every request of a file, or of the standard input, with both policies. Throws UsageError with file and line. */
 export async function compareRequests(file: string, a: Side, b: Side) {
   const counter = createTokenCounter(() => {}, PATIENT_COUNT_MS);
   const different: DifferentRequest[] = [];
@@ -87,9 +87,10 @@ export async function compareRequests(file: string, a: Side, b: Side) {
     const before = moves.get(move)?.totals ?? NO_TOTALS;
     moves.set(move, { a: found.a, b: found.b, totals: withOutcomes(before, found.a, found.b, found.count) });
   }
-  if (totals.requests === 0) throw new UsageError(`${shownName(file)} has no requests.`);
+  if (totals.requests === 0)
+    throw new UsageError(`${shownName(file)} has no requests. Write one request on each line.`);
   const most = [...moves.values()].sort((one, other) => other.totals.requests - one.totals.requests);
-  // `leftOut` counts the different lines that are not kept. The first move is that of most requests.
+  // `leftOut` counts the different requests that are not kept. The move of the most requests comes first.
   return { different, leftOut, moves: most, totals };
 }
 
@@ -107,7 +108,7 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (cause) {
-    // A body that breaks its schema could not be sent under any policy.
+    // No policy accepts a body that does not match the schema.
     if (cause instanceof UsageError || cause instanceof SignalboxError) {
       throw new UsageError(`${place}: ${cause.message}`);
     }
@@ -117,10 +118,10 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
 
 function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' | 'count'> {
   const value = parseJson(text);
-  if (value === undefined) throw new UsageError('the line is not JSON; each line is one request.');
+  if (value === undefined) throw new UsageError('the line is not JSON. Write one request as JSON on each line.');
   const isWrapped = isObject(value) && 'request' in value;
   if (isWrapped) checkLine(value);
-  // Checked by its schema.
+  // The schema has already been checked.
   const { request, key = {}, time, ...more } = isWrapped ? (value as RequestLine) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
   return {
@@ -142,12 +143,12 @@ async function answer(query: HypotheticalRequest, runtime: Runtime, counter: Tok
   }
 }
 
-/** Lines that hold something, as they come in, with their numbers from 1. Throws UsageError. */
+/** Reads lines as they arrive, with line numbers from 1, and skips empty lines. Throws UsageError. */
 async function* linesOf(file: string): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 1;
   let begun = Buffer.alloc(0);
-  const refuse = (why: string) => new UsageError(`${shownName(file)}:${line}: it is ${why}.`);
+  const refuse = (why: string) => new UsageError(`${shownName(file)}:${line}: the line is ${why}.`);
   const plus = (bytes: Uint8Array) => {
     if (begun.length + bytes.length > LINE_BYTES_MAX) throw refuse(`longer than ${LINE_BYTES_MAX / 1e6} MB`);
     return Buffer.concat([begun, bytes]);
@@ -181,5 +182,5 @@ function streamOf(file: string): ReadableStream<Uint8Array> {
   } catch {
     throw new UsageError(`--requests: ${file} cannot be read.`);
   }
-  throw new UsageError(`--requests: ${file} is a folder; name a file with a request on each line.`);
+  throw new UsageError(`--requests: ${file} is a folder. Name a file with a request on each line.`);
 }

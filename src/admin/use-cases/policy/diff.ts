@@ -32,22 +32,22 @@ import { findPlace, folderPlace } from './place.ts';
 import { createScratch } from './scratch.ts';
 import { type JudgeTools, type PolicySource, type PolicyWorkspace, toolsFor } from './tools.ts';
 
-/** Two policies, side by side. `renamed` has the changes that only rename: removed under one name, added under another. */
+/** The difference of two policies. `renamed` lists items that were removed under one name and added unchanged under another. */
 export type PolicyDifference = Awaited<ReturnType<typeof differenceOf>>;
 
 /** The policies and requests to compare. */
 export interface DiffQuery {
   /** A folder, a revision or a commit. */
   readonly a: string;
-  /** The same; the workspace's folder if undefined. */
+  /** A folder, a revision or a commit; undefined for the folder of the workspace. */
   readonly b: string | undefined;
-  /** If given, the second policy is the first, read as this version of the language. */
+  /** If given, the second policy is the first policy, read as this version of the language. */
   readonly asVersion?: LanguageVersion;
   /** A file with a request on each line; `-` for the standard input. */
   readonly requests: string | undefined;
 }
 
-/** Compares the declarations of two policies, and their decisions where both can be loaded. Throws UsageError. */
+/** Compares the declarations of two policies, and their decisions if both can be loaded. Throws UsageError. */
 export async function diffPolicy({ a, b, asVersion, requests }: DiffQuery, workspace: PolicyWorkspace) {
   using scratch = createScratch();
   const { folder, judge } = workspace;
@@ -56,13 +56,13 @@ export async function diffPolicy({ a, b, asVersion, requests }: DiffQuery, works
   const named = () => (b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch));
   const later = await buildSide(asVersion === undefined ? await named() : inVersion(first, asVersion), judge);
   if (asVersion !== undefined && later.outline.version !== asVersion) {
-    const message = `${first.label} cannot be read as version ${asVersion}: write \`version: ${earlier.outline.version}\` on a line of its own.`;
+    const message = `${first.label} cannot be read as version ${asVersion}. Write \`version: ${earlier.outline.version}\` on a line of its own.`;
     throw new UsageError(message);
   }
   return await differenceOf(earlier, later, requests, judge.isStale);
 }
 
-/** Compares two policies that were built, and the outcomes of a file of requests, if one is named. */
+/** Compares two built policies, and the outcomes of the requests in a file if a file is named. */
 export async function differenceOf(
   a: BuiltPolicy,
   b: BuiltPolicy,
@@ -72,12 +72,12 @@ export async function differenceOf(
   const changes = await inSlices(changesOf(a, b), isStale);
   const renamed = await inSlices(renamesOf(a, b), isStale);
   const sides = a.side && b.side && { a: a.side, b: b.side };
-  // Null where one of the policies cannot be loaded.
+  // Null if one of the policies cannot be loaded.
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests, isStale));
   return { a, b, changes, renamed, decisions };
 }
 
-/** The same policy, with another version of the language in the line that states it. */
+/** Returns the same policy with another version number in the line that states the version. */
 function inVersion(place: PolicySource, version: LanguageVersion): PolicySource {
   const restated = (text: string) => text.replace(/^version: *\d+/m, `version: ${version}`);
   const files = place.bundle.files.map((file) =>
@@ -93,7 +93,7 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
     cases,
     caseTotals: cases.reduce<Totals>((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),
     requests: file === undefined ? null : await compareRequests(file, a, b),
-    // USD of a Credit.
+    // The value of a Credit in USD, in each policy.
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
   };
 }
@@ -101,28 +101,28 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
 /** One of two compared policies, as far as it can be built. */
 export interface BuiltPolicy {
   readonly place: PolicySource;
-  /** The statements of its files, as far as they can be read. */
+  /** What the policy declares, as far as its files can be read. */
   readonly outline: Outline;
-  /** Hashes of the code of its own plugins, by how it names them. */
+  /** Hashes of the code of the policy's own plugins, by the name in the policy. */
   readonly code: ReadonlyMap<string, string>;
-  /** Null where it cannot be loaded. */
+  /** Null if the policy cannot be loaded. */
   readonly side: Side | null;
-  /** The errors that keep it from being loaded. */
+  /** The errors that prevent the policy from being loaded. */
   readonly problems: readonly Diagnostic[];
-  /** An error without a place in a file; null for none. */
+  /** An error that has no location in a file; null for none. */
   readonly message: string | null;
 }
 
 /**
- * Builds a policy without running its cases. Does not check that it fits the ledger: an earlier one need not, and
- * `policy check` reports it for the next one.
+ * Builds a policy without running its cases. Does not check whether it fits the ledger: an earlier policy need not fit, and for the next
+ * policy `policy check` reports it.
  */
 export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<BuiltPolicy> {
   const { folder, bundle, loader } = place;
   const { ledger: _, teams: __, ...others } = judge;
   const { parsed, ...tools } = await toolsFor(folder, bundle, { ...others, loader });
   const anywhere = await compileCandidate(bundle, tools.anywhere);
-  // Written by JSON.stringify of an object.
+  // The worker wrote this text with JSON.stringify from an object.
   const outline: Outline = JSON.parse(parsed.outline);
   if (isRejected(anywhere)) {
     const problems = anywhere.problems.filter(({ severity }) => severity === 'error');
@@ -134,11 +134,14 @@ export async function buildSide(place: PolicySource, judge: JudgeTools): Promise
   return { place, outline, code: new Map(anywhere.surroundings.plugins), side, problems: [], message: null };
 }
 
-/** Returns the differences of two policies, with secrets masked. Build both first: building registers their secrets. */
+/**
+ * Returns the differences of two policies, with secrets masked. Build both policies first, because building registers their secrets for
+ * masking.
+ */
 const changesOf = (a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyChange[]> =>
   inSteps([...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)], withoutValues);
 
-/** Returns the parts that were only renamed, with secrets masked. */
+/** Returns the items that were only renamed, with secrets masked. */
 function* renamesOf(a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyRename[]> {
   const renames = yield* findRenames(a.outline, b.outline);
   return renames.map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
@@ -153,11 +156,14 @@ function codeChanges(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {
   });
 }
 
-/** The cases that are decided differently, or no longer hold. */
+/** The cases that are decided differently or no longer hold. */
 export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
   cases.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0);
 
-/** The difference as commands print it and the API answers, with secrets masked. Throws SupersededError once stale. */
+/**
+ * The difference, with secrets masked, as commands print it and the API returns it. Throws SupersededError when the result is no longer
+ * needed.
+ */
 export async function differenceBody(
   { a, b, changes, renamed, decisions }: PolicyDifference,
   isStale: () => boolean = () => false,
@@ -182,7 +188,7 @@ export async function differenceBody(
       requests: requests && totalsJson(requests.totals),
     },
   });
-  // There may be thousands.
+  // There may be thousands of changes, so mask them in slices.
   const masked = await inSlices(inSteps(changes, scrubAll<PolicyChange>), isStale);
   return { ...body, changes: masked, patch: await patchOf(a.place.bundle, b.place.bundle, isStale) };
 }
@@ -219,7 +225,7 @@ function answerJson(answer: RequestOutcome) {
 const goalJson = (answer: RequestOutcome) =>
   isRefused(answer) ? { refused: answer.code } : { model: answer.model, provider: answer.provider };
 
-/** The figures cover the requests that both answer. */
+/** The figures cover the requests that both policies answer. */
 function totalsJson({ requests, different, refusedA, refusedB, answered, a, b }: Totals) {
   return {
     count: requests,

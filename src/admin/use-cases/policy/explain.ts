@@ -31,36 +31,39 @@ import { type JudgeTools, readPolicy } from './tools.ts';
 /** The decision for a hypothetical request, with its reasons. */
 export type HypotheticalExplanation = ReturnType<typeof explained>;
 
-/** The same for a request that is not of a case, with what its text and the rules showed. */
+/** The explanation of a request that is not from a case, with details about its text and the rules. */
 export type RequestExplanation = Awaited<ReturnType<typeof explainRequest>>;
 
-/** A hold, and the output that it pays for. */
+/** A hold, and the output that the hold pays for. */
 interface ExplainedHold extends FirstHold {
-  /** What lowers the cap, by `outputCappedBy`, and the cap in tokens; null for nothing. */
+  /** The cap on the output in tokens, and its cause in the words of `outputCappedBy`; null if nothing lowers the cap. */
   readonly capped: { readonly by: string; readonly outputCap: number } | null;
 }
 
-/** Explains a request by the policy's figures and the questions' lengths of a database, which need not exist. Throws as `explainRequest` does. */
+/**
+ * Explains a request with the figures of the policy and the recorded lengths of questions in a database, which need not exist. Throws like
+ * `explainRequest`.
+ */
 export async function explainStored(hypothetical: HypotheticalRequest, whole: Runtime, database: string) {
   using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
   const lengths = new QuestionLengths(await reader?.learning.lengths.find());
   return await explainRequest(hypothetical, whole, { lengths });
 }
 
-/** The knowledge beside the policy that a hypothetical request is decided by. */
+/** What a decision about a hypothetical request uses in addition to the policy. */
 export interface ExplanationSources {
   /** The usual lengths of questions. */
   readonly lengths: Pick<QuestionLengths, 'estimate'>;
-  /** The measurements of endpoints. Default: the policy's figures. */
+  /** The measurements of endpoints. Without it, the figures of the policy are used. */
   readonly readings?: (runtime: Runtime) => Readings | undefined;
-  /** Adds what is remembered of earlier answers to the same prompt. Default: nothing. */
+  /** Adds what is remembered of earlier answers to the same prompt. Without it, nothing is added. */
   readonly recall?: (facts: Facts, runtime: Runtime) => Facts;
   readonly counter?: TokenCounter;
 }
 
 /**
- * Explains the decision for a request that was never sent.
- * @throws SignalboxError as the API would.
+ * Explains the decision for a request without sending it.
+ * @throws SignalboxError like the API
  */
 export async function explainRequest(
   hypothetical: HypotheticalRequest,
@@ -80,11 +83,11 @@ export async function explainRequest(
   const estimate = lengths.estimate(runtime.snapshot, facts, length);
   return {
     ...explained(facts, estimate, runtime, { ...hypothetical, readings: measured }),
-    // A sentence about a stated task type that the policy does not know; null for none.
+    // A sentence about a stated task type that the policy does not know; null if there is nothing to say.
     taskNote: taskNote(task, facts.task)?.trim() || null,
-    // Null where the caller states the task, or without messages.
+    // Null if the caller states the task, or if the request has no messages.
     taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts) : null,
-    // Rules whose condition failed and counts as true, with the error.
+    // Rules whose condition failed and therefore counts as true, with the error.
     failedRules,
   };
 }
@@ -101,7 +104,7 @@ function explained(
 ) {
   const { snapshot } = runtime;
   const { outcome, shortage } = tryFor(asked, runtime, { funds, estimate, readings });
-  // With the money that it was decided on.
+  // These facts contain the money that the decision was based on.
   const { facts } = outcome;
   const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings });
   const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
@@ -110,12 +113,12 @@ function explained(
     runtime,
     facts,
     certificate,
-    // The hold with which its answer begins: of the money of its key, or where that is not considered, the first tranche of one that
-    // grows. Null where the whole worst case is held, or where the request would wait or be refused.
+    // The first hold, taken from the money of the key. If that money is not considered, only the first part of a hold that grows. Null if
+    // the whole worst case is held, or if the request would wait or be refused.
     firstHold,
-    // Whether the money of its key is considered.
+    // Whether the money of the key is considered.
     isFunded: funds !== null,
-    // The error with which it is refused because its key has too little money; null for none.
+    // The error with which the request is refused because its key has too little money; null for none.
     shortage: shortage && shortageErrorOf(shortage, { keyId: key?.id ?? '' }),
   };
 }
@@ -133,25 +136,25 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
   return { ...hold, capped: by === null ? null : { by, outputCap: choice.outputCap } };
 }
 
-/** Returns the words that decided the likeliest task of a request. */
+/** Returns the words that decided which task is most likely. */
 async function taskReasons(request: ProfileInput, { task, mix }: Facts) {
   const likeliest = mix[0]?.task ?? task;
   const words = await inSlices(influentialWords(request, likeliest), () => false);
-  // With the probability of the task, 0..1. No word counts, for example, for an image.
+  // `share` is the probability of the task, 0..1. There are no words for an image, for example.
   return { task: likeliest, share: mix[0]?.share ?? 1, words };
 }
 
 /**
- * Explains the request of a case as it is decided when the case runs: with every variable set, unless only the variables
- * that are set here let it run, or with `onlyHere`.
- * @param name the case's name, or a part of it that no other case has.
- * @returns the explanation, or the parts for whose lack the case cannot run.
- * @throws UsageError, or SignalboxError as the API would.
+ * Explains the request of a case as it is decided when the case runs. Every variable counts as set, unless the case can run only with the
+ * variables that are set here, or with `onlyHere`.
+ * @param name of the case, or a part of the name that no other case has
+ * @returns the explanation, or the models and providers that the case lacks
+ * @throws UsageError, or SignalboxError like the API
  */
 export async function explainCase(name: string, folder: string, onlyHere: boolean, judge: JudgeTools) {
   const { settings, problems, missing } = await settingsOf(folder, await readPolicy(folder), judge, onlyHere);
   if (problems.length > 0)
-    throw new UsageError(`${folder}: the policy has errors. Run ${commandName()} policy check to list them.`);
+    throw new UsageError(`${folder}: the policy has errors. To list them, run ${commandName()} policy check.`);
   const cases = settings[0]?.runtime.snapshot.cases ?? [];
   const found = caseNamed(name, cases);
   const at = cases.indexOf(found);
@@ -167,9 +170,10 @@ export async function explainCase(name: string, folder: string, onlyHere: boolea
     ...explained(factsOf(found, runtime), null, runtime, {}),
     case: found,
     failures: ran.run.failures,
-    // The environments in which it was decided.
+    // The settings of variables in which the case was decided.
     settings: names,
-    // Providers that the variables set here leave out, with the reason; empty where they do not matter.
+    // Providers that cannot serve with the variables set here, each with the reason; empty if the setting does not depend on these
+    // variables.
     missing: names.includes('here') ? missing : [],
   };
 }

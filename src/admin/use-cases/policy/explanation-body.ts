@@ -9,15 +9,15 @@ import { factsBody } from '../decision-body.ts';
 import type { HypotheticalExplanation, RequestExplanation } from './explain.ts';
 
 interface ExplanationTerms {
-  /** Whether it was decided by measurements of the present. */
+  /** Whether current measurements were used. */
   readonly isMeasured: boolean;
-  /** Whether the money of its sender is considered. */
+  /** Whether the money of the sender was considered. */
   readonly isFunded: boolean;
-  /** Providers that the variables set here leave out, with the reason. */
+  /** Providers that cannot serve with the variables set here, each with the reason. */
   readonly missing?: readonly string[];
 }
 
-/** The explanation as commands print it and the API answers. */
+/** The explanation, as commands print it and the API returns it. */
 export function explanationBody(
   explanation: HypotheticalExplanation & Partial<RequestExplanation>,
   { isMeasured, isFunded, missing = leftOutProviders(explanation.runtime.snapshot) }: ExplanationTerms,
@@ -46,7 +46,7 @@ export function explanationBody(
       words: reasons.words.map(({ text, of, adds }) => ({ text, of, adds: Number(adds.toFixed(2)) })),
     },
     failed_rules: [...(explanation.failedRules ?? [])].map(([name, error]) => {
-      // The other lines of an expression's error draw the place.
+      // Keep only the first line: the other lines of an expression's error point to the location.
       return { name, error: scrub(messageOf(error).split('\n')[0] ?? '') };
     }),
     readings: isMeasured ? 'present' : 'declared',
@@ -56,28 +56,28 @@ export function explanationBody(
   };
 }
 
-/** A sentence on the hold with which the answer begins; null where there is nothing to say. */
+/** A sentence about the first hold of the request; null if there is nothing to say. */
 function holdNote({ certificate, firstHold, isFunded, shortage }: HypotheticalExplanation): string | null {
-  if (shortage) return `It is refused with ${shortage.status} ${shortage.code}: ${shortage.message}`;
+  if (shortage) return `The request is refused with ${shortage.status} ${shortage.code}: ${shortage.message}`;
   if (firstHold === null) {
     const waits = isFunded && certificate.choice !== null;
-    return waits ? 'It would wait for money that other requests of its key hold.' : null;
+    return waits ? 'The request would wait for money that other requests of its key hold.' : null;
   }
   const { amount, grows, capped } = firstHold;
   const credits = toCredits(amount);
-  const growth = 'and the hold grows with the answer: its service stops billing when it is aborted';
+  const growth = 'and the hold grows with the answer, because the provider stops billing when a request is aborted';
   if (!isFunded) {
-    return `Where its worst case is a large part of a fund, ${credits} Credits are held first, ${growth}.`;
+    return `If the worst case of the request is a large part of a fund, ${credits} Credits are held first, ${growth}.`;
   }
   const more = grows
     ? ` first, ${growth}`
     : capped
-      ? `. Its output is capped at ${capped.outputCap} tokens: ${capReason(capped.by)}`
+      ? `. The output is capped at ${capped.outputCap} tokens: ${capReason(capped.by)}`
       : '';
-  return `Of the money of its key, ${credits} Credits are held${more}.`;
+  return `${credits} Credits of the key’s money are held${more}.`;
 }
 
-/** The eligible models that no other one equals in quality, cost and time, and beats in one of them. */
+/** Returns the eligible models for which no other model is at least as good in quality, cost and latency and better in one of them. */
 function paretoFront(candidates: readonly CandidateEntry[]): string[] {
   const eligible = candidates.filter(({ rank }) => rank !== null);
   const isBeaten = (one: CandidateEntry) => eligible.some((other) => isAsGood(other, one) && !isAsGood(one, other));

@@ -5,7 +5,7 @@ import type { AlertsText } from '../../../policy/schema-alerts.ts';
 import { BY_KEY, ORDINARY, type Section } from '../../../policy/section-definition.ts';
 import { LANGUAGE } from '../../../policy/sections.ts';
 
-/** A difference of two policies that gives power, sends data elsewhere or removes evidence. */
+/** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {
   readonly section: string;
   /** Null for a section without named items. */
@@ -15,19 +15,19 @@ export interface GuardedChange {
   readonly why: string;
 }
 
-/** `ordinary`, or why a difference there is guarded. */
+/** `ordinary`, or the reason why a difference at this place is guarded. */
 type Guard = string;
 type Keys<Text> = Readonly<Record<keyof Text, Guard>>;
 
-const TRUST = 'it decides whose word the gateway takes for the address of a caller';
-const GUESSES = 'it bounds how many keys can be guessed';
+const TRUST = 'it decides which proxies the gateway trusts to report the address of a caller';
+const GUESSES = 'it limits how many keys an attacker can guess';
 const DESTINATION = 'it decides where requests and keys are sent';
-const UNSEEN = 'it lets fields pass that nobody has looked at or priced';
+const UNSEEN = 'it lets fields pass that were neither checked nor priced';
 
 const GATEWAY: Keys<GatewayText> = {
   trusted_proxies: TRUST,
   cors: 'it decides which web pages may call the gateway',
-  allow_private_image_urls: 'it lets callers have addresses of private networks fetched',
+  allow_private_image_urls: 'it lets callers make the gateway fetch addresses in private networks',
   passthrough_tools: UNSEEN,
   failed_auth_per_minute: GUESSES,
   keyless_per_minute: GUESSES,
@@ -62,7 +62,7 @@ const PROVIDER: Keys<ProviderText> = {
   base_url_env: DESTINATION,
   api_key_env: DESTINATION,
   allow_private_network: DESTINATION,
-  // Adapters take paths, versions and headers there.
+  // Settings of adapters contain paths, versions and headers.
   settings: DESTINATION,
   passthrough: UNSEEN,
   cache_ttl_s: ORDINARY,
@@ -74,24 +74,24 @@ const PROVIDER: Keys<ProviderText> = {
 };
 
 const ALERTS: Keys<(typeof AlertsText)['static']> = {
-  webhooks: 'it decides who is told of what happens',
+  webhooks: 'it decides who receives alerts',
   rules: ORDINARY,
 };
 
 const SECTION_GUARDS = new Map(Object.entries<Section>(LANGUAGE).map(([name, { guard }]) => [name, guard]));
 
-const UNKNOWN = 'this version does not know what it does';
+const UNKNOWN = 'this version of Signalbox does not know what the setting does';
 
 /**
- * The guarded differences between two policies, by what they state and not by how: the texts, their files and their order do not
- * matter. To leave a provider out is no such difference.
+ * Returns the guarded differences between two policies. Only declarations are compared: texts, files and their order do not matter. Leaving
+ * out a provider is not guarded.
  */
 export function guardedChanges(before: Outline, after: Outline): GuardedChange[] {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections.flatMap((section) => {
     const [from, to] = [ownOf(before, section), ownOf(after, section)];
     if (isSame(from, to)) return [];
-    // A section that a policy makes up is guarded.
+    // An unknown section is guarded.
     const guard = SECTION_GUARDS.get(section) ?? UNKNOWN;
     if (guard === ORDINARY) return [];
     if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard }];
@@ -127,10 +127,10 @@ function ofKeys(
   });
 }
 
-/** A section that is left out, or empty, states nothing. */
+/** A missing or empty section declares nothing. */
 const isMap = (value: unknown): boolean => value === undefined || value === null || isObject(value);
 
-/** Ignores inherited properties: a policy may have a name such as `constructor`. */
+/** Ignores inherited properties, because a policy may use a name such as `constructor`. */
 const ownOf = (map: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(map, key) ? map[key] : undefined;
 

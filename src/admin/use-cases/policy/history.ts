@@ -12,22 +12,22 @@ import { followers, type PushTarget } from './push.ts';
 export const HISTORY_LIMIT = 50;
 export const HISTORY_LIMIT_MAX = 500;
 
-/** Changes of the policy in the trail that are searched for the authors of pushes. */
+/** The most policy changes in the audit trail that are searched for the authors of pushes. */
 const TRAIL_MAX = 2_000;
 
-/** A page of a history, the newest first. */
+/** A page of a history, newest first. */
 export interface HistoryPage {
   readonly limit?: number | undefined;
-  /** The `id` of the last item of the page before; absent for the first page. */
+  /** The `id` of the last item of the previous page; absent for the first page. */
   readonly after?: number | undefined;
 }
 
-/** The revisions that were pushed to a database, and its servers: in a server, one runs. */
+/** The pushed revisions in a database, and its servers. Inside a server, `isServed` is absent, because a server is running. */
 export interface PushReader extends Partial<Pick<PushTarget, 'isServed'>> {
   readonly store: Pick<OpenStore, 'pushedPolicies' | 'instanceReports' | 'trail'>;
 }
 
-/** The revisions that were pushed, with who pushed each, as the trail has it. Rejects with StoreError. */
+/** Lists the pushed revisions, with the author of each push from the audit trail. Rejects with StoreError. */
 export async function listPushes(
   by: Principal,
   { store, isServed = async () => true }: PushReader,
@@ -53,8 +53,8 @@ const authorIn = ({ actor, details: { pushed, undone } }: TrailEntry) =>
   typeof pushed === 'number' && undone === undefined ? [[pushed, actor] as const] : [];
 
 /**
- * Finds a revision that was pushed and active.
- * @param name its number, or at least 6 of the first digits of its revision: the newest that begins so
+ * Finds a pushed revision that was active.
+ * @param name the number of the push, or at least the first 6 digits of its revision; the newest match is returned
  * @throws SignalboxError `not_found`
  */
 export async function formerPush(
@@ -68,10 +68,10 @@ export async function formerPush(
   const entry = all.find((one) => one.state === 'accepted' && isIt(one));
   const found = entry ? await pushedPolicies.find(entry.id) : null;
   if (found) return found;
-  throw new SignalboxError('not_found', 'No revision of this name was pushed and in force.');
+  throw new SignalboxError('not_found', 'No pushed revision that was active has this name.');
 }
 
-/** The policies that became active, as the trail has it, with the period of each. */
+/** Lists the policies that became active, with the period of each, from the audit trail. */
 export async function listRevisions(
   by: Principal,
   { revisionsLike }: Pick<PolicyDesk, 'revisionsLike'>,
@@ -80,7 +80,7 @@ export async function listRevisions(
 ) {
   checkAction(by.caller, 'policy.read');
   const revisions = { keyId: null, kind: 'policy' };
-  // The entry of the next revision says when a revision ended.
+  // A revision ended when the next revision became active.
   let until =
     after === undefined ? null : ((await trail.list({ ...revisions, before: after + 1, limit: 1 }))[0]?.time ?? null);
   const all = inBatches<TrailEntry>((last, most) => {

@@ -7,7 +7,7 @@ import type { PolicyOrigin } from '../../../store/instance-reports.ts';
 import type { Write } from '../../../store/store.ts';
 import type { TrailDetails } from '../../../store/trail.ts';
 
-/** An edit that was checked and rehearsed. */
+/** An edit that was checked and whose cases were run. */
 export interface JudgedEdit {
   readonly before: PolicyBundle;
   readonly after: PolicyBundle;
@@ -15,32 +15,32 @@ export interface JudgedEdit {
   readonly candidate: Pick<PolicyCandidate, 'runtime' | 'surroundings'>;
 }
 
-/** The entries of the trail on an edit. */
+/** The entries of the audit trail about an edit. */
 export interface EditNotes {
   done(more?: TrailDetails): Write;
   undone(more?: TrailDetails): Write;
-  /** That a pushed revision is in force, by its name at a server. */
+  /** The entry that a pushed revision is active, with the name that a server gives the revision. */
   inForce(revision: string): Write;
 }
 
-/** Where the policy of a server is kept: in the files of a folder, or in the store. */
+/** Where a server's policy is stored: in the files of a folder, or in the store. */
 export interface PolicyHome {
   readonly origin: PolicyOrigin;
-  /** Rejects with PolicySourceError or StoreError. */
+  /** Reads the files of the policy. Rejects with PolicySourceError or StoreError. */
   read(): Promise<PolicyBundle>;
-  /** Checks that files can be written, before anything is. @throws UnwritablePolicy */
+  /** Checks that files can be written, before any file is written. @throws UnwritablePolicy */
   check(edits: readonly Pick<FileEdit, 'name'>[]): Promise<void>;
   /**
-   * Notes an edit in the trail, and writes it.
-   * @returns how to take it back; null where other servers have it in force
-   * @throws UnwritablePolicy, SignalboxError; it is not written then
+   * Records an edit in the audit trail, and writes it.
+   * @returns a function that undoes the edit; null if other servers have already activated it
+   * @throws UnwritablePolicy, SignalboxError; nothing was written then
    */
   write(edit: JudgedEdit, notes: EditNotes): Promise<(() => Promise<void>) | null>;
-  /** Waits a while until all servers have in force what is kept. @returns the names of those that have not */
+  /** Waits for a limited time until the policy is active on all servers. @returns the names of servers on which it is not active */
   lagging(): Promise<readonly string[]>;
 }
 
-/** Keeps the policy in the files of a folder. */
+/** Stores the policy in the files of a folder. */
 export const folderHome = (folder: string, store: Pick<OpenStore, 'commit'>): PolicyHome => ({
   origin: 'files',
   read: () => readBundle(folder),
@@ -49,7 +49,10 @@ export const folderHome = (folder: string, store: Pick<OpenStore, 'commit'>): Po
     await store.commit([notes.done()]);
     try {
       if ((await readBundle(folder)).hash !== before.hash) {
-        throw new SignalboxError('conflict', 'The files on disk changed meanwhile, so nothing was written.');
+        throw new SignalboxError(
+          'conflict',
+          'The files on disk have changed in the meantime, so nothing was written. Read them and try again.',
+        );
       }
       await writeEdit(folder, edits);
     } catch (cause) {

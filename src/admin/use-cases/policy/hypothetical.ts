@@ -16,21 +16,21 @@ import { routeFacts } from '../../../routing/facts.ts';
 import { hasRules, type OnRuleFailure, withRules } from '../../../routing/rules.ts';
 import { countableTexts } from '../../../routing/texts.ts';
 
-/** The ID and seed of a decision without a record: the same inputs always give the same decision. */
+/** The ID and seed of a decision without a record. They are constant, so that the same inputs always give the same decision. */
 export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 
-/** Decides by the policy alone: without readings, an estimate or a draw. */
+/** Decides with the policy alone: without measurements, learned estimates and random draws. */
 export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 
-/** The knowledge of a moment: the money of a key, an estimate, measurements. Each is left out where it is not considered. */
+/** What is known at a moment: the money of a key, an estimate, measurements. Each is absent if it is not considered. */
 interface DecisionKnowledge {
   readonly funds?: AvailableFunds | null;
   readonly estimate?: Estimate | null;
   readonly readings?: Readings;
 }
 
-/** As `decideFor`, by what is known at a moment. */
+/** Decides like `decideFor`, but also uses what is known at a moment. */
 export function tryFor(
   facts: Facts,
   runtime: Runtime,
@@ -48,31 +48,31 @@ export interface HypotheticalRequest {
   readonly key: {
     readonly id: string;
     readonly labels: Readonly<Record<string, string>>;
-    /** Models that the key may use, by ID; null for all. */
+    /** IDs of the models that the key may use; null for all. */
     readonly models: readonly string[] | null;
-    /** IDs of its team and its user; null for none. */
+    /** IDs of the key's team and user; null for none. */
     readonly team?: string | null;
     readonly user?: string | null;
-    /** The levels above it; absent for none. */
+    /** The terms of the key's user, team and organization; absent for none. */
     readonly levels?: readonly CallerLevel[];
   };
-  /** The caller itself, where there is one; `key` then says the same. */
+  /** The caller itself, if there is one. `key` then has the same values. */
   readonly caller?: Caller;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
-  /** The money of the key; absent or null where it is not considered. */
+  /** The money of the key; absent or null if money is not considered. */
   readonly funds?: AvailableFunds | null;
-  /** Absent for the policy's figures. */
+  /** Measurements; absent to use the figures of the policy. */
   readonly readings?: Readings;
 }
 
-/** The error for a sender that is unknown, or a key that does not work. */
+/** The error for an unknown sender, or for a key that does not work. */
 export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
   const what = param === 'key' ? 'key that works' : param;
-  return new SignalboxError('not_found', `There is no ${what} with this ID that you can see.`, { param });
+  return new SignalboxError('not_found', `There is no ${what} with this ID that you may see.`, { param });
 }
 
-/** The caller that a hypothetical request comes from. */
+/** The caller of a hypothetical request. */
 function hypotheticalCaller({ id: keyId, labels, models, team, user, levels }: HypotheticalRequest['key']): Caller {
   return {
     ...{ ...OPERATOR, keyId, labels, models: models && new Set(models) },
@@ -83,8 +83,8 @@ function hypotheticalCaller({ id: keyId, labels, models, team, user, levels }: H
 }
 
 /**
- * Returns the facts of a hypothetical request, with the rules that apply to it.
- * @throws SignalboxError as a request would.
+ * Returns the facts of a hypothetical request, and the rules that apply to it.
+ * @throws SignalboxError like a real request
  */
 export function hypotheticalFacts(
   { request, key, timeMs, caller = hypotheticalCaller(key), readings }: HypotheticalRequest,
@@ -106,8 +106,9 @@ export function hypotheticalFacts(
 }
 
 /**
- * Returns the facts as a server would: with the prompt's exact count where its upper bound alone leaves no model.
- * @throws SignalboxError, by rejecting, as the API would.
+ * Returns the facts as a server would compute them. If no model fits the upper bound of the prompt's tokens, this counts the tokens
+ * exactly.
+ * @throws SignalboxError like the API, by rejecting
  */
 export async function exactFacts(
   hypothetical: HypotheticalRequest,
@@ -128,12 +129,13 @@ export async function exactFacts(
 
 /**
  * Reads a time as ms since 1970.
- * @param name the flag or field, for the message of the UsageError that it throws.
+ * @param name of the flag or field, for the UsageError
+ * @throws UsageError
  */
 export function momentOf(name: string, text: string): number {
   try {
     return Temporal.Instant.from(text).epochMilliseconds;
   } catch {
-    throw new UsageError(`${name} takes a time with its offset, such as 2026-11-20T08:00:00Z, not "${text}".`);
+    throw new UsageError(`${name} must be a time with its offset, such as 2026-11-20T08:00:00Z, not "${text}".`);
   }
 }

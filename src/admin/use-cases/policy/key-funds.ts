@@ -22,9 +22,9 @@ import { checkAction } from '../roles.ts';
 import { unknownSender } from './hypothetical.ts';
 
 /**
- * Finds a key in a database, with the levels above it and its money at a moment. Reads the whole journal.
+ * Finds a key in a database, with the terms of its user, team and organization, and its money at a moment. Reads the whole journal.
  * @param now ms since 1970
- * @param timeMs the moment of the money, ms since 1970
+ * @param timeMs the moment for the money, ms since 1970
  * @throws SignalboxError `not_found` for a key that does not work now, as a server answers; StoreError; both by rejecting
  */
 export async function storedPayer(
@@ -52,7 +52,7 @@ export async function storedPayer(
     info,
     levels: callerLevels(levels),
     /**
-     * Returns the money of its requests; null where nothing limits it. A budget that the books do not know counts as unspent.
+     * Returns the money for requests of the key; null if nothing limits it. A budget that the ledger does not know counts as unspent.
      * @param budgets of the policy
      * @param model the name that the request states
      */
@@ -74,7 +74,7 @@ export async function storedPayer(
   };
 }
 
-/** The team and the user of a key. A store of before there were people has none. */
+/** The team and the user of a key. Stores of early versions have no people. */
 async function ownersOf({ people }: Pick<StoreReader, 'people'>, { team, user }: Pick<KeyInfo, 'team' | 'user'>) {
   if (team === null && user === null) return { team: null, user: null };
   const { teams, users } = await people.changedAfter(-1);
@@ -83,7 +83,7 @@ async function ownersOf({ people }: Pick<StoreReader, 'people'>, { team, user }:
   return { team: rowOf(teams, team), user: rowOf(users, user) };
 }
 
-/** A key, and those that it descends from, the nearest first, each with its terms in force; empty without such a key. */
+/** Returns a key and the keys that it descends from, nearest first, each with its effective terms; empty if there is no such key. */
 async function lineOf(keys: Pick<KeyTable, 'find'>, keyId: string): Promise<readonly StoredKey['info'][]> {
   const rows: KeyRow[] = [];
   for (let at: string | null = keyId; at !== null; at = rows.at(-1)!.key.info.parent) {
@@ -100,7 +100,7 @@ async function lineOf(keys: Pick<KeyTable, 'find'>, keyId: string): Promise<read
   return line.map(({ inForce }) => inForce);
 }
 
-/** Returns the figures of a fund by the books. */
+/** Returns a function that reads the figures of a fund from the ledger. */
 const standingBy =
   (known: readonly FundUse[]) =>
   ({ title, limit: ofBudget }: DrawnFund): FundStanding => {

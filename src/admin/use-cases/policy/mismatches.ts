@@ -11,17 +11,17 @@ import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
 export interface Mismatch extends CaseFailure {
-  /** As the policy has it: `model`, `rejected.sim-small`. */
+  /** The key in the form of the policy: `model`, `rejected.sim-small`. */
   readonly key: string;
-  /** The values side by side: `sim-coder` and `sim-large`, `below 1 Credits` and `2.4 Credits`. */
+  /** The expected and the actual value, such as `sim-coder` and `sim-large`, or `below 1 Credits` and `2.4 Credits`. */
   readonly wanted: string;
   readonly got: string;
 }
 
 /**
  * Returns the keys of `expect` that do not hold.
- * @param runtime that of the request, by `runtimeFor`
- * @param whole that of the whole policy
+ * @param runtime for the request, from `runtimeFor`
+ * @param whole the runtime of the whole policy
  */
 export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime, whole: Runtime): Mismatch[] {
   const { expect } = policyCase;
@@ -41,13 +41,13 @@ export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime
   }));
 }
 
-/** Returns the error that the caller would get; null for a decision. */
+/** Returns the error that the caller would get; null if a model was chosen. */
 function refusalIn(outcome: CaseOutcome, { snapshot }: Runtime): SignalboxError | null {
   if (outcome instanceof SignalboxError) return outcome;
   return isRefusal(outcome) ? refusalError(outcome, snapshot) : null;
 }
 
-/** The texts of a mismatch: `wanted` and `got` for a diff, and the diagnostic's words. */
+/** The texts of a mismatch: `wanted` and `got` for a diff, and the message of the diagnostic. */
 interface MismatchText {
   readonly key: string;
   readonly wanted: string;
@@ -62,11 +62,12 @@ function taskMismatch({ expect: { task }, given }: PolicyCase, outcome: CaseOutc
   if (outcome instanceof SignalboxError) return [refusedBefore('task', task, outcome)];
   const { task: got } = outcome.facts;
   if (got === task) return [];
-  const hint = given.query.task_type === undefined ? 'state `task_type` where only you can know it' : undefined;
-  return [{ key: 'task', wanted: task, got, message: `it is taken for \`${got}\``, hint }];
+  const hint =
+    given.query.task_type === undefined ? 'state `task_type` if the task is not clear from the text' : undefined;
+  return [{ key: 'task', wanted: task, got, message: `the task is recognized as \`${got}\``, hint }];
 }
 
-/** A request may be refused before a decision, with nothing to compare. */
+/** A request may be refused before any model is considered, so that there is nothing to compare. */
 const refusedBefore = (key: string, wanted: string, { code, message: hint }: SignalboxError): MismatchText => ({
   key,
   wanted,
@@ -77,10 +78,10 @@ const refusedBefore = (key: string, wanted: string, { code, message: hint }: Sig
 
 const refusedText = (code: string): string => `refused: ${code}`;
 
-/** The part of a mismatch that the outcome tells. */
+/** The part of a mismatch that comes from the outcome. */
 type Miss = Omit<MismatchText, 'key' | 'wanted'>;
 
-/** Compares a key of `expect` that only a decision can fulfil. Returns null where it holds. */
+/** Compares a key of `expect` that only a decision can satisfy. Returns null if the key holds. */
 type MissOf<Wanted> = (wanted: Wanted, decision: Decision, runtime: Runtime) => Miss | null;
 
 function choiceMismatches(
@@ -112,7 +113,7 @@ function choiceMismatches(
   ];
 }
 
-/** The message of a refusal, with what rejected each model. That no model is eligible needs no reasons twice. */
+/** The message of a refusal, with what rejected each model. For the error that no model is eligible, the reasons replace the message. */
 function refusalText(
   { code, message, info }: SignalboxError,
   outcome: CaseOutcome,
@@ -124,7 +125,9 @@ function refusalText(
   if (rejected === '') return message;
   if (code !== 'no_eligible_model') return `${message} ${rejected}`;
   const relaxation = info.details?.relaxation;
-  return typeof relaxation === 'string' ? `${rejected}. A change that admits a model: ${relaxation}` : rejected;
+  return typeof relaxation === 'string'
+    ? `${rejected}. With this change, a model would be eligible: ${relaxation}`
+    : rejected;
 }
 
 const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({

@@ -7,19 +7,19 @@ import { PolicySourceError, readBundle } from '../../../policy/runtime/source.ts
 import type { Scratch } from './scratch.ts';
 import { isFolder, type PolicySource, type PolicyWorkspace } from './tools.ts';
 
-/** Limit of the time of one run of git, ms. A checkout of a large repository takes seconds. */
+/** The time limit of one run of git, ms. Checking out a large repository takes seconds. */
 const GIT_MS = 60_000;
-/** Limit of the output of one run of git, bytes. It prints IDs and paths, never contents. */
+/** The most output of one run of git, bytes. Git prints IDs and paths here, never contents. */
 const OUTPUT_BYTES_MAX = 65_536;
 
-/** A run of git that failed. The message is git's own first line, without a full stop. */
+/** A failed run of git. The message is git's own first line, without a full stop. */
 class GitError extends Error {
   override readonly name = 'GitError';
 }
 
 /** A folder in a commit. */
 interface CommitFolder {
-  /** As the operator names the commit. */
+  /** The operator's name for the commit. */
   readonly ref: string;
   /** The folder of the repository's working tree. */
   readonly top: string;
@@ -27,15 +27,16 @@ interface CommitFolder {
   readonly objects: string;
   /** `sha1` or `sha256`. */
   readonly objectFormat: string;
-  /** ID of the commit's tree. */
+  /** The ID of the commit's tree. */
   readonly tree: string;
-  /** The folder in the tree; empty for its top. */
+  /** The path of the folder in the tree; empty for the top of the tree. */
   readonly path: string;
 }
 
 /**
- * Finds the policy of `HEAD~1` or `main:path/to/folder`, and checks it out in a temporary folder, so that its own plugins load.
- * Returns the reason if there is no such commit; throws UsageError for a commit without such a folder.
+ * Finds the policy of `HEAD~1` or `main:path/to/folder`, and checks it out into a temporary folder, so that its own plugins can be loaded.
+ * @returns the reason if there is no such commit
+ * @throws UsageError if the commit has no such folder
  */
 export async function gitPlace(
   said: string,
@@ -43,7 +44,7 @@ export async function gitPlace(
   scratch: Scratch,
 ): Promise<PolicySource | string> {
   if (/\p{Cc}/u.test(said) || /^[:-]/.test(said)) return 'it is not the name of a commit';
-  const found = await orTold(committed(said, workspace), ({ message }) => `git finds nothing: ${message}`);
+  const found = await orTold(committed(said, workspace), ({ message }) => `git finds no such commit: ${message}`);
   if (typeof found === 'string') return found;
   return orTold(checkedOut(said, found, workspace.judge, scratch), ({ message }) => {
     throw new UsageError(`git cannot read all of ${said}: ${message}.`);
@@ -59,11 +60,11 @@ async function orTold<T>(work: Promise<T>, tell: (error: GitError) => string): P
   }
 }
 
-/** A ref alone means the folder of the workspace as it was then. */
+/** A ref without a path means the folder of the workspace as it was in that commit. */
 async function committed(said: string, { folder, judge }: PolicyWorkspace): Promise<CommitFolder | string> {
   const colon = said.indexOf(':');
   const [ref, stated] = colon < 0 ? [said, null] : [said.slice(0, colon), said.slice(colon + 1)];
-  // The commit may have a folder that is gone now.
+  // The folder may exist only in the commit, so start from its nearest existing parent.
   const from = stated === null ? nearest(resolve(folder)) : resolve('.');
   const ask = (...args: readonly string[]) => git(['rev-parse', ...args], from, judge.env);
   const facts = await ask('--show-toplevel', '--show-prefix', '--git-path', 'objects', '--show-object-format');
@@ -81,7 +82,7 @@ async function committed(said: string, { folder, judge }: PolicyWorkspace): Prom
 
 const nearest = (folder: string): string => (existsSync(folder) ? folder : nearest(dirname(folder)));
 
-/** A path in the repository, in its simplest form; null for one that leads out of it. */
+/** A path in the repository, normalized; null for a path outside of the repository. */
 function within(path: string): string | null {
   const plain = posix.normalize(path).replace(/\/$/, '');
   if (plain === '..' || plain.startsWith('../') || plain.startsWith('/')) return null;
@@ -89,7 +90,7 @@ function within(path: string): string | null {
 }
 
 const noFolder = ({ ref, path, top }: CommitFolder): UsageError =>
-  new UsageError(`${ref} has no folder ${path} in ${top}; name another as ${ref}:path/to/folder.`);
+  new UsageError(`${ref} has no folder ${path} in ${top}. Name another folder as ${ref}:path/to/folder.`);
 
 async function checkedOut(
   label: string,
@@ -98,7 +99,7 @@ async function checkedOut(
   scratch: Scratch,
 ): Promise<PolicySource> {
   const { ref, top, path } = found;
-  // As deep as the repository itself, so that `../` leads to nothing that is really there.
+  // The folder is nested as deep as in the repository, so that `../` cannot lead to files outside of the temporary folder.
   const holder = scratch.make();
   const base = join(holder, top);
   mkdirSync(base, { recursive: true });
@@ -124,8 +125,9 @@ async function checkedOut(
 }
 
 /**
- * Returns a function that checks out a path of the commit in `base`. It works in a repository of its own, which only borrows
- * the objects: so neither hooks nor filters nor any other configuration of the operator's repository apply, and it stays as it is.
+ * Returns a function that checks out a path of the commit in `base`. It uses a new repository that only borrows the objects of the
+ * operator's repository. Hooks, filters and other configuration of the operator's repository therefore do not run, and that repository
+ * stays unchanged.
  */
 async function checkoutOf({ objects, objectFormat, tree }: CommitFolder, base: string, own: string, env: Environment) {
   const variables = { GIT_DIR: own, GIT_WORK_TREE: base, GIT_CONFIG_NOSYSTEM: '1', HOME: own, XDG_CONFIG_HOME: own };
@@ -139,7 +141,10 @@ const linksIn = (folder: string): string[] =>
     .filter((one) => one.isSymbolicLink())
     .map(({ name }) => join(folder, name));
 
-/** A link that leads out of the commit would show a file of today. Broken, it is reported. */
+/**
+ * A link to a place outside of the commit would show a current file instead of the file of that time. Breaking the link makes the error
+ * visible.
+ */
 function breakOutwardLinks(folder: string, base: string): void {
   for (const link of linksIn(folder)) {
     if (!existsSync(link) || realpathSync(link).startsWith(`${base}/`)) continue;
@@ -155,7 +160,7 @@ function linkPackages(folder: string, holder: string): void {
   else if (folder !== dirname(folder)) linkPackages(dirname(folder), holder);
 }
 
-/** Loads plugins of the commit itself where they are named by relative paths, and packages as they are installed now. */
+/** Loads plugins with relative paths from the commit, and packages as they are installed now. */
 function loading(
   path: string,
   checkOutAll: () => Promise<unknown>,
@@ -190,18 +195,18 @@ function loading(
   };
 }
 
-/** The only variables that git gets: others, as within a hook, could lead it to another repository. */
+/** The only variables that git gets. Other variables, for example inside a git hook, could make git use another repository. */
 const PASSED = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'TMPDIR'];
 const FIXED = {
   LC_ALL: 'C',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
-  // An object that a partial clone lacks is missing: fetching it would run what the configuration says.
+  // Do not fetch objects that a partial clone lacks: fetching would run commands from the configuration.
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',
 };
 
-/** Runs git, and returns what it prints. @throws GitError if it fails, takes too long or prints too much */
+/** Runs git and returns its output. @throws GitError if it fails, takes too long or prints too much */
 async function git(
   args: readonly string[],
   cwd: string,
@@ -218,11 +223,11 @@ async function git(
     child.exited,
   ]);
   if (code === 0) return out;
-  if (child.signalCode) throw new GitError(`it took more than ${GIT_MS / 1_000} s, or printed too much`);
-  // Warnings may come first.
+  if (child.signalCode) throw new GitError(`git took more than ${GIT_MS / 1_000} s, or printed too much`);
+  // Warnings may come before the error.
   const lines = err.split('\n');
   const said = lines.find((line) => /^(?:fatal|error): /.test(line)) ?? lines[0] ?? '';
-  throw new GitError(said.replace(/^(?:fatal|error): /, '').replace(/\.$/, '') || `git ended with ${code}`);
+  throw new GitError(said.replace(/^(?:fatal|error): /, '').replace(/\.$/, '') || `git ended with exit code ${code}`);
 }
 
 function start(command: string[], options: { cwd: string; env: Record<string, string> }) {
@@ -230,6 +235,6 @@ function start(command: string[], options: { cwd: string; env: Record<string, st
   try {
     return Bun.spawn(command, { ...options, ...bounds, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   } catch {
-    throw new GitError('git is not installed; install it, or check the commit out elsewhere and name its folder');
+    throw new GitError('git is not installed. Install git, or check out the commit elsewhere and name its folder');
   }
 }

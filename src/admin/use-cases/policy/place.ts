@@ -9,8 +9,8 @@ import type { Scratch } from './scratch.ts';
 import { isFolder, type PolicySource, type PolicyWorkspace, readPolicy } from './tools.ts';
 
 /**
- * Finds a policy by an operator's name for it: an existing folder, else a stored revision, else a commit.
- * @throws UsageError that says what was tried.
+ * Finds a policy by the operator's name for it: an existing folder, or else a stored revision, or else a commit.
+ * @throws UsageError with everything that was tried
  */
 export async function findPlace(name: string, command: PolicyWorkspace, scratch: Scratch): Promise<PolicySource> {
   if (/^(?:\.{0,2}\/|\.{1,2}$)/.test(name) || isFolder(name)) return folderPlace(name, command);
@@ -18,7 +18,7 @@ export async function findPlace(name: string, command: PolicyWorkspace, scratch:
   if (typeof kept !== 'string') return kept;
   const past = await gitPlace(name, command, scratch);
   if (typeof past !== 'string') return past;
-  // The reader of folders reports it better.
+  // The name is an existing file. The code that reads folders reports this best.
   if (existsSync(name)) return folderPlace(name, command);
   throw new UsageError(`There is no policy ${name}: no such folder exists, ${kept}, and ${past}.`);
 }
@@ -27,17 +27,17 @@ export async function folderPlace(folder: string, { judge }: PolicyWorkspace): P
   return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
 }
 
-/** Finds a policy that was in force; returns the reason where there is none. */
+/** Finds a policy that was active. Returns the reason if there is none. */
 async function revisionPlace(
   name: string,
   { database, folder, judge }: PolicyWorkspace,
 ): Promise<PolicySource | string> {
-  if (!/^[0-9a-f]{6,16}$/.test(name)) return 'it is not a revision (6 to 16 of its hexadecimal digits)';
+  if (!/^[0-9a-f]{6,16}$/.test(name)) return 'it is not a revision (6 to 16 hexadecimal digits)';
   if (!(await storeExists(database))) return `${await placeOfStore(database)} has no tables yet`;
   const revision = await kept(name, database);
-  if (revision === null) return `${await placeOfStore(database)} keeps no revision that begins so`;
+  if (revision === null) return `${await placeOfStore(database)} has no revision that begins with it`;
   const label = revision.revision;
-  // Written by the server alone.
+  // Only the server writes this text.
   const files: readonly PolicyFile[] = JSON.parse(revision.source);
   const named = files.map((file) => ({ ...file, path: `${label}:${file.path}` }));
   const loader = { ...judge.loader, load: recalling(revision, judge.loader) };
@@ -49,20 +49,22 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
   const [found, ...others] = await reader.records.revisions.findByPrefix(beginning);
   if (found === undefined) return null;
   if (others.length > 0) {
-    throw new UsageError(`More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}.`);
+    throw new UsageError(
+      `More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}. Give more digits.`,
+    );
   }
   return await reader.records.revisions.find(found);
 }
 
-/** Loads the present code of plugins if it has the stored hash: a revision keeps only hashes of code. */
+/** A revision stores only hashes of plugin code. Loads the current code of a plugin if it has the stored hash. */
 export const recalling = ({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] =>
   surroundings === null
     ? loader.load
     : knownPlugins(surroundings.plugins, loader, () => 'its code is missing or has changed since').load;
 
 /**
- * Knows plugins by the hashes of their code, and loads no others.
- * @param why the reason against a plugin that is not loaded, by whether it is known
+ * Loads only plugins whose code has a known hash.
+ * @param why returns the reason against loading a plugin; its argument says whether the plugin is known with other code
  */
 export function knownPlugins(
   plugins: readonly (readonly [specifier: string, hash: string])[],

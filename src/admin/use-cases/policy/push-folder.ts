@@ -23,23 +23,23 @@ import { followers, lagging, type PushTarget, push } from './push.ts';
 import { generous, type JudgeTools, type PolicySource, readPolicy, toolsFor } from './tools.ts';
 import { changeOf, editNotes, editsOf } from './write.ts';
 
-/** The store of servers, as a command pushes to it. */
+/** The store and servers to which a command pushes. */
 export interface PushDesk extends PushTarget {
   readonly store: PushTarget['store'] & Pick<OpenStore, 'trail' | 'records'>;
   readonly judge: JudgeTools;
-  /** Shows how the policy differs from the active one, before anything is stored. Not called if no policy is active. */
+  /** Shows how the policy differs from the active policy, before anything is stored. Not called if no policy is active. */
   show(difference: PolicyDifference): Promise<void>;
 }
 
-/** A revision that was pushed, as the command prints it. */
+/** A pushed revision, as the command prints it. */
 export type PushedRevision = Awaited<ReturnType<typeof pushRevision>>;
 
 /**
- * Pushes the policy of a folder, or the files of an earlier push again, once it passes the check and its own cases as if every variable
- * were set. Shows first how it differs from the active policy.
- * @param folder of the policy, or of relative plugins
- * @param what the active revision that the policy began from, or its number, null only before the first push; or the number of an
- * earlier push, or at least 6 of the first digits of its revision
+ * Pushes the policy of a folder, or the files of an earlier push. First checks the policy and runs its cases as if every variable were set,
+ * and shows how the policy differs from the active policy.
+ * @param folder of the policy, or of plugins with relative paths
+ * @param what the active revision on which the edit is based, or its number; null only before the first push. Or an earlier push: its
+ * number, or at least the first 6 digits of its revision
  * @throws UsageError, SignalboxError; nothing was stored then
  */
 export async function pushRevision(
@@ -73,44 +73,44 @@ export async function pushRevision(
   const stored = await push({ before, after, edits, candidate }, notes, desk);
   const others = (await desk.isServed()) ? await liveInstances(store) : [];
   const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
-  // How it differs from the policy that was active before; null if none was.
+  // The difference from the policy that was active before; null if no policy was active.
   const body = difference && (await differenceBody(difference));
   return {
     object: 'policy.write',
     ...{ id: stored.id, revision: stored.revision, previous },
     ...{ files: edits.map(changeOf), guarded, difference: body },
-    // The names of servers where it is not active yet, and of servers that follow their files.
+    // The names of servers on which the revision is not active yet, and of servers that use their files.
     ...{ lagging: await lagging(desk), following_files: followingFiles },
     is_followed: others.length > followingFiles.length,
   };
 }
 
-/** A revision has a name at each server, as variables differ. */
+/** The name of a revision depends on variables, so the same push may have different names on different servers. */
 async function checkFrom(head: PushedPolicy, from: string | null, { store }: PushDesk): Promise<void> {
   const servers = (await liveInstances(store)).filter(({ pushed }) => pushed === head.id);
   const names = new Set([`${head.id}`, head.revision, ...servers.map(({ revision }) => revision)]);
   if (from !== null && names.has(from)) return;
-  const state = `The revision in force is ${head.revision}, push ${head.id}`;
+  const state = `The active revision is ${head.revision}, push ${head.id}`;
   throw new UsageError(
     from === null
-      ? `${state}. State that you began from it: --from ${head.revision}. Nothing was stored.`
-      : `${state}, and not ${from}. Nothing was stored.`,
+      ? `${state}. Nothing was stored. To confirm that your edit is based on it, add --from ${head.revision}.`
+      : `${state}, not ${from}. Nothing was stored. Apply your edit to the active revision, and push again.`,
   );
 }
 
-/** The error for files that the last push has. They are active only where a server follows pushes. */
+/** The error if the last push already has the same files. Files are active only if a server follows pushes. */
 async function nothingToPush(head: PushedPolicy | null, { store, isServed }: PushDesk): Promise<UsageError> {
-  if (!head) return new UsageError('The folder has no files to push.');
+  if (!head) return new UsageError('The folder has no policy files to push.');
   if ((await followers(store, isServed)).length > 0)
-    return new UsageError(`These files are active already, as push ${head.id}.`);
+    return new UsageError(`These files are already active, as push ${head.id}.`);
   return new UsageError(
-    `These files are stored already, as push ${head.id}. No server follows pushes: start one with --policies-from store to use them.`,
+    `These files are already stored, as push ${head.id}. No running server follows pushes. To use them, start a server with --policies-from store.`,
   );
 }
 
 /**
- * Judges a policy with every variable set. Servers judge it again, each with its own variables.
- * @param env the variables by which the revision is named, where a server could start with them
+ * Checks a policy with every variable set. Servers check it again, each with its own variables.
+ * @param env the variables from which the name of the revision is computed, if a server could start with them
  */
 async function judged(
   bundle: PolicyBundle,
@@ -128,23 +128,23 @@ async function judged(
   throw new UsageError(`The policy is not valid, so nothing was stored: ${why}`);
 }
 
-/** The revision that a running server has active, as its database keeps it; null if no server runs. Rejects with StoreError. */
+/** The active revision of a running server, from its database; null if no server runs. Rejects with StoreError. */
 async function servedRevision({ store, isServed }: PushDesk): Promise<Revision | null> {
   const [server] = (await isServed()) ? await liveInstances(store) : [];
   return server ? await store.records.revisions.find(server.revision) : null;
 }
 
 /**
- * The variables of a running server, as far as its database shows them. A revision depends on which variables are set, so that a push gets
- * the name that this server would give the same files, whatever is set for the command.
+ * Which variables of a running server are set, as far as its database shows it. The name of a revision depends on this. The push therefore
+ * gets the name that the server would give the same files, whatever is set for the command.
  */
 const servedEnvironment = ({ surroundings }: Revision, { env }: JudgeTools): JudgeTools['env'] => ({
   get: (name) => (surroundings?.unset.includes(name) ? undefined : generous(env).get(name)),
 });
 
 /**
- * The policy that is active at the servers: the last push, or before the first push the files of a running server. Null if no server runs.
- * @param folder of relative plugins
+ * The active policy of the servers: the last push, or before the first push the files of a running server. Null if no server runs.
+ * @param folder of plugins with relative paths
  */
 function activePolicy(
   head: PushedPolicy | null,
@@ -153,7 +153,7 @@ function activePolicy(
   folder: string,
 ): PolicySource | null {
   if (!head) return served && revisionSource(served, folder, judge);
-  // The code of its plugins is compared where servers load them.
+  // Each server compares the code of the plugins itself when it loads them.
   const { files, hash } = pushedBundle(head);
   return { label: `push ${head.id}`, kind: 'revision', bundle: { files, hash }, folder, loader: judge.loader };
 }

@@ -17,14 +17,14 @@ import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
 import { decideFor, hypotheticalFacts } from './hypothetical.ts';
 
-/** The time of cases and requests that state none, a Wednesday noon, so that results do not depend on the clock. */
+/** The time of cases and requests without a time: a Wednesday noon. It is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 const dropped = dropNulls(RouteRequest);
 
 /**
- * Returns the facts of a case's request, with the rules that apply to it.
- * @throws SignalboxError as a request would.
+ * Returns the facts of a case's request, and the rules that apply to it.
+ * @throws SignalboxError like a real request
  */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   const { time, team, user } = given;
@@ -33,17 +33,17 @@ export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
 }
 
-/** The levels above the key of a case: its user and team, with the terms that the policy states for them, and the organization. */
+/** Returns the levels above the key of a case: its user and team with their terms in the policy, and the organization. */
 function levelsIn({ team, user }: PolicyCase['given'], { snapshot: { teams, organization } }: Runtime) {
   const terms = teams.find(({ name }) => name === team?.name) ?? NO_GROUP_TERMS;
   const above = { team: team && { ...terms, ...team }, user: user && { ...user, terms: INHERITED } };
   return callerLevels(levelsAbove(above, organization));
 }
 
-/** @throws SignalboxError for a body that could not be sent */
+/** @throws SignalboxError for a body that the API would refuse */
 function requestOf({ query, body, model, metadata }: PolicyCase['given']): ModelRequest {
   if (body) return readRouteBody({ ...body, model, ...(Object.keys(metadata).length > 0 && { metadata }) });
-  // Checked with the query's schema when the policy was read.
+  // The schema of the query was already checked when the policy was read.
   return readRouteRequest(dropped({ ...query, model, metadata }));
 }
 
@@ -62,7 +62,7 @@ export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome
   }
 }
 
-/** Returns all that rejects a model: the names of constraints, and the kinds of other reasons. */
+/** Returns everything that rejects a model: the names of constraints, and the kinds of other reasons. */
 export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): string[] {
   const { snapshot } = runtime;
   const index = snapshot.modelIndex.get(id)!;
@@ -72,7 +72,7 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
   const allows = snapshot.selectors.get(facts.model)?.allows ?? null;
-  // A selector never chooses a wildcard's model.
+  // A selector never chooses a model of a wildcard.
   const isUnselected = !facts.pinned && (snapshot.isOfWildcard || (allows !== null && !hasBit(allows, index)));
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0

@@ -4,8 +4,8 @@ import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runCase } from './cases.ts';
 
 /**
- * Step 6: runs the policy's own cases on a runtime that does not serve yet, by the catalog's figures alone. Skips cases
- * that name a model which cannot be served here. Yields between cases; returns a diagnostic for each mismatch.
+ * Runs the policy's own cases on a runtime that does not serve yet, with only the figures of the catalog. This is step 6 of a policy edit.
+ * Skips cases that name a model which cannot be served here. Yields between cases, and returns a diagnostic for each mismatch.
  */
 export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]> {
   const failures: CaseFailure[] = [];
@@ -16,7 +16,7 @@ export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagn
   return caseDiagnostics(failures);
 }
 
-/** A refusal fails every key that expects a choice: it is reported once. */
+/** A refusal fails every key that expects a choice, so report it only once. */
 function withoutRepeats(failures: readonly CaseFailure[]): CaseFailure[] {
   const said = (one: CaseFailure) => JSON.stringify([one.message, one.expected]);
   return [...new Map(failures.map((one) => [said(one), one])).values()];

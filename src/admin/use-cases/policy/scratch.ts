@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Temporary folders: `using` removes them, and another process does where this one ends before. */
+/** Temporary folders. `using` removes them. If this process ends earlier, another process removes them. */
 export type Scratch = ReturnType<typeof createScratch>;
 
 export function createScratch() {
@@ -11,7 +11,7 @@ export function createScratch() {
   let count = 0;
   let dismiss = () => {};
   return {
-    /** Makes a private folder. Its path has no links. */
+    /** Creates a private folder. Its path contains no links. */
     make(): string {
       if (base === null) {
         base = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-past-')));
@@ -29,13 +29,13 @@ export function createScratch() {
 }
 
 /**
- * Starts a process that removes a folder once this one is gone: a plugin that runs from there may end this process, or loop,
- * and then no signal handler is called. The other process is detached, so that Ctrl-C does not reach it.
+ * Starts a process that removes a folder when this process has ended. A plugin that runs from the folder may end this process or loop, so
+ * that no signal handler of this process runs. The other process is detached, so that Ctrl-C does not reach it.
  */
 function removeAfter(folder: string): () => void {
   const wait = 'trap "" HUP INT TERM; read -r _; rm -rf -- "$1"';
   const watcher = spawn('/bin/sh', ['-c', wait, 'sh', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  // Without a shell the folder goes with the end of the work alone.
+  // Without a shell, the folder is removed only if the work ends normally.
   watcher.on('error', () => {});
   watcher.stdin.on('error', () => {});
   watcher.unref();

@@ -19,10 +19,10 @@ import { explanationBody } from './explanation-body.ts';
 import { momentOf, unknownSender } from './hypothetical.ts';
 import { bodyOf } from './tools.ts';
 
-/** All that a request would be decided by on this server. */
+/** Everything that this server uses to decide a request. */
 export interface ExplanationDesk extends PolicyDesk {
   readonly gateway: Pick<Gateway, 'lease' | 'questionLengths' | 'ledger' | 'affinity' | 'counter' | 'now'>;
-  /** The caller that a key stands for now; null for none that works. */
+  /** Returns the caller that a key represents now; null if the key does not work. */
   callerOf(id: string): Caller | null;
   readonly people: Pick<PeopleTerms, 'termsOf'> & {
     team(id: string): Team | null;
@@ -31,23 +31,23 @@ export interface ExplanationDesk extends PolicyDesk {
   };
 }
 
-/** A request that is decided and never sent. */
+/** A request to decide without sending it. */
 export interface ExplanationQuery {
   readonly request: unknown;
-  /** Whom it comes from: a key, a user or a team; none of them for nobody. */
+  /** The sender: a key, a user or a team; all three are absent for a request without a sender. */
   readonly key?: string | undefined;
   readonly user?: string | undefined;
   readonly team?: string | undefined;
-  /** ISO 8601; now unless stated. */
+  /** ISO 8601; by default now. */
   readonly time?: string | undefined;
-  /** Absent for the policy in force. */
+  /** Absent for the active policy. */
   readonly policy?: NamedPolicy | undefined;
 }
 
 /**
- * Explains the decision that a request would get now, by the present readings, estimates and money. It leaves no record, holds no money
- * and counts in no limit of a caller.
- * @throws SignalboxError as the request would
+ * Explains the decision that a request would get now, with current measurements, estimates and money. Stores no record, holds no money and
+ * does not count against limits of a caller.
+ * @throws SignalboxError like the request
  */
 export async function explainServed(by: Principal, desk: ExplanationDesk, query: ExplanationQuery): Promise<object> {
   const reach = checkAction(by.caller, 'policy.explain');
@@ -76,7 +76,7 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
     },
     runtime,
     {
-      // A policy that is only tried is explained as on a new server.
+      // A policy that is not active is explained as on a new server, without recorded lengths.
       lengths: isInForce ? gateway.questionLengths : new QuestionLengths(),
       readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
       recall: (facts, own) => gateway.affinity.history(key.id, request).recall(facts, own.snapshot),
@@ -87,10 +87,10 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
 }
 
 const NO_LEVELS: readonly [] = [];
-/** The sender where none is named. */
+/** The sender of a request that names no sender. */
 const NOBODY: Caller = { ...OPERATOR, keyId: 'explain' };
 
-/** The money that a request would draw on. A model that is not known has none, and is refused later. */
+/** Returns the money that the request would use. An unknown model has none here; it is refused later. */
 function fundsOf(caller: Caller, model: string, { snapshot }: Runtime, { gateway }: ExplanationDesk) {
   const { model: meant } = meaningOf(model, snapshot);
   const isKnown =
@@ -99,8 +99,8 @@ function fundsOf(caller: Caller, model: string, { snapshot }: Runtime, { gateway
 }
 
 /**
- * The caller that a request is explained for; null for nobody. Who sees no keys names none, and a person who sees only its own asks as
- * itself, or as its keys.
+ * Returns the caller for whom a request is explained; null without a sender. A caller who may see no keys cannot name one. A person who
+ * sees only their own keys can name themselves or these keys.
  */
 function callerIn(
   { caller: by }: Principal,
@@ -110,7 +110,7 @@ function callerIn(
 ): Caller | null {
   const named = [query.key, query.user, query.team].filter((one) => one !== undefined);
   if (named.length > 1) {
-    refuse('key', 'State one of `key`, `user` and `team`.');
+    refuse('key', 'Send only one of `key`, `user` and `team`.');
   }
   if (query.key !== undefined) return ofKey(by, query.key, desk);
   const isMember = reach !== 'all';
@@ -146,14 +146,14 @@ function leveled(caller: Caller, { people }: ExplanationDesk): Caller {
   return levels.length === 0 ? caller : { ...caller, levels };
 }
 
-/** Builds the policy of a request, or takes it as it was built for the last one. @throws SignalboxError */
+/** Builds the policy of a request, or reuses it if the last request had the same policy. @throws SignalboxError */
 async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk): Promise<Runtime> {
   const source = await sourceOf(
     named,
     desk,
     judgeOfSent(desk, () => false),
   );
-  // Which plugins and variables there are depends on the policy in force.
+  // The available plugins and variables depend on the active policy, so the cache key contains its revision.
   const name = `${desk.inForce().runtime.snapshot.revision} ${source.kind} ${source.bundle.hash}`;
   const found = desk.turns.built(name);
   if (found) return found;
@@ -170,9 +170,9 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
 }
 
 /**
- * The present measurements for another policy than that in force: those of the endpoints that both have, by their names. An endpoint that
- * is not in force has the figures of its policy.
- * @returns null where they have no endpoint in common
+ * Returns the current measurements for a policy that is not active: for endpoints that it shares with the active policy, found by name.
+ * Other endpoints use the figures of their policy.
+ * @returns null if the policies share no endpoint
  */
 function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | null {
   const present = inForce.readings();

@@ -9,14 +9,14 @@ import { checkAction } from '../roles.ts';
 export interface PolicyAdmin {
   lease(): Runtime;
   status(): PolicyStatus;
-  /** Rejects with StaleRevision when `expected` is not the active revision. */
+  /** Rejects with StaleRevision if `expected` is not the active revision. */
   reload(cause: 'request', expected: string | null, by: Actor): Promise<ReloadAttempt>;
 }
 
 /**
  * Reloads the policy from its files.
  * @param expected the revision that must be active; null for any
- * @throws SignalboxError `precondition_failed` where another one is, and `policy_invalid` for files that are refused
+ * @throws SignalboxError `precondition_failed` if another revision is active, and `policy_invalid` if the files are refused
  */
 export async function reloadPolicy(
   by: Principal,
@@ -32,10 +32,10 @@ export async function reloadPolicy(
   throw new SignalboxError('policy_invalid', attempt.message, { details: { policy_revision: revision, diagnostics } });
 }
 
-/** The refusal of a request whose `If-Match` names another revision than the active one. */
+/** The error if `If-Match` of a request names a revision that is not active. */
 export const otherRevision = (revision: string, undone: string, cause?: unknown): SignalboxError =>
   new SignalboxError(
     'precondition_failed',
-    `The revision in force is ${revision}. If-Match names another one, so nothing was ${undone}.`,
+    `The active revision is ${revision}. If-Match names another revision, so nothing was ${undone}.`,
     { details: { policy_revision: revision }, headers: { etag: `"${revision}"` }, cause },
   );

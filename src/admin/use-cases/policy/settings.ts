@@ -6,31 +6,31 @@ import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { idleIn, idleText, type JudgeTools, nothingServes, toolsFor } from './tools.ts';
 
-/** The environments that a policy is judged in: with every variable set, and with those that are set here. */
+/** The settings of variables in which a policy is checked: with every variable set, and with the variables that are set here. */
 const SETTINGS = ['all_set', 'here'] as const;
 export type SettingName = (typeof SETTINGS)[number];
 
-/** A policy in one environment: its variables decide which models can be served. */
+/** A policy in one setting. The variables decide which models can be served. */
 export interface PolicySetting {
-  /** Both, where they come to the same snapshot. */
+  /** Both names, if both settings give the same snapshot. */
   readonly names: readonly SettingName[];
   readonly runtime: Runtime;
 }
 
-/** A policy in the settings that it is judged in. */
+/** A policy in the settings in which it is checked. */
 export interface Settings {
   readonly parsed: ParsedFiles;
-  /** Empty where the policy is wrong. */
+  /** Empty if the policy has errors. */
   readonly settings: readonly PolicySetting[];
-  /** Its errors; the cases have not run. */
+  /** The errors of the policy. The cases have not run. */
   readonly problems: readonly Diagnostic[];
-  /** Providers that the variables set here leave out, with the reason. */
+  /** Providers that cannot serve with the variables set here, each with the reason. */
   readonly missing: readonly string[];
 }
 
 /**
- * Prepares a policy with every variable set, so that results do not depend on who looks, and with the variables that are
- * set here; with `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
+ * Prepares a policy with every variable set, so that results are the same on every machine, and also with the variables that are set here.
+ * With `onlyHere`, prepares only the second. Throws UsageError if there is nothing to check.
  */
 export async function settingsOf(
   folder: string,
@@ -51,7 +51,7 @@ export async function settingsOf(
   return { parsed, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }
 
-/** Returns one setting where both come to the same snapshot. */
+/** Returns one setting if both give the same snapshot. */
 function joined(anywhere: Runtime | null, here: Runtime | null): PolicySetting[] {
   if (anywhere && here && anywhere.snapshot.revision === here.snapshot.revision) {
     return [{ names: SETTINGS, runtime: here }];

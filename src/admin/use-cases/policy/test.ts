@@ -11,20 +11,20 @@ import { isDecision } from './reasons.ts';
 import { type PolicySetting, type Settings, settingsOf } from './settings.ts';
 import type { JudgeTools } from './tools.ts';
 
-/** The cases to run, and where. */
+/** Which cases to run, and with which variables. */
 interface TestTerms {
-  /** A part of their names; null for all. */
+  /** A part of the names of cases to run; null for all. */
   readonly text: string | null;
-  /** Only with the variables that are set here. */
+  /** Whether to run only with the variables that are set here. */
   readonly onlyHere: boolean;
-  /** The least coverage in percent, null for none; null where coverage is not asked for. */
+  /** The least coverage in percent, `min: null` for no minimum; null if coverage is not requested. */
   readonly coverage: { readonly min: number | null } | null;
 }
 
-/** The results of cases, as commands print them and the API answers. */
+/** The results of cases, as commands print them and the API returns them. */
 export type PolicyTest = Awaited<ReturnType<typeof testPolicy>>;
 
-/** Runs the cases of a policy. Throws UsageError when there is nothing to run. */
+/** Runs the cases of a policy. Throws UsageError if there is nothing to run. */
 export async function testPolicy(
   folder: string,
   bundle: PolicyBundle,
@@ -51,19 +51,22 @@ export async function testPolicy(
   };
 }
 
-/** A case in every setting that it ran in, or was to run in. */
+/** A case with its result in every setting. */
 interface CaseResult {
   readonly case: PolicyCase;
   /** In the order of the settings. */
   readonly runs: readonly CaseRun[];
 }
 
-/** Runs the cases with this text in their names, or all, in the policy's order; yields between them. Throws UsageError without one. */
+/**
+ * Runs all cases, or the cases whose name contains a text, in the order of the policy. Yields between cases. Throws UsageError if there is
+ * no case.
+ */
 function* runCases({ settings }: Settings, text: string | null): Generator<undefined, CaseResult[]> {
   const all = settings[0]?.runtime.snapshot.cases ?? [];
   const chosen = new Set(text === null ? all : casesNamed(text, all));
   const results: CaseResult[] = [];
-  // The cases of one policy are the same in each of its snapshots.
+  // All snapshots of one policy have the same cases.
   for (const [at, policyCase] of all.entries()) {
     if (!chosen.has(policyCase)) continue;
     const runs = settings.map(({ runtime }) => runCase(runtime.snapshot.cases[at]!, runtime));
@@ -78,11 +81,11 @@ type CaseStatus = 'holds' | 'failed' | 'not_run';
 const statusOf = ({ outcome, failures }: CaseRun): CaseStatus =>
   outcome === null ? 'not_run' : failures.length > 0 ? 'failed' : 'holds';
 
-/** A case holds when it holds in every setting that it can run in. */
+/** A case holds if it holds in every setting in which it can run. */
 const wholeStatus = ({ runs }: CaseResult): CaseStatus =>
   (['failed', 'holds'] as const).find((status) => runs.some((run) => statusOf(run) === status)) ?? 'not_run';
 
-/** The parts of the policy that the cases which hold cover. Yields between cases. */
+/** Returns which parts of the policy are covered by cases that hold. Yields between cases. */
 function* coverageOf(
   { parsed: { policy }, settings }: Settings,
   results: readonly CaseResult[],
@@ -107,7 +110,7 @@ function caseBody(result: CaseResult, settings: readonly PolicySetting[]) {
     failures: run.failures.map(({ key, wanted, got, hint = null }) => ({ key, expected: wanted, got, hint })),
     ...outcomeBody(run, settings[at]!),
   }));
-  // The case's own fields are of the first setting in which it fails, or else ran.
+  // The fields of the case itself come from the first setting in which it fails, or else in which it ran.
   const status = wholeStatus(result);
   const { settings: _, ...first } = ofRuns.find((one) => one.status === status) ?? ofRuns[0]!;
   return { name, file, line, column, ...first, settings: ofRuns };

@@ -9,36 +9,36 @@ import { buildCandidate, isRejected, type PolicyTools } from '../../../policy/ru
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../../policy/runtime/source.ts';
 
-/** The tools that judge the policy of any folder. `env` is the real environment. */
+/** The tools that check the policy of any folder. `env` is the real environment. */
 export type JudgeTools = Omit<PolicyTools, 'folder'>;
 
-/** A place to look for policies. */
+/** Where commands find policies. */
 export interface PolicyWorkspace {
   readonly judge: JudgeTools;
-  /** The folder of the policy, unless another is named. */
+  /** The policy folder, unless another folder is named. */
   readonly folder: string;
-  /** The database with the stored revisions and outcomes. It need not exist. */
+  /** The database with the stored revisions and scores. It need not exist. */
   readonly database: string;
 }
 
 /** A policy with its files, from a folder, the database, git or a request. */
 export interface PolicySource {
-  /** The operator's name for it. */
+  /** The operator's name for the policy. */
   readonly label: string;
   readonly kind: 'folder' | 'revision' | 'git' | 'bundle';
   readonly bundle: PolicyBundle;
-  /** The folder of relative plugins. */
+  /** The folder of plugins with relative paths. */
   readonly folder: string;
-  /** Loads the plugins in the state of that time. */
+  /** Loads the plugins in their state at that time. */
   readonly loader: PluginLoader;
 }
 
-/** The body of a request, not checked yet. */
+/** The body of a request before any check. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Takes a value as the body of a request. The default model is `auto`. Throws UsageError for anything but an object. */
+/** Uses a value as the body of a request. The default model is `auto`. Throws UsageError if the value is not an object. */
 export function bodyOf(value: unknown): Body {
-  if (!isObject(value)) throw new UsageError('A request is a JSON object.');
+  if (!isObject(value)) throw new UsageError('A request must be a JSON object.');
   return { ...value, model: value.model ?? 'auto' };
 }
 
@@ -55,27 +55,30 @@ export async function readPolicy(folder: string): Promise<PolicyBundle> {
   }
 }
 
-/** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
+/** Makes every variable count as set, so that a check gives the same result on every machine. */
 export const generous = (env: PolicyTools['env']): PolicyTools['env'] => ({
   get: (name) => env.get(name)?.trim() || PLACEHOLDER,
 });
 
-/** Returns the tools that judge a policy with every variable set, and those of this environment. Its text is parsed once. */
+/**
+ * Returns the tools that check a policy with every variable set, and the tools with the variables of this environment. The policy is parsed
+ * only once.
+ */
 export async function toolsFor(folder: string, { files }: PolicyBundle, judge: JudgeTools) {
   const parsed = await judge.parse(files, null);
   const here: PolicyTools = { ...judge, folder, parse: () => parsed };
   return { here, anywhere: { ...here, env: generous(here.env) }, parsed };
 }
 
-/** Finds the diagnostic of a policy that `serve` would not start with: a fact of this environment, not a mistake. */
+/** Finds the diagnostic that `serve` would not start with the policy in this environment. That is not a mistake in the policy. */
 export const idleIn = (problems: readonly Diagnostic[]): Diagnostic | undefined =>
   problems.find(({ code }) => code === 'nothing-to-serve');
 
-/** The entry of such a policy in a list of the providers that are left out. */
+/** The entry for such a policy in a list of providers that cannot serve. */
 export const idleText = ({ hint, message }: Diagnostic): string =>
   `every provider, so \`serve\` would not start: ${hint ?? message}`;
 
-/** Returns the error of a policy that `serve` would not start with, for no provider can be reached. */
+/** Returns the error for a policy with which `serve` would not start, because no provider can serve. */
 export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
   new UsageError(`No provider of ${folder} can serve with the variables of this environment: ${hint ?? message}.`);
 
@@ -85,6 +88,6 @@ export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runt
   if (!isRejected(judged)) return judged.runtime;
   const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
-  const why = judged.message ?? `\`serve\` rejects this policy. Run ${commandName()} policy check to see why`;
+  const why = judged.message ?? `\`serve\` rejects this policy. To see why, run ${commandName()} policy check`;
   throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

@@ -2,33 +2,36 @@ import { SignalboxError } from '../../../core/errors.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { SupersededError } from '../../../policy/runtime/slices.ts';
 
-/** Work on policies that runs at once. */
+/** The most work on policies that runs at the same time. */
 const AT_ONCE_MAX = 4;
-/** The same with an edit: checks of others cannot keep out those who edit the policy. */
+/** The limit for edits, which is higher by one so that checks by others cannot keep people from editing the policy. */
 export const AT_ONCE_WITH_EDIT_MAX = AT_ONCE_MAX + 1;
-/** Most time that one of them takes, ms. */
+/** The time limit of one piece of work, ms. */
 const WORK_MS = 15_000;
 
-/** Policies that are kept built. */
+/** The most built policies that are kept. */
 const BUILT_MAX = 4;
 
-/** Most requests of one principal in a second that are explained, one after the other. */
+/** The most explanations of one principal in a second. They run one after the other. */
 const EXPLAINED_MAX = 10;
 const SECOND_MS = 1_000;
-/** Principals whose requests are counted. */
+/** The most principals whose explanations are counted. */
 const COUNTED_MAX = 10_000;
 
-/** The bounds on work that requests ask of the policy tools. It takes the place of no request for a model. State: policy tools. */
+/** Limits the work of requests to the policy tools, so that it cannot slow down requests to models. State: policy tools. */
 export class Turns {
   readonly #clock: () => number;
   readonly #busy = new Set<string>();
   /** Principals whose explanation is running. */
   readonly #explaining = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
-  /** The moments of the last explanations of each principal, by its last use, the oldest first. */
+  /** The times of the last explanations of each principal, oldest first. Principals are sorted by their last explanation. */
   readonly #explained = new Map<string, readonly number[]>();
 
-  /** Policies that were built for explanations, the oldest first: the same one is asked for at every move of a dial. */
+  /**
+   * Policies that were built for explanations, oldest first. The console explains the same policy each time that the user changes a
+   * setting.
+   */
   readonly #built = new Map<string, Runtime>();
 
   /** @param clock ms, never goes back */
@@ -37,9 +40,9 @@ export class Turns {
   }
 
   /**
-   * Runs work: one of a principal at a time, and a few of all. It is given up once it takes too long.
+   * Runs work. Each principal can run one piece of work at a time, and only a few run in total. Work that takes too long is stopped.
    * @param who the ID of the principal
-   * @param atOnceMax works at once, with this one
+   * @param atOnceMax the most work at the same time, including this one
    * @throws SignalboxError `rate_limit_exceeded`, `overloaded`
    */
   async take<Result>(
@@ -49,11 +52,11 @@ export class Turns {
   ): Promise<Result> {
     if (this.#busy.has(who)) {
       const message =
-        'A check, test, difference, patch or edit of yours is still running. Send the next one once it is done.';
+        'A check, test, difference, patch or edit of yours is still running. Send the next one when it is done.';
       throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs: SECOND_MS });
     }
     if (this.#busy.size >= atOnceMax) {
-      const message = `The server works on ${this.#busy.size} policies, which is the limit; try again.`;
+      const message = `The server is working on ${this.#busy.size} policies, which is the limit. Try again later.`;
       throw new SignalboxError('overloaded', message, { retryAfterMs: SECOND_MS });
     }
     this.#busy.add(who);
@@ -69,14 +72,14 @@ export class Turns {
     }
   }
 
-  /** Runs work that nothing else of the kind runs beside, in the order of the calls. */
+  /** Runs exclusive work in the order of the calls: no two such calls run at the same time. */
   async alone<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});
     return await done;
   }
 
-  /** The policy that was built under a name; undefined for none. */
+  /** Returns the policy that was built under a name; undefined if there is none. */
   built(name: string): Runtime | undefined {
     return this.#built.get(name);
   }
@@ -87,13 +90,13 @@ export class Turns {
   }
 
   /**
-   * Runs an explanation: one of a principal at a time, and a few in a second.
+   * Runs an explanation. Each principal can run one at a time, and a few in a second.
    * @param who the ID of the principal
    * @throws SignalboxError `rate_limit_exceeded`
    */
   async explain<Result>(who: string, work: () => Promise<Result>): Promise<Result> {
     if (this.#explaining.has(who)) {
-      const message = 'An explanation of yours is still running. Send the next request once it is done.';
+      const message = 'An explanation of yours is still running. Send the next request when it is done.';
       throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs: SECOND_MS });
     }
     this.#countExplanation(who);
@@ -110,7 +113,7 @@ export class Turns {
     const now = this.#clock();
     const recent = (this.#explained.get(who) ?? []).filter((time) => now - time < SECOND_MS);
     if (recent.length >= EXPLAINED_MAX) {
-      const message = `You asked for more than ${EXPLAINED_MAX} explanations in a second.`;
+      const message = `You requested more than ${EXPLAINED_MAX} explanations in a second. Wait a second before the next one.`;
       throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs: SECOND_MS - (now - recent[0]!) });
     }
     this.#explained.delete(who);

@@ -1,6 +1,6 @@
 import type { FileEdit } from '../../../policy/runtime/write-edit.ts';
 
-/** Lines of the file before, and the lines of the file after that replace them. The ends are exclusive. */
+/** Lines of the old file, and the lines of the new file that replace them. The ends are exclusive. */
 interface Replacement {
   a: number;
   readonly aEnd: number;
@@ -8,22 +8,22 @@ interface Replacement {
   readonly bEnd: number;
 }
 
-/** Lines around a change. */
+/** How many unchanged lines are shown around a change. */
 const CONTEXT = 3;
-/** Most comparisons of lines in the search for the fewest changed lines, for all files of a difference. */
+/** The most comparisons of lines when searching for the fewest changed lines, for all files of a difference together. */
 const COMPARISONS_MAX = 200_000;
-/** Lines that are read or written between two yields. */
+/** How many lines are read or written between two yields. */
 const LINES_AT_ONCE = 4_096;
 
-/** The comparisons that are left for the files that follow. */
+/** How many comparisons are left for the remaining files. */
 interface Comparisons {
   left: number;
 }
 
 /**
- * The difference of files as `git apply` takes it, in the folder of the files. Empty where nothing differs. Yields after bounded work.
- * Once the comparisons are used up, all lines between the first and the last that differ in a file are replaced.
- * @param shown changes the text of each file's difference, as to mask secrets
+ * Writes the difference of files in the format of `git apply`, to be run in the folder of the files. Empty if nothing differs. Yields after
+ * bounded work. When the comparisons are used up, the difference of a file replaces all lines from the first to the last changed line.
+ * @param shown changes the text of each file's difference, for example to mask secrets
  */
 export function* unifiedDiff(
   changes: readonly FileEdit[],
@@ -47,16 +47,16 @@ function* fileDiff({ name, before, after }: FileEdit, comparisons: Comparisons):
   const [from, to] = [yield* linesOf(before ?? ''), yield* linesOf(after ?? '')];
   const hunks = yield* hunksOf(yield* replacementsIn(from, to, comparisons), from, to);
   if (hunks !== '') head.push(`--- ${before === null ? '/dev/null' : a}`, `+++ ${after === null ? '/dev/null' : b}`);
-  // Without it, git takes no file of no bytes.
+  // Without this line, git does not accept a file of 0 bytes.
   else head.push(before === null ? `index ${NOTHING}..${EMPTY}` : `index ${EMPTY}..${NOTHING}`);
   return `${head.join('\n')}\n${hunks}`;
 }
 
 const NOTHING = '0000000';
-/** Git's name of an empty file. */
+/** Git's hash of an empty file. */
 const EMPTY = 'e69de29';
 
-/** A name as git quotes it, where it has to. */
+/** Quotes a name as git does, if quotes are needed. */
 function quoted(name: string): string {
   if (/^[\w./-]+$/.test(name)) return name;
   const bytes = [...Buffer.from(name)].map((byte) =>
@@ -67,7 +67,7 @@ function quoted(name: string): string {
   return `"${bytes.join('')}"`;
 }
 
-/** Lines with their ends; the last one may have none. */
+/** Splits a text into lines with their line ends. The last line may have none. */
 function* linesOf(text: string): Generator<undefined, string[]> {
   const lines: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -79,7 +79,7 @@ function* linesOf(text: string): Generator<undefined, string[]> {
   return lines;
 }
 
-/** The lines that differ, in order. */
+/** Finds the lines that differ, in order. */
 function* replacementsIn(
   a: readonly string[],
   b: readonly string[],
@@ -95,7 +95,7 @@ function* replacementsIn(
   return (isPlain ? null : yield* fewestLines(a, b, whole, comparisons)) ?? [whole];
 }
 
-/** Myers' greedy search of the fewest changed lines; null once the comparisons are used up. */
+/** Finds the fewest changed lines with Myers' greedy algorithm; null when the comparisons are used up. */
 function* fewestLines(
   a: readonly string[],
   b: readonly string[],
@@ -103,7 +103,7 @@ function* fewestLines(
   comparisons: Comparisons,
 ): Generator<undefined, readonly Replacement[] | null> {
   const [lengthA, lengthB] = [whole.aEnd - whole.a, whole.bEnd - whole.b];
-  /** By diagonal, how far it was followed in `a`, before each number of steps. */
+  /** Before each number of steps: for each diagonal, how far it was followed in `a`. */
   const trail: Map<number, number>[] = [];
   let reached = new Map([[1, 0]]);
   for (let steps = 0; ; steps++) {
@@ -122,11 +122,11 @@ function* fewestLines(
   }
 }
 
-/** Whether the way to a diagonal came by a line of `b`, and not by one of `a`. */
+/** Whether the path reached the diagonal with a line of `b` instead of a line of `a`. */
 const cameDown = (reached: ReadonlyMap<number, number>, k: number, steps: number): boolean =>
   k === -steps || (k !== steps && (reached.get(k - 1) ?? -1) < (reached.get(k + 1) ?? -1));
 
-/** The replacements of a way that was found, from its end. */
+/** Returns the replacements of a path that was found, walking back from its end. */
 function walkBack(whole: Replacement, trail: readonly ReadonlyMap<number, number>[]): readonly Replacement[] {
   const found: Replacement[] = [];
   let k = whole.aEnd - whole.a - (whole.bEnd - whole.b);
@@ -143,7 +143,7 @@ function walkBack(whole: Replacement, trail: readonly ReadonlyMap<number, number
   return found;
 }
 
-/** The replacements with the lines around them; those that are near each other in one hunk. */
+/** Adds the surrounding lines to replacements. Replacements that are close together share a hunk. */
 function* hunksOf(
   replacements: readonly Replacement[],
   a: readonly string[],
@@ -181,7 +181,7 @@ function* hunksOf(
   return texts.join('');
 }
 
-/** A hunk without lines stands after the line before it. */
+/** A hunk without lines is placed after the preceding line. */
 const rangeOf = (before: number, count: number): string => `${count === 0 ? before : before + 1},${count}`;
 
 const lineText = (sign: string, text: string): string =>

@@ -10,12 +10,12 @@ import { rejectionsAgainst, violatedConstraints } from '../../../routing/rejecti
 import { shortPlace } from '../../../routing/story.ts';
 import { UNNAMED } from './hypothetical.ts';
 
-/** Groups of models with the same reasons, and models in a group, that one line names. */
+/** The most groups of models with the same reasons, and the most models in a group, that one line names. */
 const GROUPS_MAX = 8;
 const NAMES_MAX = 5;
 
 /**
- * Returns, in a line, what rejected each model of a refusal, with the rules and their places.
+ * Writes in one line what rejected each model of a refusal, with the rules and their locations.
  * @param first IDs of the models to name first
  */
 export function whyRejected(
@@ -44,19 +44,21 @@ export function whyRejected(
   return [whole, ...unserved].join('. ');
 }
 
-/** Providers that a line names with what they lack. */
+/** The most providers that a line names with what they lack. */
 const PROVIDERS_MAX = 3;
 
-/** The providers of endpoints that a rule admits and that cannot serve here, with the reasons; undefined for none. */
+/** Names the providers of endpoints that a rule allows but that cannot serve here, with the reasons; undefined if there are none. */
 function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnapshot): string | undefined {
   const found = leftOut.filter((one) => one.kind === 'provider' && unserved.includes(one.name));
   if (found.length === 0) return undefined;
   const shown = found.slice(0, PROVIDERS_MAX).map((one) => `\`${one.name}\` (${one.reason})`);
   const more = found.length - shown.length;
-  return `\`${name}\` admits endpoints of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}, which cannot serve here`;
+  return `\`${name}\` allows endpoints of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}, which cannot serve here`;
 }
 
-/** Returns, in a line, why none of these models was chosen: the rank of the best one, and the reasons against those that have none. */
+/**
+ * Writes in one line why none of these models was chosen: the rank of the best of them, and the reasons against those that have no rank.
+ */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
   const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const [choice] = candidates;
@@ -64,13 +66,13 @@ export function whyNotChosen(models: readonly string[], { facts, reason }: Decis
   const best = meant.find(({ rank }) => rank !== null);
   const leftOut = meant
     .filter(({ rank }) => rank === null)
-    .map((one) => `\`${one.model}\` is left out: ${against(one.rejections)}`);
+    .map((one) => `\`${one.model}\` is not eligible: ${against(one.rejections)}`);
   if (choice && best) {
     const count = candidates.filter(({ rank }) => rank !== null).length;
     const rank = `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
     return [rank, ...leftOut].join('; ');
   }
-  if (facts.pinned) return `\`${facts.model}\` is requested by name`;
+  if (facts.pinned) return `the request names \`${facts.model}\``;
   return leftOut.join('; ');
 }
 
@@ -84,7 +86,7 @@ function rulesText(rules: RejectionEntry['rules']): string {
   return `${names.length > 1 ? 'the constraints' : 'the constraint'} ${names.join(', ')}`;
 }
 
-/** Returns why a rule does not reject a model; undefined where it is no constraint of the policy. */
+/** Writes why a rule does not reject a model; undefined if it is not a constraint of the policy. */
 export function whyNotRejectedBy(
   rule: string,
   id: string,
@@ -96,6 +98,6 @@ export function whyNotRejectedBy(
   if (!constraint) return undefined;
   const where = `\`${rule}\` (${shortPlace(constraint.place)})`;
   return rules.constraints.includes(at)
-    ? `${where} applies, and \`${id}\` fulfils it`
+    ? `${where} applies, and \`${id}\` satisfies it`
     : `${where} does not apply: its \`when\` is false for this request`;
 }

@@ -24,38 +24,38 @@ import { otherRevision } from './serving.ts';
 import type { JudgeTools } from './tools.ts';
 import { AT_ONCE_WITH_EDIT_MAX } from './turns.ts';
 
-/** The desk of a server whose policy can be written. */
+/** The services to write the policy of a server. */
 export interface WritableDesk extends PolicyDesk {
-  /** Whether the server was started to take guarded edits of owners. */
+  /** Whether the server was started with the option to accept guarded edits from owners. */
   readonly allowsGuarded: boolean;
-  /** Puts the files on disk in force now. */
+  /** Activates the files on disk now. */
   reload(by: Actor): Promise<ReloadAttempt>;
   readonly store: Pick<OpenStore, 'commit' | 'instanceReports' | 'pushedPolicies' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** The revisions of which one must be active; null where none is stated. */
+/** The revisions of which one must be active; null if the request states none. */
 type Expected = readonly string[] | null;
 
-/** An edit that is in force. */
+/** An edit that is active. */
 export interface WrittenPolicy {
   readonly previous: string;
   readonly files: readonly { readonly name: string; readonly change: 'added' | 'removed' | 'changed' }[];
   readonly guarded: readonly GuardedChange[];
   readonly reload: ReloadAttempt;
-  /** The names of servers that do not have it in force yet. */
+  /** The names of servers on which the edit is not active yet. */
   readonly lagging: readonly string[];
 }
 
-const PATCH = 'Take it as a patch (POST /admin/policy/patch) and apply it where the files are kept.';
+const PATCH = 'Create a patch (POST /admin/policy/patch) and apply it where the files are kept.';
 
-/** Characters of the difference that the trail keeps. */
+/** The most characters of the difference that the audit trail stores. */
 const TRAIL_PATCH_MAX = 32_768;
 
 /**
- * Writes an edit of the policy's files as one, and puts it in force: after the check and the policy's own cases, which refuse it whole.
- * A guarded edit needs an owner, and a server that was started for it.
+ * Writes an edit of the policy's files as a whole and activates it. First, the edit must pass the check and the policy's own cases. A
+ * guarded edit needs an owner, and a server that was started with the option for it.
  * @throws SignalboxError; nothing was written then
  */
 export async function writePolicyFiles(
@@ -69,8 +69,8 @@ export async function writePolicyFiles(
 }
 
 /**
- * Pushes whole files, or the files of an earlier push again, as `writePolicyFiles` writes an edit; for a server that follows pushes.
- * @param revision the number of an earlier push, or at least 6 of the first digits of its revision
+ * Pushes complete files, or the files of an earlier push, with the same checks as `writePolicyFiles`. The server must follow pushes.
+ * @param revision the number of an earlier push, or at least the first 6 digits of its revision
  * @throws SignalboxError; nothing was stored then
  */
 export async function pushPolicy(
@@ -84,7 +84,8 @@ export async function pushPolicy(
 ): Promise<WrittenPolicy> {
   checkAction(by.caller, 'policy.write');
   if (desk.home.origin !== 'store') {
-    const message = 'This server follows its files: it was started without --policies-from store.';
+    const message =
+      'This server uses its policy files, because it was started without --policies-from store. Edit the files instead.';
     throw new SignalboxError('conflict', message);
   }
   if (revision === undefined) return await written(by, desk, () => sentBundle({ files }, noFiles), expected);
@@ -101,7 +102,8 @@ async function written(
   expected: Expected,
 ): Promise<WrittenPolicy> {
   if (expected === null) {
-    const message = 'State the revision that the edit began from: If-Match: <revision>.';
+    const message =
+      'The request does not state the revision on which the edit is based. Send it as If-Match: <revision>.';
     throw new SignalboxError('missing_field', message, { param: 'If-Match' });
   }
   return await desk.turns.take(
@@ -120,11 +122,11 @@ async function written(
 
 const NOT_IN_FORCE: Readonly<Record<PolicyOrigin, string>> = {
   files:
-    'The files on disk are not those in force, as after an edit that was refused. Mend or take back that edit first.',
-  store: 'The revision that was pushed last is not in force here; GET /admin/policy says why.',
+    'The files on disk differ from the active policy, for example after an edit that was refused. First fix or undo that edit.',
+  store: 'The last pushed revision is not active on this server. GET /admin/policy says why.',
 };
 
-/** An edit that may be written, and is not checked yet. */
+/** An edit that the principal may write, before it is checked. */
 interface PlannedEdit {
   readonly before: PolicyBundle;
   readonly after: PolicyBundle;
@@ -161,7 +163,7 @@ export function editsOf(before: PolicyBundle, after: PolicyBundle): FileEdit[] {
   });
   const masked = edits.find(({ before: old }) => old !== null && hasSecret(old));
   if (masked) {
-    const message = `\`${masked.name}\` has a text that looks like a secret, which nobody is shown here. Take it out of the file where the files are kept.`;
+    const message = `\`${masked.name}\` has a text that looks like a secret, so this API cannot show or edit the file. Remove the text where the files are kept.`;
     throw new SignalboxError('conflict', message);
   }
   return edits;
@@ -174,14 +176,18 @@ function checkGuarded({ caller }: Principal, { allowsGuarded }: WritableDesk, gu
   const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
   const who = allowsGuarded
     ? 'only an owner may write it here'
-    : 'this server takes it from nobody: it was started without --allow-policy-writes';
+    : 'this server accepts no guarded edits, because it was started without --allow-policy-writes';
   const listed = places
     .slice(0, 5)
     .map((place) => `\`${place}\``)
     .join(', ');
-  throw new SignalboxError('insufficient_permissions', `The edit is guarded for ${listed}, and ${who}. ${PATCH}`, {
-    details: { guarded },
-  });
+  throw new SignalboxError(
+    'insufficient_permissions',
+    `The edit is guarded because of ${listed}, and ${who}. ${PATCH}`,
+    {
+      details: { guarded },
+    },
+  );
 }
 
 /** Checks the edited policy as a reload would. @throws SignalboxError `policy_invalid` */
@@ -199,7 +205,7 @@ async function judged(
   throw new SignalboxError('policy_invalid', message, { details });
 }
 
-/** Notes the edit in the trail, writes it, and puts it in force; takes it back where that fails. */
+/** Records the edit in the audit trail, writes it and activates it. If the activation fails, undoes the edit. */
 async function put(
   by: Principal,
   desk: WritableDesk,
@@ -217,7 +223,7 @@ async function put(
   }
   await takeBack?.();
   const details = { policy_revision: previous, diagnostics: reload.diagnostics };
-  const end = takeBack ? 'The files are as they were.' : 'The other servers have the revision in force.';
+  const end = takeBack ? 'The files are unchanged.' : 'The revision is active on the other servers.';
   throw new SignalboxError('policy_invalid', `${reload.message} ${end}`, { details });
 }
 
@@ -226,16 +232,16 @@ export const changeOf = ({ name, before, after }: FileEdit) => ({
   change: before === null ? ('added' as const) : after === null ? ('removed' as const) : ('changed' as const),
 });
 
-/** An edit as the trail has it. */
+/** An edit as the audit trail records it. */
 interface NotedEdit extends Pick<PlannedEdit, 'edits' | 'guarded'> {
   /** The difference of the texts, with secrets masked. */
   readonly patch: string;
-  /** The revision before it; null for none. */
+  /** The revision that the edit replaced; null for none. */
   readonly previous: string | null;
   readonly revision: string;
 }
 
-/** The entries of the trail on an edit. */
+/** The entries of the audit trail about an edit. */
 export function editNotes(
   actor: Actor,
   { store, now }: Pick<WritableDesk, 'store' | 'now'>,
@@ -270,7 +276,7 @@ function refuseUnwritable(cause: unknown): never {
   throw new SignalboxError('conflict', `Nothing was written: ${cause.message}. ${PATCH}`, { cause });
 }
 
-/** The same edit as a patch for `git apply`, with secrets masked. @throws SignalboxError */
+/** Returns an edit as a patch for `git apply`, with secrets masked. @throws SignalboxError */
 export async function policyPatch(by: Principal, desk: PolicyDesk, changes: readonly FileChange[]): Promise<string> {
   checkAction(by.caller, 'policy.check');
   return await atDesk(by, desk, async (_, isStale) => {
@@ -279,7 +285,7 @@ export async function policyPatch(by: Principal, desk: PolicyDesk, changes: read
   });
 }
 
-/** What a principal may write here; `refused` says why not. */
+/** Returns what a principal may write here; `refused` says why not. */
 export async function writableBy(caller: Caller, desk: WritableDesk) {
   const role = roleOf(caller);
   const mayWrite = role === 'owner' || role === 'admin';
@@ -289,11 +295,11 @@ export async function writableBy(caller: Caller, desk: WritableDesk) {
         () => null,
         (cause) => (cause instanceof UnwritablePolicy ? cause.message : refuseUnwritable(cause)),
       )
-    : `the role \`${role}\` reads the policy and does not write it`;
+    : `the role \`${role}\` may read the policy but not write it`;
   return { ordinary: refused === null, guarded: refused === null && role === 'owner' && desk.allowsGuarded, refused };
 }
 
-/** A file as everybody may see it. */
+/** A file as every reader may see it, with secrets masked. */
 export const shownText = ({ path, text = '' }: PolicyFile) => ({
   name: basename(path),
   text: mask(text),

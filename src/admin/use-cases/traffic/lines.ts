@@ -5,15 +5,15 @@ import { addFigures, type SumFigures } from '../../../store/traffic-sums.ts';
 import { type TrafficPeriod, wholeOf } from './periods.ts';
 import { isNone, type SeriesChoice, type TrafficSelection } from './selection.ts';
 
-/** Kept buckets of an answer at most, those of its total included: it takes no more than 200 ms. */
+/** The most stored buckets that one answer reads, including those for its total. Reading them takes at most 200 ms. */
 const CELLS_MAX = 45_000;
-/** Series that are looked up one by one; more are read with all others of their time. */
+/** Up to this number, series are read one by one. More series are read together with all others of the same time. */
 const LOOKED_UP = 50;
 
-/** Sums of several buckets. */
+/** The sums of several buckets. */
 interface CellSums {
   readonly figures: SumFigures;
-  /** Null where times are not told. */
+  /** Null if times are not reported. */
   readonly ttft: TimeHistogram | null;
   readonly duration: TimeHistogram | null;
 }
@@ -25,7 +25,7 @@ const timedCell = (): CellSums => ({
 });
 const sumCell = (figures: SumFigures = { ...NO_TRAFFIC }): CellSums => ({ figures, ttft: null, duration: null });
 
-/** The figures of a line: as a whole, and by bucket. */
+/** The figures of a line, for the whole period and for each bucket. */
 export interface TrafficLine {
   readonly whole: CellSums;
   readonly cells: readonly CellSums[];
@@ -33,25 +33,25 @@ export interface TrafficLine {
 
 type Span = Pick<TrafficPeriod, 'from' | 'to' | 'unit'>;
 
-/** The sums of the series that one value stands for. */
+/** The sums of all series that share a value. */
 interface ValueSums {
   readonly names: Set<string>;
   readonly figures: SumFigures;
 }
 
-/** The sums of a choice in a period: of all, the rest of the dimension included, and of named series by their values. */
+/** The sums of the selected series in a period: of all series, including the rest of the dimension, and of named series by value. */
 interface Sums {
   readonly all: SumFigures;
   readonly byValue: Map<string, ValueSums>;
-  /** Whether some have no name. */
+  /** Whether some series have no name. */
   hasRest: boolean;
 }
 const noSums = (): Sums => ({ all: { ...NO_TRAFFIC }, byValue: new Map(), hasRest: false });
 
-/** The lines and the total that are summed; a total of null is not. */
+/** The lines and the total to sum up. A total of null is not summed. */
 type Summed = Pick<TrafficSelection, 'lines' | 'shownAs'> & { readonly total: SeriesChoice | null };
 
-/** The sums of the total and of all lines in a period. */
+/** Returns the sums of the total and of all lines in a period. */
 export const sumsOf = (traffic: TrafficTable, { total, lines, shownAs }: Summed, span: Span) =>
   Promise.all([
     total ? readSums(traffic, total, (series) => series, span) : noSums(),
@@ -93,9 +93,9 @@ function greatestOf({ byValue }: Sums, limit: number): [string, ValueSums][] {
 }
 
 /**
- * Reads the total, and by their values the lines that spent most, first the greatest. Without points, and where buckets are told by sums
- * alone, each line is summed by the longest buckets within.
- * @returns `isWithoutOthers`: all else is what has not the label that is told
+ * Reads the total, and the lines with the greatest spend by value, greatest first. Without points, and for buckets that have only sums, the
+ * longest stored buckets are used.
+ * @returns `isWithoutOthers`: whether everything else comes from keys without the label
  */
 export async function readLines(
   traffic: TrafficTable,
@@ -108,7 +108,7 @@ export async function readLines(
   const isTimed = hasPoints && placeOf !== null;
   const spans = hasPoints && !isTimed ? times.map((from, at) => ({ from, to: times[at + 1] ?? to, unit })) : [];
   const [[all, byLine], ...ofSpans] = await Promise.all([
-    // Buckets add up to a total of all series.
+    // The total of all series is later added up from buckets.
     sumsOf(traffic, isTimed && !selection.total.names ? { ...selection, total: null } : selection, period),
     ...spans.map((span) => sumsOf(traffic, selection, span)),
   ]);
@@ -150,7 +150,7 @@ function checkCells({ from, to, unit }: Span, series: number): void {
   throw new SignalboxError('out_of_range', message, { param: 'limit' });
 }
 
-/** Adds buckets to the lines of their series. All are read at once, since those of one time lie together. */
+/** Adds buckets to the lines of their series. Reads all series together, because the buckets of the same time are stored together. */
 async function addBuckets(
   traffic: TrafficTable,
   { kind, names: series }: SeriesChoice,
@@ -168,7 +168,7 @@ async function addBuckets(
   }
 }
 
-/** A line less others; its times are not told. Null where nothing is left. */
+/** Returns a line minus other lines, without times; null if nothing is left. */
 export function restOf(total: TrafficLine, others: readonly TrafficLine[]): TrafficLine | null {
   const less = (cell: CellSums, of: (line: TrafficLine) => CellSums): CellSums => {
     const rest = { ...cell.figures };
@@ -191,7 +191,7 @@ function rateOf({ figures: { visible, visibleMs }, ttft }: CellSums): number | n
   return ttft === null || visibleMs <= 0 ? null : Math.round((visible * 10_000) / visibleMs) / 10;
 }
 
-/** A line as an answer shows it. */
+/** A line in the form of an answer. */
 export function lineFigures({ whole, cells }: TrafficLine) {
   const column = <Value>(of: (cell: CellSums) => Value): Value[] => cells.map(of);
   const sums = Object.fromEntries(TRAFFIC_FIGURES.map((name) => [name, column(({ figures }) => figures[name])]));

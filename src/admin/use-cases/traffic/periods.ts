@@ -3,25 +3,25 @@ import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { STEP_MS, TRAFFIC_STEPS, type TrafficStep } from '../../../store/traffic.ts';
 import type { Stretch } from '../report/period.ts';
 
-/** The lengths of the buckets of an answer. Months are told by sums alone. */
+/** The lengths of the buckets of an answer. Months have only sums. */
 export const ANSWER_STEPS = [...TRAFFIC_STEPS, 'month'] as const;
 export type AnswerStep = (typeof ANSWER_STEPS)[number];
 
-/** The buckets that are told, and the kept ones that they are read from. */
+/** The buckets of an answer, and the stored buckets from which they are computed. */
 export interface TrafficPeriod extends Stretch {
   /** The beginnings of the buckets. */
   readonly times: readonly number[];
-  /** The length of the kept buckets. */
+  /** The length of the stored buckets. */
   readonly unit: TrafficStep;
-  /** The place among `times` of a kept bucket, by its beginning. Null: buckets are told by sums alone. */
+  /** Returns the index in `times` for the beginning of a stored bucket. Null if the buckets have only sums. */
   readonly placeOf: ((time: number) => number) | null;
 }
 
-/** Buckets of an answer at most. */
+/** The most buckets of an answer. */
 const BUCKETS_MAX = 2_880;
 
 /**
- * The buckets of a period. Those of days are kept by UTC; of another zone they are put together from hours, as far as these are kept.
+ * Returns the buckets of a period. Days are stored in UTC. Days of another time zone are computed from hours, as long as hours are kept.
  * @throws SignalboxError
  */
 export function bucketsOf({ from, to }: Stretch, step: AnswerStep, timeZone: string): TrafficPeriod {
@@ -37,7 +37,9 @@ export function bucketsOf({ from, to }: Stretch, step: AnswerStep, timeZone: str
   return { from: first, to: end, times, unit: step, placeOf: (time) => Math.floor((time - first) / length) };
 }
 
-/** The beginnings of the days or months of a zone that a stretch touches, and the end of the last one. @throws SignalboxError */
+/**
+ * Returns the beginnings of the days or months of a time zone that a period touches, and the end of the last one. @throws SignalboxError
+ */
 function windowsOf({ from, to }: Stretch, kind: 'day' | 'month', timeZone: string) {
   checkCount((to - from) / STEP_MS.day, 'day');
   const times: number[] = [];
@@ -48,7 +50,7 @@ function windowsOf({ from, to }: Stretch, kind: 'day' | 'month', timeZone: strin
     end = ends;
   } while (end < to);
   if ([...times, end].some((time) => time % STEP_MS.hour !== 0)) {
-    const message = `Days of ${timeZone} do not begin on a whole hour of UTC. Ask for hours, or for days of another zone.`;
+    const message = `Days of ${timeZone} do not begin on a whole hour of UTC. Use the step hour, or another time zone.`;
     refuse('time_zone', message);
   }
   return { times, end };
@@ -66,18 +68,18 @@ function zonedDays(stretch: Stretch, timeZone: string): TrafficPeriod {
 
 function checkCount(buckets: number, step: TrafficStep): void {
   if (buckets <= BUCKETS_MAX) return;
-  const message = `An answer has at most ${BUCKETS_MAX} buckets; these would be ${Math.ceil(buckets)} by ${step}. Choose a shorter period or a longer step.`;
+  const message = `An answer has at most ${BUCKETS_MAX} buckets. This period has ${Math.ceil(buckets)} buckets with the step ${step}. Choose a shorter period or a longer step.`;
   throw new SignalboxError('out_of_range', message, { param: 'from' });
 }
 
-/** A stretch with the length of the buckets that it is read by. */
+/** A period, and the length of the buckets with which it is read. */
 export interface ReadStretch extends Stretch {
   readonly step: TrafficStep;
 }
 
 const LONGER: Readonly<Record<TrafficStep, TrafficStep | null>> = { minute: 'hour', hour: 'day', day: null };
 
-/** The fewest kept buckets that make up a period as a whole: long ones within, short ones at its ends. */
+/** Returns the fewest stored buckets that make up a period: long buckets inside, short buckets at its ends. */
 export function wholeOf({ from, to, unit }: Pick<TrafficPeriod, 'from' | 'to' | 'unit'>): ReadStretch[] {
   const longer = LONGER[unit];
   if (longer === null) return [{ step: unit, from, to }];

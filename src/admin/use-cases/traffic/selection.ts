@@ -11,35 +11,39 @@ import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from '../rep
 import type { Reach } from '../roles.ts';
 import { checkShown, type Sight } from '../sight.ts';
 
-/** Series that are read. */
+/** The series to read. */
 export interface SeriesChoice {
   readonly kind: TrafficKind;
-  /** Null for all. */
+  /** The names of the series; null for all. */
   readonly names: readonly string[] | null;
-  /** How those begin, and end, that are read; empty for all. */
+  /** The beginning (`prefix`) and the end (`suffix`) of the names to read; empty for all. */
   readonly prefix?: string;
   readonly suffix?: string;
-  /** Looks up the keys of series before they are shown; absent where they are shown by their IDs. */
+  /** Loads the keys of series before they are shown. Absent if keys are shown by ID. */
   readonly learn?: (series: readonly string[]) => Promise<void>;
 }
 
-/** What an asker gets to see of what it asks for. */
+/** The part of a query's traffic that the caller may see. */
 export interface TrafficSelection {
   readonly total: SeriesChoice;
-  /** The series to tell apart; null for the total alone. */
+  /** The series to show as lines; null to show only the total. */
   readonly lines: SeriesChoice | null;
-  /** The value that a series is told by. Several may have one. */
+  /** The value under which a series is shown. Several series may share a value. */
   shownAs(series: string): string;
 }
 
-/** A label with an empty value is as none: both are left when all other values are told. */
+/**
+ * Whether a series belongs to an empty label. An empty label counts like a missing label, which is what remains when all other values are
+ * shown.
+ */
 export const isNone = ({ prefix = '' }: SeriesChoice, series: string): boolean => prefix !== '' && series === prefix;
 
-/** The series of every request. */
+/** The series that contains every request. */
 const ALL: SeriesChoice = { kind: 'total', names: null };
 
 /**
- * The series that an asker may see: of a team or a person, those of its keys, by key, model and, for a lead, its team.
+ * Returns the series that the caller may see. For a team or a person, these are the series of its keys, by key or model, and for a lead the
+ * series of its team.
  * @throws SignalboxError
  */
 export async function selectionOf(
@@ -53,7 +57,7 @@ export async function selectionOf(
   const ids = await sight.idsWithin(reach);
   const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
   checkShown(sight, { user: filters.user, by: by === 'user' ? by : undefined });
-  if (more.length > 0) refuse(more[0]!, 'Traffic is filtered by one dimension at a time.');
+  if (more.length > 0) refuse(more[0]!, 'Traffic can be filtered by only one dimension at a time.');
   const keys =
     filter === 'key' ? (await sight.idsOf(filters.key!)).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
   if (keys && (filter === undefined || filter === 'key')) {
@@ -74,7 +78,7 @@ export async function selectionOf(
   if (by !== null && (kind !== filter || !series.startsWith(prefix))) {
     refuse(
       filter,
-      `Traffic by ${by} is not kept for each ${filter}; GET /admin/usage has charges by several dimensions.`,
+      `Traffic by ${by} is not stored for each ${filter}. GET /admin/usage has charges by several dimensions.`,
     );
   }
   return { total: one, lines: by && one, shownAs };
@@ -104,7 +108,7 @@ function keysOfModel(model: string, sight: Sight): TrafficSelection {
   };
 }
 
-/** The team of a lead, as it was at each time. */
+/** The team of a lead, with the members that it had at each time. */
 function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {
   if (reach !== 'team' || team === undefined) return refuseBeyond();
   const own: SeriesChoice = { kind: 'team', names: [team] };
@@ -112,4 +116,4 @@ function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {
 }
 
 const refuseBeyond = (): never =>
-  refuse('by', 'Of some keys alone, traffic is kept by key and by model, and of a team as a whole.');
+  refuse('by', 'With your role, you can see traffic by key and by model for your keys, and the total of your team.');

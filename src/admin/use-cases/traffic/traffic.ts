@@ -11,16 +11,16 @@ import { lineFigures, readLines, restOf, sumsOf, type TrafficLine } from './line
 import { type AnswerStep, bucketsOf } from './periods.ts';
 import { isNone, selectionOf, type TrafficSelection } from './selection.ts';
 
-/** The traffic that somebody asks for; absent: the usual. */
+/** A query of traffic. Absent members have defaults. */
 export interface TrafficQuery
   extends Omit<StatedPeriod, 'month'>,
     Readonly<Partial<Record<'by' | TrafficDimension, string | undefined>>> {
   readonly step?: AnswerStep | undefined;
-  /** Series at most; the rest is told as one. */
+  /** The most series. All others are summed up in one. */
   readonly limit?: number | undefined;
-  /** Each line has the sums of the period of the same length before. */
+  /** Adds to each line the sums of the preceding period of the same length. */
   readonly compare?: 'before' | undefined;
-  /** Whether figures by bucket and times are told; without them the sums come sooner. */
+  /** Whether the answer has figures by bucket and times. Without them, the answer is faster. */
   readonly points?: 'true' | 'false' | undefined;
 }
 
@@ -34,12 +34,12 @@ export interface TrafficSources {
 
 export const TRAFFIC_LIMIT = 10;
 export const TRAFFIC_LIMIT_MAX = 50;
-/** The length of a period that does not say it. */
+/** The default length of a period, in days. */
 const USUAL_DAYS: Readonly<Record<AnswerStep, number>> = { minute: 1, hour: 1, day: 30, month: 180 };
-/** Batches that are counted before an answer, so that it has what was just written. */
+/** Batches that are counted before an answer, so that it includes the most recent requests. */
 const FRESH_BATCHES = 3;
 
-/** Traffic by bucket, as far as an asker may see it. @throws SignalboxError, by rejecting. */
+/** Returns traffic by bucket, as far as the caller may see it. Rejects with SignalboxError. */
 export async function trafficOf({ caller }: Principal, sources: TrafficSources, query: TrafficQuery) {
   const reach = checkAction(caller, 'traffic.read');
   const { store, sight, nameOf, now } = sources;
@@ -50,7 +50,7 @@ export async function trafficOf({ caller }: Principal, sources: TrafficSources, 
   const isWritten = await catchUp(store, now);
   const hasPoints = query.points !== 'false';
   const { from, to, unit } = period;
-  // At once, since a database may be some way off.
+  // Run the reads in parallel, because the database may be far away.
   const [{ total, lines, isWithoutOthers }, before, progress] = await Promise.all([
     readLines(store.traffic, selection, period, { limit, hasPoints }),
     compare ? sumsOf(store.traffic, selection, { from: 2 * from - to, to: from, unit }) : null,
@@ -96,13 +96,13 @@ function statedPeriod(query: TrafficQuery, step: AnswerStep, timeZone: string, n
 const filtersOf = (query: TrafficQuery): TrafficFilters =>
   Object.fromEntries(TRAFFIC_DIMENSIONS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
 
-/** Lines of the values of a label, with that of the keys without it. */
+/** Adds the line of keys without a label to the lines of the label's values. */
 function withNone(lines: ReadonlyMap<string, TrafficLine>, none: TrafficLine): ReadonlyMap<string, TrafficLine> {
   const spendOf = ({ whole }: TrafficLine) => whole.figures.microcredits;
   return new Map([...lines, ['', none] as const].sort(([, one], [, other]) => spendOf(other) - spendOf(one)));
 }
 
-/** The sums of a line in the period before. */
+/** The sums of a line in the preceding period. */
 interface LineSpend {
   readonly microcredits: number;
   readonly requests: number;
@@ -114,7 +114,7 @@ const minus = (one: LineSpend, other: LineSpend): LineSpend => ({
   requests: one.requests - other.requests,
 });
 
-/** The spend of a line in the period before: the keys without a label have what is in no value of it. */
+/** The spend of a line in the preceding period. For keys without the label, it is what no value of the label contains. */
 function spendBefore(
   { lines }: TrafficSelection,
   [{ all }, { byValue }]: Awaited<ReturnType<typeof sumsOf>>,
@@ -124,7 +124,9 @@ function spendBefore(
   return [...byValue.values()].map(({ figures }) => figures).reduce<LineSpend>(minus, all);
 }
 
-/** Counts what was written just before. @returns whether the store has all of it. Where it refuses, the answer says how far it is. */
+/**
+ * Counts the most recent requests. @returns whether everything is counted. If the store refuses, the answer says up to when it is counted.
+ */
 async function catchUp(store: TrafficSources['store'], now: number): Promise<boolean> {
   try {
     await store.flush();
@@ -138,8 +140,8 @@ async function catchUp(store: TrafficSources['store'], now: number): Promise<boo
 }
 
 /**
- * Counts all buckets again that records still tell, while a running server counts along.
- * @returns the moment before which buckets were kept as they are, ms since 1970; 0 for none
+ * Counts all buckets again for which records still exist, while a running server continues to count.
+ * @returns the moment before which buckets were kept unchanged, ms since 1970; 0 if all were counted again
  * @throws SignalboxError, by rejecting, and StoreError
  */
 export async function rebuildTraffic(

@@ -65,7 +65,7 @@ describe('what fails', () => {
     expect(briefly('refused otherwise')).toEqual([['refused', 'no_eligible_model', 'context_length_exceeded']]);
     expect(failuresOf('refused otherwise')[0]!.hint).toContain('5000000 tokens');
     expect(failuresOf('rule that applies')[0]!.hint).toMatch(
-      /^`legal-is-cheap` \(policy.yaml:\d+\) applies, and `cheap` fulfils it$/,
+      /^`legal-is-cheap` \(policy.yaml:\d+\) applies, and `cheap` satisfies it$/,
     );
   });
 });

@@ -67,7 +67,10 @@ describe('a case that fails refuses the policy, with what came instead:', () => 
     [`given: ${legal}, expect: { rejected: { dear: nights-are-cheap } }`, /`dear` is rejected by legal-is-cheap/],
     [`given: {}, expect: { refused: no_eligible_model }`, /chose `dear`; `no_eligible_model`/],
     [`given: {}, expect: { cost_below_credits: 0.01 }`, /the expected cost of `dear` is .* Credits; below 0.01/],
-    [`given: { task_type: writing }, expect: { task: coding, model: dear }`, /it is taken for `writing`; `coding`/],
+    [
+      `given: { task_type: writing }, expect: { task: coding, model: dear }`,
+      /the task is recognized as `writing`; `coding`/,
+    ],
     [`given: {}, expect: { quality_above: 0.95 }`, /the expected quality of `dear` is 0.9; above 0.95/],
     [
       `given: { model: dear, key: { labels: { department: legal } } }, expect: { model: dear }`,
