@@ -5,13 +5,13 @@ import { KEY_TERMS, type KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import { budgetBody } from './terms.ts';
 
-/** Each term with its name in bodies. */
+/** Each term with its name in JSON bodies. */
 export const BODY_NAMES = KEY_TERMS.map((term) => [term, term === 'holders' ? 'wallets' : snakeCase(term)] as const);
 
-/** The terms of a new key, for the trail. */
+/** The terms of a new key, for the audit trail. */
 export function termsBody(info: KeyInfo) {
   const { name, scopes, labels, models, limits, budgets, holders, holder, expiresAt, parent, team, user } = info;
-  // The tag of a key depends on the order.
+  // Keep the order of the members: the tag of a key depends on it.
   const body = {
     ...{ name, scopes, labels, models },
     limits: limits && limitsBody(limits),
@@ -25,13 +25,13 @@ export function termsBody(info: KeyInfo) {
   return { ...body, ...Object.fromEntries(others.map(([term, member]) => [member, info[term]])) };
 }
 
-/** The same with the state that an operator can change. */
+/** The terms of a key with the states that an operator can change. */
 export const changeableBody = (info: KeyInfo) => ({
   ...termsBody(info),
   suspended_at: isoOrNull(info.suspendedAt),
 });
 
-/** The balance shown for a key. A holder without a balance has 0: it is never billed afterwards. */
+/** The balance shown for a key. A holder without a balance is shown with 0, because holders always pay in advance. */
 export const visibleBalance = ({ holder }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>
   balance ?? (holder === null ? null : { granted: 0, spent: 0 });
 
@@ -39,7 +39,7 @@ export const visibleBalance = ({ holder }: KeyInfo, balance: StoredBalance | nul
 export interface KeyFunds {
   readonly uses: readonly BudgetUse[];
   readonly balance: StoredBalance | null;
-  /** The worth of a Credit; null in a database that never had a policy. */
+  /** The value of a Credit; null in a database that never had a policy. */
   readonly usdPerCredit: string | null;
 }
 

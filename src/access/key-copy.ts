@@ -26,29 +26,29 @@ export interface KeysOptions {
     Pick<Repositories, 'keys' | 'people' | 'trail'> & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The interval of `refresh`, ms. Absent: it is called from outside. Changes by others come with the news, too. */
+  /** How often `refresh` runs, ms. If absent, the caller runs it. Changes by other servers also arrive through the news of the store. */
   readonly refreshMs?: number;
-  /** Sets its regular work; the process's own unless stated. */
+  /** The timers for regular work; by default the timers of the process. */
   readonly timers?: Timers;
   /**
-   * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets is admitted only once the
-   * promise resolves, so that it cannot overspend. After a rejection it is called again at the next `refresh`.
+   * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets works only when the promise has resolved, so
+   * that it cannot overspend. After a rejection, the next `refresh` calls this again.
    */
   readonly onChange?: () => void | Promise<void>;
-  /** Whether a user, by its ID, is suspended or removed, so that its keys are refused. Cheap. Absent: none is. */
+  /** Whether a user, given by ID, is suspended or removed, so that its keys are refused. Must be cheap. If absent, no user is. */
   readonly isOut?: (user: string) => boolean;
 }
 
-/** Last uses are collected in memory, so that using a key costs no write. */
+/** Last uses are collected in memory, so that using a key causes no write. */
 const USES_EVERY_MS = 60_000;
-/** By more than any clock is set back. */
+/** The time after which an ended key counts as long over. It is longer than any correction of a clock. */
 const LONG_OVER_MS = DAY_MS;
-/** Ended keys that stay in memory, the last to leave the copy, for requests in progress and callers that still send them. */
+/** The most ended keys that stay in memory. Requests in progress, and callers that still send such keys, need them. */
 const ENDED_MAX = 1_000;
-/** IDs that are looked up in the store at once. */
+/** How many IDs are looked up in the store at once. */
 const NAMES_MAX = 500;
 
-/** This instance’s copy of the unrevoked keys, their last uses, and the keys that wait for their budgets. State: keys. */
+/** This instance's copy of the unrevoked keys, with their last uses and the keys that wait for their budgets. State: keys. */
 export class KeyCopy {
   protected readonly store: KeysOptions['store'];
   protected readonly now: () => number;
@@ -56,24 +56,24 @@ export class KeyCopy {
   readonly #deafen: () => void;
   readonly #onChange: KeysOptions['onChange'];
   readonly #isOut: (user: string) => boolean;
-  /** This instance's copy of the store's unrevoked keys, without child keys of revoked ones. */
+  /** This instance's copy of the store's unrevoked keys, without child keys of revoked keys. */
   readonly #entries = new Map<string, KeyEntry>();
-  readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
-  /** The IDs of the keys that each key has made. */
+  readonly #holders: HolderGrants = new Map(); // For every holder that ever had a key.
+  /** The IDs of the keys that each key has created. */
   readonly #below = new Map<string, Set<string>>();
-  /** The last keys that left the copy, without the terms that only requests need; the oldest first. */
+  /** The keys that left the copy most recently, oldest first, without the terms that only requests need. */
   readonly #ended = new Map<string, KeyEntry>();
-  /** New keys whose budgets, or those above them, are not in force yet. */
+  /** New keys whose budgets, or the budgets of the keys above them, are not active yet. */
   readonly #waiting = new Map<string, KeyEntry>();
-  /** Of unrevoked keys that have some. */
+  /** The budgets of unrevoked keys that have budgets. */
   readonly #budgets = new Map<string, KeyBudgets & Pick<KeyInfo, 'expiresAt'>>();
-  /** Budgets have changed that `onChange` has not put in force, nor is about to. */
+  /** Whether budgets have changed that no call of `onChange` has applied or will apply. */
   #mustCount = false;
-  /** The number of the news that the copy has. */
+  /** The number of the last news that the copy contains. */
   #through = -1;
   #isOpen = false;
   #usesWrittenAt: number;
-  /** The last admission of waiting keys, which may be under way. */
+  /** The last admission of waiting keys. It may still be running. */
   #admission: Promise<void> | null = null;
 
   constructor({ store, now, refreshMs, timers = processTimers, onChange, isOut = () => false }: KeysOptions) {
@@ -82,23 +82,23 @@ export class KeyCopy {
     this.#onChange = onChange;
     this.#isOut = isOut;
     this.#usesWrittenAt = now();
-    // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
+    // The next tick repeats a failed read. Until then, the keys stay unchanged.
     this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
     this.#timer?.unref();
-    // Budgets are not waited for: a revocation may come meanwhile.
+    // Do not wait for budgets here: the news may contain a revocation, which must apply at once.
     this.#deafen = store.news.on('keys', async () => {
       await this.#read();
       this.#admit().catch(() => {});
     });
   }
 
-  /** Reads the keys, whose budgets the caller has yet to put in force. Rejects with StoreError. */
+  /** Reads the keys. The caller must then apply their budgets. Rejects with StoreError. */
   async open(): Promise<void> {
     await this.#read();
     this.#isOpen = true;
   }
 
-  /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
+  /** Checks an `Authorization` header without waiting. An unknown ID takes as long as a wrong secret, so that timing reveals nothing. */
   readonly authenticate = (header: string | null): Authentication => {
     if (!header) return DENIED.missing;
     const key = bearerOf(header);
@@ -107,7 +107,7 @@ export class KeyCopy {
     return this.authenticateBy(parts.id, hashOf(key));
   };
 
-  /** Checks the hash of a key that was presented before. As `authenticate`. */
+  /** Checks the hash of a key that was presented earlier. Otherwise like `authenticate`. */
   readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
     const valid = authenticationBy(this.#entries.get(id) ?? this.#ended.get(id), hash, this.now());
     const { user, team } = valid.caller ?? {};
@@ -117,22 +117,25 @@ export class KeyCopy {
     return ageMs === 0 ? found : { ...found, ageMs };
   };
 
-  /** Whether a secret, by its hash, works or may work again, as that of a suspended key. Notes no use. */
+  /** Whether a secret, given by its hash, works or may work again, such as the secret of a suspended key. Does not count as a use. */
   readonly lives = (id: string, hash: Uint8Array): boolean => {
     const state = secretStateOf(this.#entries.get(id), hash, this.now());
     return state === 'valid' || state === 'suspended';
   };
 
-  /** The authentication of a key by its state, for somebody who may send as it without its secret. Notes the use. */
+  /** Authenticates a caller who may send requests as a key without having its secret. Counts as a use of the key. */
   readonly actAs = (id: string): Authentication => {
     const entry = this.#entries.get(id);
     return entry ? this.authenticateBy(id, entry.hash) : DENIED.unknown;
   };
 
-  /** A key as this instance's copy has it; null for keys that were revoked a while ago, which `named` finds. Cheap. */
+  /** Returns a key from this instance's copy; null for keys that were revoked some time ago, which `named` finds. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => (this.entryOf(id) ?? this.#ended.get(id))?.inForce ?? null;
 
-  /** The facts about keys that reports show, revoked keys included: from this instance's copy, else from the store. Rejects with StoreError. */
+  /**
+   * Returns the facts about keys that reports show, including revoked keys, from this instance's copy or else from the store. Rejects with
+   * StoreError.
+   */
   readonly named = async (ids: Iterable<string>): Promise<ReadonlyMap<string, KeyName>> => {
     const found = new Map<string, KeyName>();
     const missing: string[] = [];
@@ -147,7 +150,7 @@ export class KeyCopy {
     return found;
   };
 
-  /** The caller that a key stands for now; null for a key that does not work. Cheap. */
+  /** Returns the caller that a key represents now; null if the key does not work. Cheap. */
   readonly callerOf = (id: string): Caller | null => {
     const entry = this.#entries.get(id);
     if (!entry || keyStateOf(entry.inForce, this.now()) !== 'valid') return null;
@@ -169,32 +172,32 @@ export class KeyCopy {
   readonly teamsWithKeys = (): ReadonlySet<string> =>
     new Set([...this.#entries.values()].flatMap(({ info }) => info.team ?? []));
 
-  /** The IDs of the keys above a key in memory, the nearest first; null for a key that is not. Cheap. */
+  /** Returns the IDs of the keys above a key in memory, nearest first; null for a key that is not in memory. Cheap. */
   readonly lineOf = (id: string): readonly string[] | null => {
     const entry = this.entryOf(id) ?? this.#ended.get(id);
     return entry ? (entry.authentication.caller.line ?? []) : null;
   };
 
-  /** The IDs of the keys above a key, the nearest first. Rejects with StoreError. */
+  /** Returns the IDs of the keys above a key, nearest first. Rejects with StoreError. */
   readonly above = async (id: string): Promise<readonly string[]> => (await linesOf([id], this.named))(id);
 
-  /** The IDs of the unrevoked keys in this instance's copy whose terms match. */
+  /** Returns the IDs of the unrevoked keys in this instance's copy whose terms match. */
   readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
     [...this.#entries.values()].flatMap(({ inForce }) => (matches(inForce) ? [inForce.id] : []));
 
-  /** The IDs of the keys of owners, or of a name, revoked or not, as the store has them. Rejects with StoreError. */
+  /** Returns from the store the IDs of the keys of owners, or with a name, including revoked keys. Rejects with StoreError. */
   readonly idsOf = (of: KeyOwner): Promise<readonly string[]> => this.store.keys.idsOf(of);
 
-  /** The IDs of keys that descend from a key, revoked or not, at most `limit`. Rejects with StoreError. */
+  /** Returns the IDs of at most `limit` keys that descend from a key, including revoked keys. Rejects with StoreError. */
   readonly idsBelow = (id: string, limit: number): Promise<readonly string[]> => this.store.keys.idsBelow(id, limit);
 
-  /** The keys of this instance's copy that expire after a time, ms since 1970. */
+  /** Returns the keys of this instance's copy that expire after a time, ms since 1970. */
   expiringAfter(time: number): readonly KeyEntry['info'][] {
     const infos = [...this.#entries.values()].map(({ info }) => info);
     return infos.filter(({ expiresAt }) => expiresAt !== null && expiresAt > time);
   }
 
-  /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
+  /** Finds the entry of the key in the credentials, whether it is valid or not, and the hash of the presented key; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
     const key = credentials === null ? null : bearerOf(credentials);
     const parts = key === null ? null : parseKey(key);
@@ -202,32 +205,32 @@ export class KeyCopy {
     return key !== null && entry ? { entry, hash: hashOf(key) } : null;
   }
 
-  /** The keys that a key has made, in the order in which this instance has read them. */
+  /** Returns the keys that a key has created, in the order in which this instance read them. */
   protected entriesBelow(id: string): KeyEntry[] {
     return [...(this.#below.get(id) ?? [])].flatMap((below) => this.entryOf(below) ?? []);
   }
 
-  /** The budgets of all valid keys that have some. Cheap. */
+  /** Returns the budgets of all valid keys that have budgets. Cheap. */
   budgets(): readonly KeyBudgets[] {
     const now = this.now();
     return [...this.#budgets.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
   }
 
-  /** Reads what others have changed, and puts new budgets in force; writes last uses once a minute. */
+  /** Reads the changes of other servers and applies new budgets. Writes last uses once a minute. */
   async refresh(): Promise<void> {
     if (this.now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
     await this.#read();
     await this.#admit();
   }
 
-  /** Resolves once every change committed before the call is in force, new budgets included. */
+  /** Resolves when every change that was committed before the call is active, including new budgets. */
   async putInForce(): Promise<void> {
     await this.refresh();
-    // Another reading may have found the changes, and still wait for their budgets.
+    // Another read may have found the changes and still wait for their budgets.
     await this.#admission;
   }
 
-  /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
+  /** Stops the regular refresh and writes last uses. Call this before the store is closed. */
   close(): void {
     this.#timer?.close();
     this.#deafen();
@@ -238,7 +241,10 @@ export class KeyCopy {
     return this.#entries.get(id) ?? this.#waiting.get(id);
   }
 
-  /** As it is stored, with the last use that this process knows of. A child key that is not in memory was revoked with a key above it. */
+  /**
+   * Returns a key as it is stored, with the last use that this process knows. A child key that is not in memory was revoked together with a
+   * key above it.
+   */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
     const entry = this.entryOf(info.id) ?? this.#ended.get(info.id);
     const usedAt = Math.max(entry?.usedAt ?? 0, lastUsedAt ?? 0);
@@ -257,10 +263,10 @@ export class KeyCopy {
     for (const entry of used) entry.writtenAt = entry.usedAt;
   }
 
-  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
+  /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async #read(): Promise<void> {
     const { rows, through } = await this.store.keys.changedAfter(this.#through, this.now() - LONG_OVER_MS);
-    // A reading that began earlier may end later: it has nothing new.
+    // A read that began earlier may end later and then has nothing new.
     if (through <= this.#through) return;
     this.#through = through;
     for (const row of rows) this.#put(row);
@@ -272,7 +278,10 @@ export class KeyCopy {
     }
   }
 
-  /** Whether a child key expired long ago, with all below it: agents leave thousands of them. A later end brings one back. */
+  /**
+   * Whether a child key expired long ago, together with all keys below it. Agents leave thousands of such keys. A later expiry time brings
+   * a key back.
+   */
   #isForgotten({ info }: KeyEntry): boolean {
     return info.parent !== null && this.#isLongOver(info) && !this.#below.get(info.id)?.size;
   }
@@ -287,13 +296,13 @@ export class KeyCopy {
     this.#below.delete(id);
     if (parent !== null) this.#below.get(parent)?.delete(id);
     if (this.#budgets.delete(id)) this.#mustCount = this.#isOpen;
-    // The line of a child key is not known if its parent was never in memory.
+    // If the parent was never in memory, the line of the child key is unknown.
     if (parent !== null && !entry.authentication.caller.line) return;
     this.#ended.set(id, endedEntry(entry));
     if (this.#ended.size > ENDED_MAX) this.#ended.delete(this.#ended.keys().next().value!);
   }
 
-  /** Takes over a key that has changed. A new one with budgets waits for them. */
+  /** Updates the copy with a changed key. A new key with budgets must wait for its budgets. */
   #put(row: KeyRow): void {
     const { id, parent, budgets, revokedAt, expiresAt } = row.key.info;
     const entry = keyEntryOf(row, this.entryOf(id), this.#holders);
@@ -307,18 +316,18 @@ export class KeyCopy {
     if (mustWait) this.#waiting.set(id, entry);
     else this.#waiting.delete(id);
     if (!mustWait) this.#entries.set(id, entry);
-    // An admission that is under way does not know of it.
+    // An admission that is already running does not know this key.
     if (mustWait) this.#mustCount = true;
     if (parent !== null) this.#below.getOrInsertComputed(parent, () => new Set()).add(id);
     this.#bringInLine(entry);
   }
 
-  /** Whether a key can only come back by a change of its own. */
+  /** Whether a key can become valid again only by a change of its own terms. */
   #isLongOver({ revokedAt, expiresAt }: KeyEntry['info']): boolean {
     return revokedAt !== null || (expiresAt !== null && expiresAt < this.now() - LONG_OVER_MS);
   }
 
-  /** Brings a key in line with the one above it, and then those below it. */
+  /** Computes the effective terms of a key from the key above it, and then those of the keys below it. */
   #bringInLine(entry: KeyEntry, depth = 0): void {
     const { id, parent } = entry.info;
     if (parent !== null) bringInLine(entry, this.entryOf(parent));
@@ -326,7 +335,7 @@ export class KeyCopy {
     for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below.info)) this.#bringInLine(below, depth + 1);
   }
 
-  /** Puts changed budgets in force, and then admits the keys that wait for them. */
+  /** Applies changed budgets, and then admits the keys that wait for them. */
   async #admit(): Promise<void> {
     if (!this.#mustCount) return;
     this.#mustCount = false;
@@ -334,7 +343,7 @@ export class KeyCopy {
     await this.#admission;
   }
 
-  /** Admits keys once their budgets count, as they are by then: a later reading may have changed or revoked them. */
+  /** Admits keys once their budgets count. Uses the current state of the keys, because a later read may have changed or revoked them. */
   async #admitWaiting(ids: readonly string[]): Promise<void> {
     try {
       await this.#onChange?.();

@@ -5,23 +5,23 @@ import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 import { callerBelow, inForceAlone, inForceBelow } from './line.ts';
 
 /**
- * The reason why a key is denied. For logs only: callers learn no more than that the key is not valid, or that it is suspended, which
- * needs its secret.
+ * Why a key is denied. This is only for logs. Callers learn only that the key is not valid, or that it is suspended, if they have its
+ * secret.
  */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
-/** By this instance's copy of the keys, whose age it has. */
+/** The result of a check with this instance's copy of the keys. `ageMs` is the age of the copy. */
 export type Authentication = (Reading & { readonly caller: Caller; readonly reason: null }) | Denial;
 
-/** `root`: the ID of the first key of its line, where it is a key below another, by its right secret. */
+/** `root`: the ID of the first key of the line, if the right secret of a child key was presented. */
 type Denial = Reading & { readonly caller: null; readonly reason: DenialReason; readonly root?: string };
 
 export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
   readonly info: StoredKey['info'];
-  /** The same, narrowed by the keys above it; of a key of its own, `info` itself. */
+  /** The effective terms: the key's own terms, limited by the keys above it. For a key without a parent, `info` itself. */
   inForce: StoredKey['info'];
   readonly hash: Uint8Array;
-  /** Of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
+  /** The hash of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
   readonly previousHash: Uint8Array;
   readonly previousUntil: number;
   authentication: Authentication & { readonly caller: Caller };
@@ -30,7 +30,7 @@ export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
   writtenAt: number;
 }
 
-/** One authentication for each holder of keys: all its keys are one caller. */
+/** One authentication for each holder, because all keys of a holder are one caller. */
 export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
 const denied = (reason: DenialReason): Denial => Object.freeze({ caller: null, reason, ageMs: 0 });
@@ -45,14 +45,16 @@ export const DENIED = {
   suspended: denied('suspended'),
 };
 
-/** Compared where there is no secret, to take the same time. No key has this hash. */
+/** A hash to compare with if there is no secret, so that the check takes the same time. No key has this hash. */
 const NO_HASH = new Uint8Array(32);
 
-/** Makes the entry of a row. A rotated key keeps its caller, so that counts by caller go on. Adds the row's holder to `holders`. */
+/**
+ * Makes the entry of a row. A rotated key keeps its caller object, so that counts by caller continue. Adds the row's holder to `holders`.
+ */
 export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, holders: HolderGrants): KeyEntry {
   const usedAt = lastUsedAt ?? 0;
   const { info, hash, previousHash, parentHash } = key;
-  // One below another has no terms in force before it is brought in line.
+  // A child key has no effective terms until `bringInLine` computes them.
   const inForce = info.parent === null ? info : (before?.inForce ?? inForceAlone(info));
   return {
     ...{ info, inForce, hash, parentHash },
@@ -65,7 +67,10 @@ export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undef
   };
 }
 
-/** Brings a key in line with the one above it, which has its own terms in force; undefined where there is none of its ID. */
+/**
+ * Computes the effective terms of a key from the entry above it, which must already have its own; undefined if no key has the ID of the
+ * parent.
+ */
 export function bringInLine(entry: KeyEntry, above: KeyEntry | undefined): void {
   const before = entry.inForce;
   entry.inForce = above ? inForceBelow(entry, above) : inForceAlone(entry.info);
@@ -75,7 +80,7 @@ export function bringInLine(entry: KeyEntry, above: KeyEntry | undefined): void 
   entry.authentication = { caller: callerBelow(callerOf(entry.inForce), upper), reason: null, ageMs: 0 };
 }
 
-/** The entry of a key that works no more, without the terms of its requests, which can be large. */
+/** The entry of a key that no longer works, without the terms for requests, which can be large. */
 export function endedEntry(entry: KeyEntry): KeyEntry {
   const without = { models: null, limits: null, budgets: [] };
   const { caller } = entry.authentication;
@@ -89,7 +94,7 @@ export function endedEntry(entry: KeyEntry): KeyEntry {
   };
 }
 
-/** Whether all that a caller is made from is equal. */
+/** Whether everything that a caller object is made from is equal. */
 function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean {
   const termsOf = ({ scopes, labels, models, limits, budgets, holders, holder, team, user }: StoredKey['info']) =>
     JSON.stringify([scopes, labels, models, limits, budgets, holders, holder, team, user]);
@@ -118,13 +123,13 @@ function callerOf(info: StoredKey['info']): Caller {
   };
 }
 
-/** Adds the last use that this process knows of. */
+/** Adds the last use that this process knows. */
 export const infoOf = ({ usedAt }: KeyEntry, info: KeyEntry['info']): KeyInfo => ({
   ...info,
   lastUsedAt: usedAt === 0 ? null : usedAt,
 });
 
-/** The holder of the balance that a key spends, as the ledger names it. */
+/** The holder of the balance that a key spends, by its name in the ledger. */
 export const holderOf = ({ id, holder }: Pick<KeyInfo, 'id' | 'holder'>): string => holder ?? id;
 
 export const KEY_STATES = ['valid', 'suspended', 'expired', 'revoked'] as const;
@@ -139,7 +144,7 @@ export function keyStateOf(
   return suspendedAt === null ? 'valid' : 'suspended';
 }
 
-/** The state of a presented secret by its hash; takes as long without an entry. */
+/** Returns the state of a presented secret, given by its hash. Takes the same time if there is no entry. */
 export function secretStateOf(
   entry: KeyEntry | undefined,
   presented: Uint8Array,
@@ -153,7 +158,7 @@ export function secretStateOf(
   return !isEnded && !isPresent && entry.previousUntil <= now ? 'rotated' : state;
 }
 
-/** Checks a presented secret by its hash, and notes the use. Takes as long without an entry. */
+/** Checks a presented secret, given by its hash, and notes the use. Takes the same time if there is no entry. */
 export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Array, now: number): Authentication {
   const state = secretStateOf(entry, presented, now);
   if (!entry || state === 'unknown' || state === 'rotated') return DENIED[state === 'rotated' ? state : 'unknown'];
@@ -163,7 +168,7 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   return entry.authentication;
 }
 
-/** @throws an Error of one sentence unless a secret, by its hash, is that of a valid key with every scope */
+/** @throws an Error of one sentence unless the hash is that of a valid key with every scope */
 export function checkInstalled(
   { info, hash, previousHash, previousUntil }: KeyEntry,
   presented: Uint8Array,
@@ -172,7 +177,7 @@ export function checkInstalled(
   const { id, revokedAt, suspendedAt, expiresAt, scopes } = info;
   const isPrevious = timingSafeEqual(presented, previousHash);
   if (!isPrevious && !timingSafeEqual(presented, hash)) {
-    throw new Error(`A key with the ID ${id} exists and has a different secret. Give the new key another ID.`);
+    throw new Error(`A key with the ID ${id} already exists and has a different secret. Give the new key another ID.`);
   }
   if (revokedAt !== null) throw new Error(`The key ${id} was revoked. Install a new key.`);
   if (isPrevious && previousUntil <= now) {
@@ -186,7 +191,7 @@ export function checkInstalled(
   const missing = FULL_SCOPES.filter((scope) => !permissions.has(scope));
   if (missing.length > 0) {
     throw new Error(
-      `The key ${id} lacks the scope ${missing.join(', ')}. An installed key needs every scope: install another key.`,
+      `The key ${id} lacks the scope ${missing.join(', ')}. An installed key needs every scope. Install another key.`,
     );
   }
 }

@@ -13,22 +13,25 @@ import {
   statedTerms,
 } from './terms.ts';
 
-/** A change of a key's terms: an absent member stays, null removes it. Lists are replaced whole. */
+/** A change of a key's terms. An absent member stays unchanged, and null removes a term. A list replaces the whole previous list. */
 export type KeyPatch = {
   readonly [Term in Exclude<keyof KeyTerms, 'scopes' | 'labels' | 'limits'>]?: KeyTerms[Term] | null;
 } & {
   readonly scopes?: readonly Scope[];
-  /** Those that are not named stay; null removes one of them, or all. */
+  /** Labels that are not named stay unchanged. Null removes one label, or all labels. */
   readonly labels?: Readonly<Record<string, string | null>> | null;
-  /** Those that are not named stay; null leaves one of them, or all, to the policy. */
+  /** Limits that are not named stay unchanged. Null leaves one limit, or all limits, to the policy. */
   readonly limits?: Partial<KeyLimits> | null;
 };
 
-/** A change that the keys as they are refuse: one has changed meanwhile, or the last admin key would be lost. For people. */
+/**
+ * A change that is refused because of the current state of the keys: the key has changed in the meantime, or the last admin key would be
+ * lost. The message is for people.
+ */
 export class KeyConflict extends Error {
   override readonly name = 'KeyConflict';
   readonly reason: keyof typeof CONFLICTS;
-  /** The tag that the key has now; null where it does not matter. */
+  /** The current tag of the key; null if it does not matter. */
   readonly tag: string | null;
 
   constructor(reason: keyof typeof CONFLICTS, tag: string | null = null) {
@@ -39,12 +42,12 @@ export class KeyConflict extends Error {
 }
 
 const CONFLICTS = {
-  stale: 'The key has changed meanwhile, so nothing was changed. Read it again.',
+  stale: 'The key has changed in the meantime, so nothing was changed. Read it again.',
   last_admin_key:
-    'No other key with the scope admin works, so this one must stay. Make another first: keys create --scope admin, or POST /admin/keys.',
+    'No other key with the scope admin works, so this key must stay. First create another one with keys create --scope admin, or POST /admin/keys.',
 } as const;
 
-/** Applies a change. The result is to be checked by `checkTerms`. */
+/** Applies a change. The caller must check the result with `checkTerms`. */
 export function patched(info: KeyInfo, { labels = {}, limits = {}, ...patch }: KeyPatch): KeyInfo {
   return {
     ...info,
@@ -68,7 +71,7 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
   if (before.holder !== null && differenceOf({ ...before, name: after.name }, after) !== null) {
     throw new KeyTermsError(
       'wallet',
-      'A wallet made this key, and it has no terms of its own: it can be renamed, suspended and revoked.',
+      'A wallet created this key, so its terms cannot be changed. You can renew, suspend or revoke it.',
     );
   }
   const isChild = after.parent !== null;
@@ -76,21 +79,24 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
   checkModelBytes('key', after.models, before.models);
   if (isChild) checkChild(after);
   if (isChild && (after.team !== before.team || after.user !== before.user)) {
-    throw new KeyTermsError('parent', 'A child key has the team and the user of its parent.');
+    throw new KeyTermsError(
+      'parent',
+      'A child key belongs to the team and the user of its parent, so they cannot be changed here.',
+    );
   }
   const { expiresAt } = after;
   if (expiresAt === before.expiresAt || expiresAt === null) return;
   if (expiresAt > now && expiresAt <= now + EXPIRY_MAX_MS) return;
   throw new KeyTermsError(
     'expires_at',
-    'A key can expire later than now, within a hundred years. To end it now, suspend or revoke it.',
+    'The expiry must be in the future and within a hundred years. To end the key now, suspend or revoke it.',
   );
 }
 
-/** Members with their values on both sides of a change. */
+/** The changed members with their old and new values. */
 type Difference = Readonly<Record<'before' | 'after', Readonly<Record<string, unknown>>>>;
 
-/** The members that differ, as the trail has them; null where none do. */
+/** Returns the members that differ, in the form of the audit trail; null if none differ. */
 export function differenceOf(before: KeyInfo, after: KeyInfo): Difference | null {
   const [were, are] = [before, after].map((info) => Object.entries(changeableBody(info)));
   const differs = (one: number) => JSON.stringify(were![one]) !== JSON.stringify(are![one]);
@@ -98,22 +104,22 @@ export function differenceOf(before: KeyInfo, after: KeyInfo): Difference | null
   return old!.length === 0 ? null : { before: Object.fromEntries(old!), after: Object.fromEntries(fresh!) };
 }
 
-/** Names the terms and the state of a key, as `ETag` does. Two that are equal have the same. */
+/** Names the terms and the state of a key, for use as `ETag`. Equal keys have equal tags. */
 export function keyTag(info: KeyInfo): string {
   const { revokedAt, rotatedAt, parent } = info;
   const whole = JSON.stringify([changeableBody(info), revokedAt, rotatedAt, parent]);
   return hash('sha256', whole, 'hex').slice(0, 16);
 }
 
-/** The end of a key that works by then, ms since 1970; Infinity for never. */
+/** When a working key ends, ms since 1970; Infinity for never. */
 const endOf = ({ expiresAt }: Pick<KeyInfo, 'expiresAt'>): number => expiresAt ?? Number.POSITIVE_INFINITY;
 
 const isAdmin = ({ scopes, revokedAt, suspendedAt }: KeyInfo): boolean =>
   scopes.includes('admin') && revokedAt === null && suspendedAt === null;
 
 /**
- * Returns when a change takes an admin key away that works at `now`: then another one has to work beyond that moment. Null
- * where it takes none away.
+ * Returns when a change removes an admin key that works at `now`. Another admin key must then work beyond that moment. Null if the change
+ * removes none.
  */
 export function adminLossAt(before: KeyInfo, after: KeyInfo, now: number): number | null {
   if (!isAdmin(before) || endOf(before) <= now) return null;

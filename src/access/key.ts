@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 
 /** The parts of `sb_live_<id>_<secret>`. */
 export interface KeyParts {
-  /** Public: names the key in lists and logs. */
+  /** The public part, which names the key in lists and logs. */
   readonly id: string;
-  /** base64url. */
+  /** The secret part, in base64url. */
   readonly secret: string;
 }
 
@@ -13,13 +13,13 @@ const ID_ALPHABET = '23456789abcdefghijkmnpqrstuvwxyz';
 const ID_LENGTH = 12;
 /** 256 random bits: 43 base64url characters. */
 export const SECRET_BYTES = 32;
-/** 22 base64url characters can hold 128 random bits. */
+/** 22 base64url characters can contain 128 random bits. */
 const SECRET_LENGTH_MIN = 22;
-/** Longer than any key. Longer texts are not hashed. */
+/** Longer than any key. Longer texts are not hashed, so that they cost nothing. */
 const KEY_LENGTH_MAX = 256;
 
 const PREFIX = 'sb_live_';
-/** The secret may contain `_`, the ID may not: the first `_` after the prefix divides them. */
+/** The secret may contain `_`, the ID may not. The first `_` after the prefix separates them. */
 const FORM = /^sb_live_[0-9a-z]{1,32}_[0-9A-Za-z_-]+$/;
 
 /** The form of the public part. */
@@ -33,25 +33,25 @@ export function bearerOf(header: string): string | null {
   return BEARER.test(header) ? header.slice('bearer '.length).replace(SPACES, '') : null;
 }
 
-/** Whether a text begins as a key does. */
+/** Whether a text begins like a key. */
 export const looksLikeKey = (text: string): boolean => text.startsWith(PREFIX);
 
 /** Whether a text can be the ID of a key. */
 export const isKeyId = (text: string): boolean => ID_FORM.test(text);
 
-/** Parses a key; null for another form. Does not say whether the key is valid. */
+/** Parses a key; null if the text does not have the form of a key. Does not check whether the key is valid. */
 export function parseKey(text: string): KeyParts | null {
   if (text.length > KEY_LENGTH_MAX || !FORM.test(text)) return null;
   const end = text.indexOf('_', PREFIX.length);
   return { id: text.slice(PREFIX.length, end), secret: text.slice(end + 1) };
 }
 
-/** Whether the secret can hold 128 random bits. */
+/** Whether the secret is long enough for 128 random bits. */
 export function isStrong(parts: KeyParts): boolean {
   return parts.secret.length >= SECRET_LENGTH_MIN;
 }
 
-/** Makes a key of 44 random bytes: 12 for the ID (5 bits of each are used), 32 for the secret. */
+/** Creates a key from 44 random bytes: 12 for the ID (5 bits of each are used), 32 for the secret. */
 export function newKey(): string {
   const random = crypto.getRandomValues(new Uint8Array(ID_LENGTH + SECRET_BYTES));
   let id = '';
@@ -59,13 +59,13 @@ export function newKey(): string {
   return keyOf(id, random.subarray(ID_LENGTH));
 }
 
-/** Makes a key of an ID and 32 random bytes. */
+/** Creates a key from an ID and 32 random bytes. */
 export function keyOf(id: string, random: Uint8Array): string {
-  if (random.length !== SECRET_BYTES) throw new RangeError('a secret takes 32 random bytes');
+  if (random.length !== SECRET_BYTES) throw new RangeError('a secret needs exactly 32 random bytes');
   return `sb_live_${id}_${Buffer.from(random).toString('base64url')}`;
 }
 
-/** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
+/** A single unsalted SHA-256 is enough: secrets with at least 128 random bits cannot be guessed. */
 export function hashOf(key: string): Uint8Array {
   return hash('sha256', key, 'buffer');
 }

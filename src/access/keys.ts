@@ -34,15 +34,15 @@ import {
   USER_LIMITS,
 } from './terms.ts';
 
-/** A new or rotated key. `key` is available only here: the store has its hash. */
+/** A new or rotated key. `key` is available only here, because the store has only its hash. */
 export interface IssuedKey {
   readonly key: string;
   readonly info: KeyInfo;
 }
 
-/** Returns a key as it is from `now` on, ms since 1970. */
+/** Returns a key as it will be from `now` on, ms since 1970. */
 type Alteration = (before: KeyInfo, now: number) => KeyInfo;
-/** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
+/** Tags from `keyTag`. The key must have one of them; null accepts any. */
 export type Tags = readonly string[] | null;
 
 /** Where a new key belongs. */
@@ -59,15 +59,15 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
   return keys;
 }
 
-/** The API keys. Every change is committed together with its entry in the trail. */
+/** The API keys. Every change is committed together with its entry in the audit trail. */
 export type Keys = Omit<StoredKeys, 'open'>;
 
-/** The changes of keys, with the copy that follows them. */
+/** Changes keys, and keeps the copy up to date. */
 class StoredKeys extends KeyCopy {
   /**
-   * Makes a key. Throws KeyTermsError, also for a maker without room for another key.
-   * @param key made by `newKey`, for a caller that must store it before it becomes valid.
-   * @param maker the ID of the user whose limits count; null for operators, who have none
+   * Creates a key. Throws KeyTermsError, also if the maker may not create another key.
+   * @param key from `newKey`, for a caller that must store it before it becomes valid
+   * @param maker the ID of the user whose limits count; null for operators, who have no limits
    */
   async create(
     grant: KeyGrant,
@@ -78,10 +78,11 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Makes a key that spends a holder's balance, with the scopes chat and route, without expiry or limits.
-   * @param isAlone whether all other keys of the holder are revoked in the same commit.
-   * @param from the caller's address, for the trail
-   * @throws KeyTermsError and changes nothing: for an invalid name, 20 valid keys, or 50 new keys in 24 hours.
+   * Creates a key that spends a holder's balance. It has the scopes chat and route, and neither expiry nor limits.
+   * @param isAlone whether the same commit revokes all other keys of the holder
+   * @param from the caller's address, for the audit trail
+   * @throws KeyTermsError and changes nothing, for an invalid name, or if the holder has 20 valid keys or has created 50 keys within 24
+   * hours
    */
   async createForHolder(
     address: string,
@@ -97,11 +98,12 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Makes a key below another, which has at most its terms, at every moment, and ends with the secret that made it.
-   * @param credentials of the key that makes it
-   * @param grant with all scopes that can be given, but `delegate`, where it states none
-   * @returns its terms as they are in force; null where the credentials are those of no valid key
-   * @throws KeyTermsError and changes nothing: for terms beyond those of the key, or a line that has no room
+   * Creates a child key. It always has at most the current terms of its parent, and it stops working together with the secret that created
+   * it.
+   * @param credentials of the parent
+   * @param grant if it states no scopes, the child gets all scopes that can be given except `delegate`
+   * @returns the effective terms; null if the credentials are not a valid key
+   * @throws KeyTermsError and changes nothing, for terms that the parent does not have, or if the line has too many keys
    */
   async createBelow(
     credentials: string | null,
@@ -128,7 +130,7 @@ class StoredKeys extends KeyCopy {
     }
   }
 
-  /** The keys that a key has made and that may still be used, or resumed, with their terms in force; oldest first. */
+  /** Returns the keys that a key has created and that work or can be resumed, with their effective terms; oldest first. */
   async below(id: string): Promise<readonly KeyInfo[]> {
     await this.refresh();
     const all = this.entriesBelow(id).map((entry) => infoOf(entry, entry.inForce));
@@ -136,7 +138,7 @@ class StoredKeys extends KeyCopy {
     return open.sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1));
   }
 
-  /** The valid keys of a holder (address in lower case), oldest first. */
+  /** Returns the valid keys of a holder (address in lower case), oldest first. */
   async ofHolder(holder: string): Promise<readonly KeyInfo[]> {
     await this.refresh();
     const own = (await this.store.keys.ofHolder(holder)).map((row) => this.infoOf(row));
@@ -150,7 +152,7 @@ class StoredKeys extends KeyCopy {
     return others.length;
   }
 
-  /** Selects the keys at commit time, so that one being made cannot slip through. */
+  /** The commit selects the keys, so that a key that is being created at the same time is revoked, too. */
   #revokeWrites(actor: Extract<Actor, { kind: 'wallet' }>, exceptId: string | null): readonly Write[] {
     const { name: holder } = actor;
     const time = this.now();
@@ -160,8 +162,8 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Makes a given key valid, with the full scopes. Repeating it changes nothing.
-   * @throws an Error of one sentence for a malformed, weak, expired, revoked or rotated key, or a taken ID.
+   * Makes a given key valid, with all scopes. Repeating the call changes nothing.
+   * @throws an Error of one sentence for a malformed, weak, expired, revoked or rotated key, or for an ID that is already used
    */
   async install(key: string): Promise<KeyInfo> {
     const parts = parseKey(key);
@@ -169,11 +171,11 @@ class StoredKeys extends KeyCopy {
     const { id } = parts;
     if (!isStrong(parts)) {
       throw new Error(
-        `The secret of key ${id} is too short. It needs at least 22 base64url characters, 128 random bits.`,
+        `The secret of the key ${id} is too short. It needs at least 22 base64url characters, which are 128 random bits.`,
       );
     }
     await this.refresh();
-    // A revoked key is not in the copy.
+    // Read the store, because the copy does not contain revoked keys.
     const row = await this.store.keys.find(id);
     if (!row) return this.#insert(key, { name: 'installed', scopes: FULL_SCOPES }, 'install', SERVER);
     const entry = this.entryOf(id) ?? keyEntryOf(row, undefined, new Map());
@@ -182,9 +184,9 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Gives a valid or suspended key another secret. The present one works for `overlapMs` more, an older one no longer.
-   * @returns null for no such key.
-   * @throws KeyTermsError.
+   * Gives a valid or suspended key a new secret. The current secret works for another `overlapMs`. An older secret stops working.
+   * @returns null if there is no such key
+   * @throws KeyTermsError
    */
   async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<IssuedKey | null> {
     if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
@@ -192,7 +194,7 @@ class StoredKeys extends KeyCopy {
     }
     const before = await this.get(id);
     const now = this.now();
-    // A secret that leaked is replaced before its suspended key is resumed.
+    // A suspended key can be rotated, too, so that a leaked secret is replaced before the key is resumed.
     if (!before || !['valid', 'suspended'].includes(keyStateOf(before, now))) return null;
     const ends = now + overlapMs;
     const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
@@ -200,13 +202,13 @@ class StoredKeys extends KeyCopy {
     const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
     const { keys, trail } = this.store;
     const isWritten = await this.#commit([trail.addIfValid(event, now), keys.rotate(id, hashOf(key), now, ends)]);
-    // Not read again: a failed read must not lose the new secret.
+    // Do not read the key again: if that failed, the new secret would be lost.
     return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
 
   /**
-   * Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none.
-   * @throws KeyConflict for the last admin key, and what `check` throws for the key as the commit finds it
+   * Revokes a key: at once on this server, within `refreshMs` on others. Returns false if there was no key.
+   * @throws KeyConflict for the last admin key, and the error that `check` throws for the key at the time of the commit
    */
   async revoke(id: string, by: Actor = SERVER, check: (before: KeyInfo) => void = () => {}): Promise<boolean> {
     const alter: Alteration = (before, time) => {
@@ -217,12 +219,12 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Changes the terms of a key that is not revoked, here at once. The change is committed with its entry in the trail, which has the
-   * terms before and after; one that changes nothing has none. Where two come at once, the later one is applied to the result of the
-   * earlier.
-   * @param alter returns the key with its new terms. It may be called several times.
-   * @param tags the key must have one of these, as `keyTag` returns them; null for any
-   * @returns the key; null without such a key
+   * Changes the terms of a key that is not revoked. The change applies on this server at once. It is committed together with its entry in
+   * the audit trail, which has the old and new terms. A change without effect has no entry. If two changes arrive at the same time, the
+   * second one is applied to the result of the first.
+   * @param alter returns the key with its new terms; may be called several times
+   * @param tags from `keyTag`; the key must have one of them; null accepts any
+   * @returns the key; null if there is no such key
    * @throws KeyTermsError for terms that a key cannot have, and KeyConflict for another tag or the last admin key
    */
   change(
@@ -239,18 +241,18 @@ class StoredKeys extends KeyCopy {
     return this.#alter(id, 'change', checked, by, tags);
   }
 
-  /** Suspends a key until it is resumed. Suspending it again changes nothing. As `change`. */
+  /** Suspends a key until it is resumed. Suspending it again changes nothing. Otherwise like `change`. */
   suspend(id: string, by: Actor = SERVER, tags: Tags = null): Promise<KeyInfo | null> {
     const alter: Alteration = (before, time) => ({ ...before, suspendedAt: before.suspendedAt ?? time });
     return this.#alter(id, 'suspend', alter, by, tags);
   }
 
-  /** Ends the suspension of a key. As `change`. */
+  /** Ends the suspension of a key. Otherwise like `change`. */
   resume(id: string, by: Actor = SERVER, tags: Tags = null): Promise<KeyInfo | null> {
     return this.#alter(id, 'resume', (before) => ({ ...before, suspendedAt: null }), by, tags);
   }
 
-  /** Changes a key that is not revoked, on the condition that it is as it was read; else reads it again. */
+  /** Changes a key that is not revoked, if it has not changed since it was read. Otherwise reads it again and repeats. */
   async #alter(
     id: string,
     action: 'change' | 'suspend' | 'resume' | 'revoke',
@@ -259,14 +261,14 @@ class StoredKeys extends KeyCopy {
     tags: Tags,
   ): Promise<KeyInfo | null> {
     const { keys, people, trail } = this.store;
-    // A change that was made elsewhere is in force here, too, once this one is answered.
+    // When this change is confirmed, changes of other servers up to then must also be active here.
     await this.refresh();
     let refused = -1;
     let isMoved = false;
     for (;;) {
       const row = await keys.find(id);
       if (!row || row.key.info.revokedAt !== null) return null;
-      // Of all conditions, only those on other admin keys and on its people can fail without a change of this one.
+      // The row has not changed, so the condition that failed was about other admin keys or about the key's team and user.
       if (row.version === refused) throw isMoved ? noMember() : new KeyConflict('last_admin_key');
       refused = row.version;
       const { inForce: _, ...before } = this.infoOf(row);
@@ -288,8 +290,8 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Grants Credits to a valid key. Returns false without such a key. Throws KeyTermsError.
-   * @param write makes the grant for the balance's holder: the key's own if it has one, else the key.
+   * Grants Credits to a valid key. Returns false if there is no such key. Throws KeyTermsError.
+   * @param write creates the grant for the holder of the balance: the key's holder if it has one, else the key
    */
   async grant(
     id: string,
@@ -317,7 +319,7 @@ class StoredKeys extends KeyCopy {
     return (await this.store.keys.page({ after: null, limit: 1, of: null, isUnrevoked: false })).length === 0;
   }
 
-  /** Reads keys, revoked ones too, oldest first, a batch at a time. Rejects with StoreError. */
+  /** Reads keys in batches, including revoked keys, oldest first. Rejects with StoreError. */
   async *read(query: Omit<KeyPageQuery, 'limit'>): AsyncGenerator<KeyInfo> {
     await this.refresh();
     const rows = inBatches<KeyRow>((last, limit) =>
@@ -326,12 +328,15 @@ class StoredKeys extends KeyCopy {
     for await (const row of rows) yield this.infoOf(row);
   }
 
-  /** Changes of keys, newest first. */
+  /** Returns changes of keys, newest first. */
   trail(query: TrailQuery): Promise<TrailEntry[]> {
     return this.store.trail.list(query);
   }
 
-  /** `holder`: of the key. `place`: below another key. `maker`: a user with limits. `first`: writes for the same commit. Throws KeyTermsError. */
+  /**
+   * Inserts a key. `holder` pays for it, `place` is its place below another key, `maker` is a user with limits, and `first` are writes for
+   * the same commit. Throws KeyTermsError.
+   */
   async #insert(
     key: string,
     grant: KeyGrant,
@@ -340,7 +345,7 @@ class StoredKeys extends KeyCopy {
     { holder = null, place = null, maker = null, first = [] }: NewKeyPlace = {},
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
-    if (!parts) throw new Error('a key was made that cannot be read');
+    if (!parts) throw new Error('a new key has an unreadable form');
     checkTerms(grant, place !== null);
     checkModelBytes('key', grant.models ?? null);
     const time = this.now();
@@ -363,17 +368,17 @@ class StoredKeys extends KeyCopy {
     throw owner ? await this.#refusalOf(owner, time) : noMember();
   }
 
-  /** Why a user's key was not made: the user has no room for it, or is not the member that it was. */
+  /** Finds out why a user's key was not created: the user may not create more keys, or is no longer a member. */
   async #refusalOf(owner: UserRoom, time: number): Promise<KeyTermsError> {
     const counts = await this.store.keys.countOfUser(owner, time);
     const isFull = counts.unrevoked >= owner.unrevoked || counts.aDay >= owner.aDay;
     return isFull ? tooManyOfUser(counts, owner.owner === owner.maker) : noMember();
   }
 
-  /** Commits a change. Returns false where its condition is not met. */
+  /** Commits a change. Returns false if its condition does not hold. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     const isWritten = await isMet(this.store.commit(writes));
-    // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
+    // If the store cannot be read now, the committed change must still be reported as successful. The news of the store repeats the read.
     await this.refresh().catch(() => {});
     return isWritten;
   }

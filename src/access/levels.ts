@@ -4,36 +4,36 @@ import { linesOf, type NamedKeys } from './line.ts';
 
 /** The terms of the organization, a team or a user. */
 export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name' | 'role'> {
-  /** IDs of the models that it may use; null for all. */
+  /** IDs of the models that requests may use; null for all. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
 }
 
-/** The terms of people, as this instance knows them. */
+/** The terms of people that this instance knows. */
 export interface PeopleTerms {
-  /** Another one with each change of any terms or names. */
+  /** Changes with each change of any terms or names. */
   readonly version: number;
-  /** Returns the terms of the user, the team and the organization of a caller, in this order, as far as they are known. */
+  /** Returns the known terms of the caller's user, team and organization, in this order. */
   termsOf(caller: Pick<Caller, 'team' | 'user'>): readonly LevelTerms[];
-  /** All their budgets. */
+  /** All budgets of people. */
   budgets(): Iterable<HolderBudgets>;
 }
 
-/** The keys as this instance knows them. */
+/** The keys that this instance knows. */
 interface KnownKeys {
-  /** Null for a key that it does not have. */
+  /** Null for an unknown key. */
   lineOf(id: string): readonly string[] | null;
   readonly named: NamedKeys;
   readonly idsBelow: KeyLines['descendantsOf'];
 }
 
-/** Lines of revoked keys that were looked up last. */
+/** The most lines of revoked keys that are remembered. */
 const LINES_MAX = 1_000;
 
-/** The lines of keys: from the copy of the keys, and for revoked keys as they were looked up last. State: lines. */
+/** The lines of keys. They come from the copy of the keys. For revoked keys, they come from the store and are remembered. State: lines. */
 export class Lines implements KeyLines {
   readonly #keys: KnownKeys;
-  /** The lines of keys that the copy does not have, the oldest first. */
+  /** The lines of keys that the copy does not have, oldest first. */
   readonly #read = new Map<string, readonly string[]>();
   readonly descendantsOf: KeyLines['descendantsOf'];
 
@@ -57,13 +57,15 @@ export class Lines implements KeyLines {
   };
 }
 
-/** A caller with its levels, as they were in a version of the people. */
+/** A caller with its levels, for a version of the people. */
 interface LeveledCaller {
   readonly caller: Caller;
   readonly version: number;
 }
 
-/** Puts the terms of user, team and organization to callers: once for each, and again when one has changed. State: levels. */
+/**
+ * Adds to callers the terms of their user, team and organization. The result is cached for each caller until terms change. State: levels.
+ */
 export class Levels {
   readonly #people: PeopleTerms;
   readonly #leveled = new WeakMap<Caller, LeveledCaller>();
@@ -72,7 +74,7 @@ export class Levels {
     this.#people = people;
   }
 
-  /** Returns the caller with the levels above it; itself where there are none. */
+  /** Returns the caller with its levels, or the same object if it has none. */
   of(caller: Caller): Caller {
     const known = this.#leveled.get(caller);
     return known?.version === this.#people.version ? known.caller : this.#put(caller);
@@ -87,10 +89,10 @@ export class Levels {
   }
 }
 
-/** Levels as callers have them. */
+/** Converts levels to the form that callers have. */
 export const callerLevels = (all: readonly LevelTerms[]): readonly CallerLevel[] =>
   all.flatMap(({ kind, id, name, models, limits, role }): readonly CallerLevel[] => {
-    // It needs no name, so without terms it changes nothing for most callers.
+    // Most callers have an organization without terms. Leaving it out changes nothing for them.
     if (kind === 'organization' && models === null && limits === null) return [];
     return [{ kind, id, name, models: models && new Set(models), limits, ...(role && { role }) }];
   });

@@ -8,21 +8,21 @@ import type { Actor } from '../store/trail.ts';
 import { AnswerSeal } from './idempotency/crypto.ts';
 import { hashOf } from './key.ts';
 
-/** A login that is not used for so long has ended. */
+/** A login that is not used for this time has ended. */
 const IDLE_MAX_MS = 12 * HOUR_MS;
-/** The whole life of a login, ms. */
+/** The longest life of a login, ms. */
 export const LOGIN_MS = 7 * 24 * HOUR_MS;
-/** The oldest claims that a login is served by. */
+/** How old the claims of a login may be before they must be renewed, ms. */
 const CONFIRM_EVERY_MS = HOUR_MS;
-/** How exactly the last use is known: a use costs no write but one of these. */
+/** The last use of a login is written at most this often, ms, so that most uses cause no write. */
 const USE_EVERY_MS = 10 * MINUTE_MS;
-/** How long an instance may take to renew a login before another tries. */
+/** How long one server may take to renew a login before another server tries, ms. */
 const RENEWAL_MS = 30_000;
 
 /** 256 random bits: 43 base64url characters. */
 const VALUE_BYTES = 32;
 const VALUE = /^[A-Za-z0-9_-]{43}$/;
-/** Characters of a browser's own words that are kept. */
+/** How many characters of the browser's user agent are stored. */
 const BROWSER_MAX = 200;
 
 export interface LoginsOptions {
@@ -31,15 +31,15 @@ export interface LoginsOptions {
   readonly now: () => number;
 }
 
-/** Why a login was ended that nobody has asked to end. */
+/** Why a login was ended without a request to end it. */
 type EndReason = 'refused by the issuer' | 'has no role' | 'needs a new sign-in' | 'signed in again';
 
-/** A login that begins: of a user, or of a key with the hash of its secret. */
+/** A new login of a user, or of a key with the hash of its secret. */
 export interface LoginDraft extends Pick<Login, 'user' | 'key' | 'keyHash'> {
-  /** What the browser says of itself. */
+  /** The user agent of the browser. */
   readonly browser: string;
   readonly from: string | null;
-  /** By which the issuer renews the claims; null for none. */
+  /** The token with which the issuer renews the claims; null for none. */
   readonly refreshToken: string | null;
 }
 
@@ -51,12 +51,12 @@ export async function openLogins(options: LoginsOptions): Promise<Logins> {
 
 export type Logins = Pick<StoredLogins, keyof StoredLogins>;
 
-/** This instance's copy of the logins. A change is committed together with its entry in the trail. State: logins. */
+/** This instance's copy of the logins. A change is committed together with its entry in the audit trail. State: logins. */
 class StoredLogins {
   readonly #store: LoginsOptions['store'];
   readonly #now: () => number;
   readonly #deafen: () => void;
-  /** By the hash of the cookie's value, hex; of those that have not ended. */
+  /** Logins that have not ended, by the hash of the cookie's value in hex. */
   readonly #live = new Map<string, Login>();
   #through = -1;
 
@@ -71,7 +71,7 @@ class StoredLogins {
     return this.#store.news.ageOf('logins');
   }
 
-  /** The login of a cookie's value; null where it is unknown or has ended. Notes the use. */
+  /** Returns the login for the value of a cookie; null if it is unknown or has ended. Notes the use. */
   of(value: string): Login | null {
     if (!VALUE.test(value)) return null;
     const hash = hexOf(hashOf(value));
@@ -85,7 +85,7 @@ class StoredLogins {
     return used;
   }
 
-  /** Those that have not ended, the newest first. */
+  /** Returns the logins that have not ended, newest first. */
   list(): readonly Login[] {
     const now = this.#now();
     const order = (one: Login, other: Login) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1);
@@ -114,8 +114,8 @@ class StoredLogins {
 
   /**
    * Ends a login.
-   * @param reason for the trail; absent: somebody has asked for it
-   * @returns false where it has ended before, or never was
+   * @param reason for the audit trail; absent if a person asked to end the login
+   * @returns false if the login has already ended or never existed
    */
   async end(login: Pick<Login, 'id' | 'user' | 'key'>, by: Actor, reason?: EndReason): Promise<boolean> {
     const { id } = login;
@@ -125,33 +125,33 @@ class StoredLogins {
     return this.#commit([this.#store.logins.end(id, time), line]);
   }
 
-  /** Whether the claims of a login are too old to serve it by. */
+  /** Whether the claims of a login are too old and must be renewed. */
   isDue({ confirmedAt }: Login): boolean {
     return this.#now() - confirmedAt >= CONFIRM_EVERY_MS;
   }
 
-  /** Takes it upon this instance to renew a login. @returns false where another one does, or has done so */
+  /** Reserves the renewal of a login for this instance. @returns false if another instance renews it, or has renewed it */
   claim({ id, confirmedAt }: Login): Promise<boolean> {
     const now = this.#now();
     return this.#commit([this.#store.logins.claim({ id, confirmedAt, now, until: now + RENEWAL_MS })]);
   }
 
-  /** The refresh token, opened by the value of the cookie; null for none. Rejects with StoreError. */
+  /** Returns the refresh token, decrypted with the value of the cookie; null for none. Rejects with StoreError. */
   async tokenOf({ id }: Login, value: string): Promise<string | null> {
     const token = await this.#store.logins.tokenOf(id);
     return token && sealOf(id, value).open(token, id);
   }
 
-  /** Notes that the issuer has stated the claims now. */
+  /** Notes that the issuer has confirmed the claims now. */
   async confirm({ id }: Login, value: string, refreshToken: string | null): Promise<void> {
     const token = refreshToken === null ? null : sealed(refreshToken, id, value);
     await this.#commit([this.#store.logins.confirm(id, this.#now(), token)]);
   }
 
-  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
+  /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async refresh(): Promise<void> {
     const { rows, through } = await this.#store.logins.changedAfter(this.#through);
-    // A reading that began earlier may end later: it has nothing new.
+    // A read that began earlier may end later and then has nothing new.
     if (through <= this.#through) return;
     this.#through = through;
     for (const row of rows) this.#put(row);
@@ -163,16 +163,16 @@ class StoredLogins {
 
   #put({ login, hash }: LoginRow): void {
     const key = hexOf(hash);
-    // The use that was noted last may not be written yet.
+    // The most recent use may not be written to the store yet.
     const usedAt = Math.max(login.usedAt, this.#live.get(key)?.usedAt ?? 0);
     if (login.endedAt === null) this.#live.set(key, { ...login, usedAt });
     else this.#live.delete(key);
   }
 
-  /** @returns false where a condition is not met */
+  /** @returns false if a condition does not hold */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     if (!(await isMet(this.#store.commit(writes)))) return false;
-    // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
+    // If the store cannot be read now, the committed change must still be reported as successful. The news of the store repeats the read.
     await this.refresh().catch(() => {});
     return true;
   }
@@ -187,10 +187,10 @@ const subjectOf = (id: string) => ({ kind: 'login', id });
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** A copy of the database opens no refresh token: the value of the cookie is not in it. */
+/** The database does not contain the value of the cookie, so a copy of the database cannot decrypt refresh tokens. */
 const sealOf = (id: string, value: string): AnswerSeal => new AnswerSeal(value, hashOf(id));
 const sealed = (refreshToken: string, id: string, value: string): Uint8Array =>
   sealOf(id, value).seal(refreshToken, id);
 
-/** One line without what could pretend to be more. */
+/** Keeps one line, without characters that could fake further text. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '').slice(0, BROWSER_MAX);

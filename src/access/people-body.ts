@@ -4,12 +4,12 @@ import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TrailDetails } from '../store/trail.ts';
 import { budgetBody } from './terms.ts';
 
-/** The members of a team that a request may state. */
+/** The members of a team that a request may set. */
 export type TeamDraft = Omit<Team, 'id' | 'origin' | 'createdAt' | 'removedAt' | 'formerNames'> & {
-  /** `policy` hands a team to the policy, `api` takes over one that the policy no longer has; absent: as it is. */
+  /** `policy` hands a team over to the policy, `api` takes over a team that the policy no longer declares; absent to leave it unchanged. */
   readonly origin?: TeamOrigin;
 };
-/** The same of a user. */
+/** The members of a user that a request may set. */
 export type UserDraft = Omit<User, 'id' | 'createdAt' | 'suspendedAt' | 'removedAt'>;
 
 const limitsOrNull = (limits: KeyLimits | null) => limits && limitsBody(limits);
@@ -20,7 +20,7 @@ const termsBody = ({ models, limits, budgets }: HolderTerms) => ({
   budgets: budgets.map(budgetBody),
 });
 
-/** The terms of a team, for the trail. */
+/** The terms of a team, for the audit trail. */
 export const teamTermsBody = ({ name, origin = 'api', memberDefaults, ...terms }: TeamDraft) => ({
   name,
   origin,
@@ -28,7 +28,7 @@ export const teamTermsBody = ({ name, origin = 'api', memberDefaults, ...terms }
   member_defaults: termsBody(memberDefaults),
 });
 
-/** The terms of a user, for the trail. */
+/** The terms of a user, for the audit trail. */
 export const userTermsBody = ({ issuer, sub, name, email, team, role, terms }: UserDraft) => ({
   ...{ name, email, issuer, sub, team, role },
   models: terms.models,
@@ -36,7 +36,7 @@ export const userTermsBody = ({ issuer, sub, name, email, team, role, terms }: U
   budgets: terms.budgets?.map(budgetBody) ?? null,
 });
 
-/** The members in which two bodies differ, on both sides; null where they do not. */
+/** Returns the members that differ between two bodies, with both values; null if none differ. */
 export function differing(before: TrailDetails, after: TrailDetails): TrailDetails | null {
   const names = Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   if (names.length === 0) return null;

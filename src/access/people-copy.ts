@@ -20,13 +20,13 @@ export interface PeopleOptions {
   readonly onChange?: () => void | Promise<void>;
 }
 
-/** A level above keys, with the terms that its requests must keep. */
+/** The user, team or organization of a key, with the terms that requests must keep. */
 export interface PeopleLevel {
   readonly kind: 'organization' | 'team' | 'user';
-  /** Empty for the organization, as its name is. */
+  /** Empty for the organization, whose name is empty, too. */
   readonly id: string;
   readonly name: string;
-  /** Of a user. */
+  /** The role of a user. */
   readonly role?: UserRole;
   /** IDs of the models that it allows; null for all. */
   readonly models: readonly string[] | null;
@@ -45,12 +45,12 @@ export class PeopleCopy {
   readonly #deafen: () => void;
   readonly #teams = new Map<string, VersionedRow<Team>>();
   readonly #users = new Map<string, VersionedRow<User>>();
-  /** IDs of those that exist. */
+  /** IDs of the existing teams, by name. */
   readonly #teamNames = new Map<string, string>();
   readonly #persons = new Map<string, string>();
   #organization: GroupTerms = NO_GROUP_TERMS;
   #version = 0;
-  /** The number of the news that the copy has. */
+  /** The number of the last news that the copy contains. */
   #through = -1;
 
   constructor({ store, now, onChange }: PeopleOptions) {
@@ -62,17 +62,17 @@ export class PeopleCopy {
     this.#deafen = store.news.on('people', () => this.refresh());
   }
 
-  /** Sets the one function that is called when a team gets another name, appears or is removed. */
+  /** Sets the one function that is called when a team is renamed, created or removed. */
   followTeamNames(listener: () => void): void {
     this.#onTeamNames = listener;
   }
 
-  /** Ends the following of the news. */
+  /** Stops following the news of the store. */
   close(): void {
     this.#deafen();
   }
 
-  /** The team of an ID, removed or not. Cheap, as all that reads. */
+  /** Returns the team with an ID, even if it was removed. Cheap, like all reads. */
   team(id: string): Team | null {
     return this.#teams.get(id)?.row ?? null;
   }
@@ -81,19 +81,19 @@ export class PeopleCopy {
     return this.#users.get(id)?.row ?? null;
   }
 
-  /** The team that has a name now. */
+  /** Returns the team that currently has a name. */
   teamNamed(name: string): Team | null {
     const id = this.#teamNames.get(name);
     return id === undefined ? null : this.team(id);
   }
 
-  /** The user that a sign-in knows. */
+  /** Returns the user who signs in with this issuer and sub. */
   userOf(issuer: string, sub: string): User | null {
     const id = this.#persons.get(personOf(issuer, sub));
     return id === undefined ? null : this.user(id);
   }
 
-  /** Those that exist, in the order in which they were made. */
+  /** Returns the existing teams, in the order in which they were created. */
   teams(): readonly Team[] {
     return inOrder(this.#teams.values());
   }
@@ -102,17 +102,17 @@ export class PeopleCopy {
     return inOrder(this.#users.values());
   }
 
-  /** The teams by the names that policies can state. */
+  /** Returns the teams by the names that policies can use. */
   teamNames(): TeamNames {
     return teamNamesOf([...this.#teams.values()].map(({ row }) => row));
   }
 
-  /** Names the version of a row, as `ETag` does. Each change makes another. */
+  /** Names the version of a row, for use as `ETag`. Each change makes a new one. */
   tagOf(id: string): string {
     return String((this.#teams.get(id) ?? this.#users.get(id))?.version ?? '');
   }
 
-  /** Whether a user may not be served: it is suspended or removed. A key of no user is nobody's. */
+  /** Whether a user may not be served because it is suspended or removed. A key without a user is never affected. */
   isOut(id: string | null): boolean {
     return id !== null && isOut(this.user(id));
   }
@@ -122,25 +122,28 @@ export class PeopleCopy {
     return this.store.news.ageOf('people');
   }
 
-  /** Another one with each change of any terms or names. */
+  /** Changes with each change of any terms or names. */
   get version(): number {
     return this.#version;
   }
 
-  /** Puts the organization of the policy in force. */
+  /** Applies the organization of the policy. */
   useOrganization(organization: GroupTerms): void {
     this.#organization = organization;
     this.#version++;
   }
 
-  /** The levels above a key, by its team and user, the nearest first: the user, the team, the organization. */
+  /** Returns the levels above a key with this team and user, nearest first: the user, the team, the organization. */
   termsOf({ team, user }: Pick<Caller, 'team' | 'user'>): readonly PeopleLevel[] {
     const ofTeam = team === undefined ? null : this.team(team);
     const ofUser = user === undefined ? null : this.user(user);
     return levelsAbove({ team: ofTeam, user: ofUser }, this.#organization);
   }
 
-  /** Every level that has budgets. @param organization of a policy that comes into force; by default that in force */
+  /**
+   * Returns every level that has budgets. @param organization of a policy that is about to become active; by default that of the active
+   * policy
+   */
   budgets(organization = this.#organization): readonly PeopleLevel[] {
     const teams = this.teams().map((team) => levelOf('team', team.id, team.name, team));
     const users = this.users().map((user) =>
@@ -150,10 +153,10 @@ export class PeopleCopy {
     return all.filter(({ budgets }) => budgets.length > 0);
   }
 
-  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
+  /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async refresh(): Promise<void> {
     const changes = await this.store.people.changedAfter(this.#through);
-    // A reading that began earlier may end later: it has nothing new.
+    // A read that began earlier may end later and then has nothing new.
     if (changes.through <= this.#through) return;
     const isFirst = this.#through === -1;
     this.#through = changes.through;
@@ -164,7 +167,7 @@ export class PeopleCopy {
     if (hasOtherBudgets) await this.#onChange?.();
   }
 
-  /** @returns whether the budgets of somebody have changed */
+  /** @returns whether any budgets have changed */
   #take({ teams, users }: PeopleChanges): boolean {
     this.#version++;
     const isChanged =
@@ -187,11 +190,11 @@ export class PeopleCopy {
   }
 }
 
-/** Whether a user may not be served, as `PeopleCopy.isOut` says it; null for an unknown one. */
+/** Whether a user may not be served, as in `PeopleCopy.isOut`; null for an unknown user. */
 export const isOut = (user: User | null): boolean =>
   user === null || user.suspendedAt !== null || user.removedAt !== null;
 
-/** The levels above a key of a team and a user, null for none, the nearest first. */
+/** Returns the levels above a key with a team and a user (null for none), nearest first. */
 export const levelsAbove = (
   { team, user }: { readonly team: GroupRow<GroupTerms> | null; readonly user: GroupRow<LeveledUser> | null },
   organization: GroupTerms,
@@ -218,16 +221,16 @@ function levelOfUser(
   return { ...levelOf('user', id, name || id, inForce), role };
 }
 
-/** The name of a team that exists, to be compared; null for a removed one. */
+/** The name of an existing team, for comparison; null for a removed team. */
 const nameOf = (team: Team | null): string | null => (team?.removedAt === null ? team.name : null);
 
-/** The budgets of a team and its members, to be compared; empty where there are none. */
+/** The budgets of a team and its members, for comparison; empty if there are none. */
 function moneyOfTeam(team: Team | null): string {
   const all = team?.removedAt === null ? [team.budgets, team.memberDefaults.budgets] : [[], []];
   return all.some(({ length }) => length > 0) ? JSON.stringify(all) : '';
 }
 
-/** The same of a user, whose team may have some for it. */
+/** The budgets of a user, for comparison. The team may also have budgets for the user. */
 const moneyOfUser = (user: User | null): string =>
   user?.removedAt === null ? JSON.stringify([user.terms.budgets, user.team]) : '';
 

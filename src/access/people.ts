@@ -14,22 +14,22 @@ import { PeopleCopy, type PeopleOptions } from './people-copy.ts';
 import { checkTeam, checkUser, PeopleError, tooManyUsers, USERS_A_DAY_MAX } from './people-terms.ts';
 import { formerNamesOf, type TeamChange, withNamesGivenUp } from './team-names.ts';
 
-/** A person as a sign-in or a token names it. */
+/** A person as a sign-in or a token identifies them. */
 export interface SignedPerson {
   readonly issuer: string;
   readonly sub: string;
   readonly name: string;
   readonly email: string | null;
-  /** ID of its team, null for none; absent: as it is. */
+  /** ID of the person's team, null for none; absent to leave it unchanged. */
   readonly team?: string | null;
-  /** Absent: as it is, and `member` for a new one. */
+  /** Absent to leave it unchanged; a new user then becomes `member`. */
   readonly role?: UserRole;
 }
 
-/** Tags, as `tagOf` returns them, of which a row must have one; null for any. */
+/** Tags from `tagOf`. The row must have one of them; null accepts any. */
 export type Tags = readonly string[] | null;
 
-/** How often a change is planned again because another one came first. */
+/** How often a change is planned again because another change came first. */
 const TRIES = 5;
 
 /** Reads all teams and users. Rejects with StoreError. */
@@ -39,14 +39,12 @@ export async function openPeople(options: PeopleOptions): Promise<People> {
   return people;
 }
 
-/** The teams and users. Each change is committed together with its entry in the trail. State: people. */
+/** The teams and users. Each change is committed together with its entry in the audit trail. State: people. */
 export class People extends PeopleCopy {
   /** The time in the newest ID. */
   #idTime = 0;
 
-  /**
-   * Makes a team. @throws KeyTermsError for terms that it cannot have, PeopleError for a name that is taken
-   */
+  /** Creates a team. @throws KeyTermsError for invalid terms, PeopleError if the name is already used */
   createTeam(draft: TeamDraft, by: Actor): Promise<Team> {
     checkTeam(draft, null);
     return this.#commit(() => {
@@ -60,7 +58,7 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * Changes a team that was made through the API, hands it to the policy, or takes over one that the policy no longer has.
+   * Changes a team that was created through the API, hands it over to the policy, or takes over a team that the policy no longer declares.
    * @param alter may be called several times
    * @throws KeyTermsError, PeopleError
    */
@@ -85,7 +83,7 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Removes a team. @throws PeopleError for one of the policy, or one that users or unrevoked keys are of */
+  /** Removes a team. @throws PeopleError if the policy declares the team, or if it still has users or unrevoked keys */
   removeTeam(id: string, by: Actor, tags: Tags = null): Promise<Team> {
     return this.#commit(() => {
       const before = this.#present(this.allTeams, id, tags);
@@ -99,9 +97,9 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * Writes the teams of a policy that comes into force, in one commit, and renames those whose former names it states. One that the
-   * policy no longer has keeps its terms until it is declared again, taken over or removed.
-   * @throws PeopleError, and changes nothing, for the name of a team that was made through the API
+   * Writes the teams of a policy that is about to become active, in one commit, and renames teams whose former names the policy states. A
+   * team that the policy no longer declares keeps its terms until it is declared again, taken over or removed.
+   * @throws PeopleError, and changes nothing, if a team with one of the names was created through the API
    */
   declare(teams: readonly TeamDeclaration[], by: Actor = SERVER): Promise<void> {
     const teamNamed = (name: string) => this.teamNamed(name);
@@ -126,8 +124,8 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * Makes a user. @throws KeyTermsError, also for a maker who has made as many as it may, and PeopleError
-   * @param maker the ID of the user whose limit counts; null for operators, who have none
+   * Creates a user. @throws KeyTermsError, also if the maker may not create more users, and PeopleError
+   * @param maker the ID of the user whose limit counts; null for operators, who have no limit
    */
   async createUser(draft: UserDraft, by: Actor, maker: string | null = null): Promise<User> {
     checkUser(draft, null);
@@ -143,7 +141,7 @@ export class People extends PeopleCopy {
         return { writes, result: () => this.user(user.id) ?? user };
       });
     } catch (cause) {
-      // Others made the last ones at the same time.
+      // Other requests have created the last allowed users at the same time.
       if (cause instanceof PeopleError && cause.reason === 'busy' && (await isFull())) throw tooManyUsers();
       throw cause;
     }
@@ -161,7 +159,7 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Suspends a user, whose keys and logins are refused from then on, or resumes it. Repeating it changes nothing. */
+  /** Suspends a user, whose keys and logins are refused from then on, or resumes the user. Repeating the call changes nothing. */
   suspendUser(id: string, isSuspended: boolean, by: Actor): Promise<User> {
     return this.#commit(() => {
       const before = this.#present(this.allUsers, id);
@@ -173,7 +171,7 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Removes a user, its words and its terms. @throws PeopleError while unrevoked keys are of it */
+  /** Removes a user with its personal data and its terms. @throws PeopleError if the user still has unrevoked keys */
   removeUser(id: string, by: Actor, tags: Tags = null): Promise<User> {
     return this.#commit(() => {
       const before = this.#present(this.allUsers, id, tags);
@@ -184,7 +182,7 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * Makes or updates the user that has signed in, or whose token was verified. Writes nothing where nothing is new.
+   * Creates or updates the user who signed in, or whose token was verified. Writes nothing if nothing has changed.
    * @throws KeyTermsError, PeopleError
    */
   putUser({ issuer, sub, name, email, ...more }: SignedPerson, by: Actor = SERVER): Promise<User> {
@@ -201,7 +199,7 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Commits what a plan makes of the present rows. Where another change came first, it plans again. */
+  /** Commits the writes that a plan makes from the current rows. If another change came first, plans again. */
   async #commit<Result>(
     plan: () => { readonly writes: readonly Write[]; readonly result: () => Result },
   ): Promise<Result> {
@@ -213,7 +211,7 @@ export class People extends PeopleCopy {
         if (tries < TRIES) continue;
         throw PeopleError.hindered();
       }
-      // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
+      // If the store cannot be read now, the committed change must still be reported as successful. The news of the store repeats the read.
       await this.refresh().catch(() => {});
       return result();
     }
@@ -242,8 +240,8 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * What a new row has. IDs grow with time, so that lists are in order and can be read on from any. No two IDs have the same
-   * time: several rows can be created in one millisecond.
+   * The members of a new row. IDs grow with time, so that lists are sorted and can continue after any ID. No two IDs have the same time,
+   * because several rows can be created in one millisecond.
    */
   #fresh(kind: keyof typeof ID_PREFIXES) {
     const createdAt = this.now();
@@ -262,7 +260,7 @@ export class People extends PeopleCopy {
     return withNamesGivenUp(changes, this.allTeams.values()).flatMap(({ before, team, action }) => {
       const details = detailsOf(before && teamTermsBody(before.row), teamTermsBody(team), action);
       const put = people.putTeam(team, before?.version ?? null);
-      // A former name that another team has taken over is no change of this team's terms.
+      // If another team has taken over a former name, the terms of this team have not changed.
       if (details === null) return before?.row.formerNames === team.formerNames ? [] : [put];
       const subject = { kind: 'team', id: team.id };
       return [put, trail.add({ time: this.now(), actor: by, action, subject, details })];
@@ -285,7 +283,7 @@ export class People extends PeopleCopy {
   }
 }
 
-/** What the trail says of a change; null for one that changes nothing. */
+/** The details of a change for the audit trail; null if nothing changes. */
 function detailsOf(before: TrailDetails | null, after: TrailDetails, action: TrailAction): TrailDetails | null {
   if (before === null) return after;
   if (action === 'remove') return { before };

@@ -10,8 +10,8 @@ export interface TeamChange {
 }
 
 /**
- * The former names of a team that is renamed, the latest first. Leaves out those that other teams have now.
- * @param teamNamed the team that has a name now
+ * Returns the former names of a renamed team, latest first, without names that other teams have now.
+ * @param teamNamed returns the team that currently has a name
  */
 export function formerNamesOf(
   team: Team,
@@ -24,8 +24,8 @@ export function formerNamesOf(
 }
 
 /**
- * Adds to changes what follows for former names: a name that a team gives up, by a rename or a deletion, stays with this team
- * alone. At that moment every server sees all teams that had the name before, so no two teams keep it.
+ * Adds the changes of former names. When a team gives up a name by a rename or a deletion, only this team keeps it as a former name. Every
+ * server then agrees which team had the name last, so no two teams keep it.
  */
 export function withNamesGivenUp(
   changes: readonly TeamChange[],

@@ -7,10 +7,10 @@ import { snakeCase } from '../core/text.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
-/** The terms that the maker of a key states; `NO_KEY_TERMS` has the rest. */
+/** The terms that the creator of a key states. All others come from `NO_KEY_TERMS`. */
 export type KeyGrant = Pick<KeyTerms, 'name' | 'scopes'> & Partial<KeyTerms>;
 
-/** Terms as a key has them, of those that are stated: null takes a term away. */
+/** Converts stated terms to the terms of a key: null removes a term. */
 export function statedTerms(stated: { readonly [Term in keyof KeyTerms]?: KeyTerms[Term] | null }): Partial<KeyTerms> {
   const names = KEY_TERMS.filter((term) => stated[term] !== undefined);
   const terms: Partial<KeyTerms> = Object.fromEntries(names.map((term) => [term, stated[term] ?? NO_KEY_TERMS[term]]));
@@ -22,7 +22,7 @@ export function statedTerms(stated: { readonly [Term in keyof KeyTerms]?: KeyTer
   };
 }
 
-/** Terms that a key cannot have. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
+/** Terms that a key cannot have. The message is one sentence. `param` is the path of the field in `/admin/keys`. */
 export class KeyTermsError extends Error {
   override readonly name = 'KeyTermsError';
   readonly param: string;
@@ -33,25 +33,25 @@ export class KeyTermsError extends Error {
   }
 }
 
-/** A hundred years. */
+/** A hundred years, ms. */
 export const EXPIRY_MAX_MS = 36_500 * DAY_MS;
 export const OVERLAP_MAX_MS = 30 * DAY_MS;
 export const OVERLAP_MS = DAY_MS;
 export const LIMIT_MAX = 1_000_000_000;
-/** The most characters of a text that is kept and shown. */
+/** The most characters of a text that is stored and shown. */
 export const TEXT_MAX = 200;
-/** Such a text is one line: it has no controls, direction marks, line breaks and lone surrogates. */
+/** A text on one line, without control characters, direction marks, line breaks and lone surrogates. */
 export const ONE_LINE = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u;
 export const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
-/** Of a list of models, as JSON in UTF-8. Lists that were stored before this limit stay valid. */
+/** The most bytes of a list of models, as JSON in UTF-8. Lists that were stored before this limit existed stay valid. */
 const MODELS_BYTES_MAX = 16_384;
 const BUDGETS_MAX = 16;
 const HOLDERS_MAX = 100;
-/** As a policy's budgets. */
+/** The same limit as for budgets of a policy. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
-/** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
+/** Checks a key's terms beyond their types, for both commands and HTTP. Throws KeyTermsError. */
 export function checkTerms(grant: KeyGrant, isChild = false): void {
   const { scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
   for (const term of KEY_TERMS) {
@@ -62,7 +62,7 @@ export function checkTerms(grant: KeyGrant, isChild = false): void {
   if (scopes.length > 1 && scopes.includes('report')) {
     refuse(
       'scopes',
-      'A key with the scope report has no other scope, as it changes nothing. Make another key for the others.',
+      'A key with the scope report must have no other scope, because it may only read. Create another key for the other scopes.',
     );
   }
   checkLabels(labels, isChild);
@@ -70,7 +70,7 @@ export function checkTerms(grant: KeyGrant, isChild = false): void {
   if (holders) checkHolders(holders);
 }
 
-/** Checks the terms that every level may have: a key, a user, a team, the organization. Throws KeyTermsError. */
+/** Checks the terms that a key, a user, a team and the organization may have. Throws KeyTermsError. */
 export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void {
   if (models) {
     if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');
@@ -89,8 +89,8 @@ export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void
 }
 
 /**
- * Checks the size of a new list of models. A list that was too large before this limit may stay, or become smaller.
- * @param before the list that it replaces; null for none
+ * Checks the size of a new list of models. A list that was too large before this limit existed may stay, or become smaller.
+ * @param before the list that is replaced; null for none
  * @throws KeyTermsError
  */
 export function checkModelBytes(
@@ -103,20 +103,20 @@ export function checkModelBytes(
   if (bytes <= MODELS_BYTES_MAX || text === old || bytes < Buffer.byteLength(old!)) return;
   refuse(
     'models',
-    `The list of models of a ${of} may have at most ${MODELS_BYTES_MAX} bytes as JSON, and this list has ${bytes}. List fewer models, or leave the list out to allow all models.`,
+    `The list of models of a ${of} may have at most ${MODELS_BYTES_MAX} bytes as JSON, but this list has ${bytes}. List fewer models, or leave the list out to allow all models.`,
   );
 }
 
 function checkHolders(holders: readonly string[]): void {
   if (holders.length === 0) refuse('wallets', 'A list of wallets must not be empty. Omit it to allow every wallet.');
   atMost('wallets', 'The list of wallets', holders.length, HOLDERS_MAX, 'items');
-  // The value is not repeated: it may be a wallet's secret, given by mistake.
+  // The error does not repeat the value, because the caller may have sent a wallet's secret by mistake.
   for (const [i, holder] of holders.entries()) if (addressOf(holder) === null) refuse(`wallets[${i}]`, NO_HOLDER);
 }
 
 const NO_HOLDER = `A wallet must be given by its address: ${ADDRESS_FORM}.`;
 
-/** Checked addresses in lower case, each once. */
+/** Returns checked addresses in lower case, without duplicates. */
 export const normalizedHolders = (holders: readonly string[]): string[] => [
   ...new Set(holders.map((holder) => holder.toLowerCase())),
 ];
@@ -124,10 +124,15 @@ export const normalizedHolders = (holders: readonly string[]): string[] => [
 /** Returns a wallet's address in lower case. Throws KeyTermsError. */
 export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refuse('wallet', NO_HOLDER);
 
-/** The most valid keys of one wallet, and new ones in 24 hours: keys stay in memory, and the trail forever. */
+/**
+ * The most valid keys of one wallet, and the most new keys within 24 hours. The limits exist because keys stay in memory, and their audit
+ * entries are stored forever.
+ */
 export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
 
-/** The most unrevoked keys of one user, and the most keys that a user makes in 24 hours. Operators and child keys are exempt. */
+/**
+ * The most unrevoked keys of one user, and the most keys that a user creates within 24 hours. Operators and child keys have no such limit.
+ */
 export const USER_LIMITS = { unrevoked: 200, aDay: 200 };
 
 /** @param had the user's keys when the new key was refused */
@@ -139,25 +144,25 @@ export function tooManyOfUser({ unrevoked, aDay }: UserKeyCounts, isOwn: boolean
   }
   return new KeyTermsError(
     'user',
-    `You have made ${aDay} keys within 24 hours, and a user can make at most ${USER_LIMITS.aDay}. Wait, rotate a key that you have, or ask an operator to make the key.`,
+    `You have created ${aDay} keys within 24 hours, and a user can create at most ${USER_LIMITS.aDay}. Wait, rotate a key that you have, or ask an operator to create the key.`,
   );
 }
 
 export const noMember = () =>
   new KeyTermsError(
     'team',
-    'The team or the user of the key does not exist, or the user is not of that team. A key of a user is always of the team of the user.',
+    'The team or the user of the key does not exist, or the user does not belong to that team. A key of a user always belongs to the team of the user.',
   );
 
 export const tooManyKeys = () =>
   new KeyTermsError(
     'wallet',
-    `A wallet has at most ${HOLDER_LIMITS.unrevoked} valid keys, and makes at most ${HOLDER_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
+    `A wallet has at most ${HOLDER_LIMITS.unrevoked} valid keys, and creates at most ${HOLDER_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
   );
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 
-/** Checks a text to be shown and kept: no API key, no terminal control characters. Throws KeyTermsError. */
+/** Checks a text that will be stored and shown: it must contain no API key and no control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, TEXT_MAX, 'characters');
   if (KEY.test(text)) refuse(param, `\`${param}\` is stored and shown, so it must not contain an API key.`);
@@ -171,7 +176,7 @@ function checkLabels(labels: Readonly<Record<string, string>>, isChild: boolean)
     if (!isChild && name.startsWith(CHILD_LABEL)) {
       refuse(
         'labels',
-        `Labels whose names begin with ${CHILD_LABEL} are those of child keys: choose another name than ${name}.`,
+        `Labels whose names begin with ${CHILD_LABEL} are reserved for child keys. Choose another name than ${name}.`,
       );
     }
     checkText('labels', name);
@@ -203,13 +208,13 @@ function atMost(param: string, what: string, size: number, most: number, unit: s
   if (size > most) refuse(param, `${what} may have at most ${most} ${unit}.`);
 }
 
-/** Scopes as they are kept: each once. */
+/** Scopes in the order in which they are stored, without duplicates. */
 const inOrder = (scopes: readonly Scope[]): Scope[] => SCOPES.filter((scope) => scopes.includes(scope));
 
-/** Limits that are all left to the policy. */
+/** Limits that leave everything to the policy. */
 export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 
-/** Limits of a key as they are kept: null where none is stated. */
+/** Limits of a key in the form in which they are stored: null if none is stated. */
 export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
   Object.values(limits).every((limit) => limit === null) ? null : limits;
 

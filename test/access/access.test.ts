@@ -197,9 +197,11 @@ describe('install', () => {
     await keys.install(KEY);
     await expect(keys.install('secret')).rejects.toThrow('does not have the form sb_live_<id>_<secret>.');
     await expect(keys.install(KEY.slice(0, -1))).rejects.toThrow(
-      'needs at least 22 base64url characters, 128 random bits.',
+      'needs at least 22 base64url characters, which are 128 random bits.',
     );
-    await expect(keys.install(`${KEY}x`)).rejects.toThrow('A key with the ID abc123 exists and has a different secret');
+    await expect(keys.install(`${KEY}x`)).rejects.toThrow(
+      'A key with the ID abc123 already exists and has a different secret',
+    );
     await keys.create({ name: 'another', scopes: ['admin'] });
     await keys.revoke('abc123');
     await expect(keys.install(KEY)).rejects.toThrow('The key abc123 was revoked');

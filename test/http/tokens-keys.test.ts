@@ -176,20 +176,20 @@ describe('the keys of an issuer are not read', () => {
     const { url } = other.server;
     const foreign = ({ answers, url: own }: TestIssuer) =>
       void answers.set(DISCOVERY_PATH, () => Response.json({ issuer: own, jwks_uri: `${url}${KEYS_PATH}` }));
-    expect(await problemOf(foreign)).toContain('names keys at another host');
+    expect(await problemOf(foreign)).toContain('names keys on another host');
     expect(other.server.requests.size).toBe(0);
   });
 
   test('from the document of another issuer', async () => {
     const spoil = ({ answers, url }: TestIssuer) =>
       void answers.set(DISCOVERY_PATH, () => Response.json({ issuer: `${url}/`, jwks_uri: `${url}${KEYS_PATH}` }));
-    expect(await problemOf(spoil)).toContain('of another issuer');
+    expect(await problemOf(spoil)).toContain('belongs to another issuer');
   });
 
   test('behind a redirect', async () => {
     const to = ({ answers, url }: TestIssuer) =>
       void answers.set(KEYS_PATH, () => Response.redirect(`${url}/elsewhere`, 302));
-    expect(await problemOf(to)).toContain('redirects, which is not followed');
+    expect(await problemOf(to)).toContain('redirects, and redirects are not followed');
   });
 
   test('of an endless document, or one that never comes', async () => {
@@ -271,7 +271,7 @@ describe('keys that the policy states', () => {
     const { issuer, ask, box } = await start('jwks_env: CLUSTER_JWKS\n');
     expect((await ask(await issuer.sign())).status).toBe(503);
     expect(issuer.requests.size).toBe(0);
-    await waitFor(() => box.lines.some((line) => line.includes('their variable is not set')));
+    await waitFor(() => box.lines.some((line) => line.includes('the variable with the keys is not set')));
   });
 
   test('in a file admit by a new key within seconds of its change, and by the old one no longer', async () => {

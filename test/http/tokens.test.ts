@@ -98,7 +98,7 @@ describe('a token is refused', () => {
 
   test.each([
     ['that has expired', { iat: now() - 120, exp: now() - 1 }, 'has expired'],
-    ['that never expires', { exp: undefined }, 'does not expire'],
+    ['that never expires', { exp: undefined }, 'has no expiry'],
     ['that is not valid yet', { nbf: now() + 3_600 }, 'not valid yet'],
     ['that was issued in the future', { iat: now() + 3_600, exp: now() + 7_200 }, 'not valid yet'],
     ['that lives for more than 24 hours', { exp: now() + 86_500 }, 'more than 24 hours'],
@@ -112,7 +112,7 @@ describe('a token is refused', () => {
 
   test('of another type', async () => {
     for (const typ of ['logout+jwt', 'dpop+jwt', 'secevent+jwt', '']) {
-      expect(await refusal(askWith({}, { header: { typ } }))).toEqual(refused('another type'));
+      expect(await refusal(askWith({}, { header: { typ } }))).toEqual(refused('wrong type'));
     }
     for (const typ of ['JWT', 'at+jwt', 'application/at+jwt'])
       expect((await askWith({}, { header: { typ } })).status).toBe(200);
@@ -121,7 +121,7 @@ describe('a token is refused', () => {
   test('that is cut, or no token at all', async () => {
     const token = await issuer.sign();
     expect(await refusal(ask(token.slice(0, -9)))).toEqual(refused('was cut'));
-    expect(await refusal(ask('a.b.c'))).toEqual(refused('no JSON Web Token'));
+    expect(await refusal(ask('a.b.c'))).toEqual(refused('not a JSON Web Token'));
     expect((await refusal(ask(token.replaceAll('.', ''))))[0]).toBe(401);
   });
 });

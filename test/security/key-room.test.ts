@@ -42,7 +42,7 @@ describe('the list of models of a key', () => {
     await expectError(await box.post('/admin/keys', { models: wide }), 'invalid_value', 'models');
     const { id } = await made(await box.post('/admin/keys', { models: most }));
     expect(await messageOf(await box.as('owner').send('PATCH', `/admin/keys/${id}`, { models: more }))).toBe(
-      'The list of models of a key may have at most 16384 bytes as JSON, and this list has 16385. List fewer models, or leave the list out to allow all models.',
+      'The list of models of a key may have at most 16384 bytes as JSON, but this list has 16385. List fewer models, or leave the list out to allow all models.',
     );
   });
 });
@@ -129,7 +129,7 @@ describe('a user', () => {
     for (const { id } of [byOperator, own])
       expect((await box.as('limited').post(`/admin/keys/${id}/revoke`, {})).status).toBe(200);
     expect(await messageOf(await make('limited'))).toBe(
-      'You have made 200 keys within 24 hours, and a user can make at most 200. Wait, rotate a key that you have, or ask an operator to make the key.',
+      'You have created 200 keys within 24 hours, and a user can create at most 200. Wait, rotate a key that you have, or ask an operator to create the key.',
     );
     expect((await make('lead', { user: 'user_limited' })).status).toBe(200);
     const byKey = await Promise.all(Array.from({ length: 3 }, () => box.post('/admin/keys', { user: 'user_limited' })));
@@ -182,7 +182,7 @@ describe('child keys', () => {
     await store.close();
     const answer = await child((await line({ user: 'user_member' })).key);
     expect(answer.status).toBe(400);
-    expect(await messageOf(answer)).toContain('All lines of one user make at most 2000 keys within 24 hours.');
+    expect(await messageOf(answer)).toContain('All lines of one user create at most 2000 keys within 24 hours.');
     for (const free of [{}, { user: 'user_admin' }]) expect((await child((await line(free)).key)).status).toBe(200);
   });
 });
@@ -236,7 +236,7 @@ describe('users and teams', () => {
     const { id } = await made(all.find(({ status }) => status === 200)!);
     expect((await box.as('stranger').send('DELETE', `/admin/users/${id}`)).status).toBe(200);
     expect(await messageOf(await make('stranger'))).toBe(
-      'You have made 200 users within 24 hours, which is the limit for a lead. Wait, or ask an operator to make the user.',
+      'You have created 200 users within 24 hours, which is the limit for a lead. Wait, or ask an operator to create the user.',
     );
     expect((await make('admin', { team: 'team_blue' })).status).toBe(200);
   });

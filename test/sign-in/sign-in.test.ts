@@ -100,7 +100,7 @@ describe('a person who signs in', () => {
     const visitor = new Visitor();
     const { response } = await visitor.signIn(`${box.url}/console/sign-in`, 'eve');
     expect(response?.status).toBe(403);
-    expect(await response?.text()).toContain('You have no role here.');
+    expect(await response?.text()).toContain('You have no role on this gateway.');
     expect(visitor.cookie(box.url, LOGIN)).toBeUndefined();
   });
 

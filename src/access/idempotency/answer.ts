@@ -6,12 +6,12 @@ export const ANSWER_BYTES_MAX = 1_048_576;
 
 const headers = Type.Record(Type.String(), Type.String());
 const WrittenHead = Type.Object({ status: Type.Integer(), headers, frame: Type.String() });
-/** The number changes with the form of the parts. A version that does not know it refuses the answer. */
+/** The number changes with the format of the parts. A version that does not know the number does not use the answer. */
 const PartsHead = Type.Object({ headers, form: Type.Literal('parts 1') });
 const writtenHeadForm = new SchemaCheck(WrittenHead);
 const partsHeadForm = new SchemaCheck(PartsHead);
 
-/** A response as its text. */
+/** An answer stored as the text that was sent. */
 export interface WrittenAnswer extends Readonly<Static<typeof WrittenHead>> {
   readonly headers: Readonly<Record<string, string>>;
   /** The text that FRAME_MARK replaces in the body; empty for none. Version 0.1 stored streams in this form. */
@@ -19,7 +19,7 @@ export interface WrittenAnswer extends Readonly<Static<typeof WrittenHead>> {
   readonly body: string;
 }
 
-/** A model's answer as its parts, in no caller's dialect. */
+/** A model's answer stored as its parts, independent of the dialect of any caller. */
 export interface PartsAnswer {
   /** Headers that belong to the answer in every dialect. */
   readonly headers: Readonly<Record<string, string>>;
@@ -28,13 +28,13 @@ export interface PartsAnswer {
 
 export type StoredAnswer = WrittenAnswer | PartsAnswer;
 
-/** Replaces the frame in a stream: the ID, time and model of every event. JSON has this character only in escapes. */
+/** Replaces the frame in a stream: the ID, time and model that every event repeats. JSON contains this character only in escaped form. */
 export const FRAME_MARK = '\u001e';
 
 /** Returns the text of an answer without its head. */
 export const bodyOf = (answer: StoredAnswer): string => ('parts' in answer ? answer.parts : answer.body);
 
-/** The head is the first line, the body the rest. */
+/** Writes an answer. The head is the first line, the body is the rest. */
 export function encodeAnswer(answer: StoredAnswer): string {
   if ('parts' in answer) return `${JSON.stringify({ headers: answer.headers, form: 'parts 1' })}\n${answer.parts}`;
   const { status, headers: kept, frame, body } = answer;

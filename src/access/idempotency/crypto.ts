@@ -8,7 +8,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/** Separates these keys from others. Another form of sealing needs another number. */
+/** Separates these derived keys from other uses of the same secret. A new format of sealing needs a new number. */
 const PURPOSE = 'signalbox idempotency 1';
 const SALT_BYTES = 32;
 const KEY_BYTES = 32;
@@ -16,21 +16,21 @@ const VERIFIER_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The name that a request is stored under. It reveals no key, and no other API key leads to it. */
+/** The name under which a request is stored. It reveals no key, and no other API key can produce the same name. */
 export function requestNameOf(keyId: string, idempotencyKey: string): Uint8Array {
-  // IDs of keys have no zero byte, so no two pairs are written alike.
+  // IDs of keys contain no zero byte, so two different pairs never give the same text.
   return createHash('sha256').update(`${PURPOSE}\0${keyId}\0${idempotencyKey}`).digest();
 }
 
 export const newSalt = (): Uint8Array => randomBytes(SALT_BYTES);
 
 /**
- * Seals answers with keys derived by HKDF from the API key's secret and the request's own salt. The body's hash is
- * keyed too: a plain hash would confirm a guessed prompt.
+ * Encrypts answers with keys derived by HKDF from the API key's secret and a salt of the request. The hash of the body is keyed, too,
+ * because a plain hash would let an attacker confirm a guessed prompt.
  */
 export class AnswerSeal {
   readonly salt: Uint8Array;
-  /** Equal for two seals with the same secret and salt. */
+  /** The same for two seals with the same secret and salt. */
   readonly verifier: Uint8Array;
   readonly #cipherKey: Uint8Array;
   readonly #bodyKey: Uint8Array;
@@ -48,14 +48,16 @@ export class AnswerSeal {
     return createHmac('sha256', this.#bodyKey).update(hash).digest();
   }
 
-  /** AES-256-GCM: nonce, ciphertext, tag. `bound` must be the same for opening: no row can replace another. */
+  /**
+   * Encrypts with AES-256-GCM into nonce, ciphertext and tag. `open` needs the same `bound`, so that one stored row cannot replace another.
+   */
   seal(text: string, bound: string): Uint8Array {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#cipherKey, nonce).setAAD(Buffer.from(bound));
     return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** Returns null for a text sealed with another secret, or for another `bound`. */
+  /** Returns null for a text that was sealed with another secret or another `bound`. */
   open(sealed: Uint8Array, bound: string): string | null {
     if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
     const nonce = sealed.subarray(0, NONCE_BYTES);

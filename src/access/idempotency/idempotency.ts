@@ -11,40 +11,49 @@ import { AnswerSeal, isSame, newSalt, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, NameTaken, StoredRun, takenBy } from './run.ts';
 import { keyOf, RunWaits, type WaitLimits } from './waits.ts';
 
-/** How long answers and losses are stored, ms. */
+/** How long answers and lost answers are remembered, ms. */
 const RETENTION_MS = DAY_MS;
-/** After so many losses without a crash the last charge stands: too large answers must not be free. */
+/** After this many lost answers without a crash, the last charge is final. Otherwise answers that are too large to store would be free. */
 export const LOSSES_MAX = 3;
-/** Shown in the journal. */
+/** The note of the refund in the journal. */
 const NOTE = 'its answer was lost, and the request repeated';
 
 export interface IdempotencyOptions {
   readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
-  /** The owner of the runs that begin here. */
+  /** The server that owns the runs that begin here. */
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly timers: Timers;
-  /** Whether the hold of a decision is still open: its charge is not known yet. */
+  /** Whether the hold of a decision is still open, so that its charge is not known yet. */
   isOpen(decision: number): Promise<boolean>;
-  /** Durably gives back the rest of a charge, at most the charge of `instead`. A second call gives nothing. */
+  /** Durably refunds the rest of a charge, at most the charge of `instead`. A second call refunds nothing. */
   giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
 }
 
 export interface KeyedRequest {
   readonly keyId: string;
-  /** Of the API key, as it was sent; of a subject of tokens, one of the store; of a change, whatever its caller proved itself by. */
+  /**
+   * The secret from which the answer's encryption key is derived. For an API key it is the key itself. For a subject of tokens it is a
+   * secret of the store, and for a change it is the credential that the caller used.
+   */
   readonly secret: string;
   readonly idempotencyKey: string;
   /** SHA-256 of the body. */
   readonly body: Uint8Array;
-  /** Whether it changes something at no charge: once it has begun it is never carried out again, since it may have been done. */
+  /**
+   * Whether the request changes something and is free. Such a request is never carried out a second time, because the first run may have
+   * made the change.
+   */
   readonly isChange?: boolean;
 }
 
-/** Why a request neither runs nor gets an answer. `unavailable`: it was charged, or begun as a change, and its answer cannot be read. */
+/**
+ * Why a request neither runs nor gets an answer. `unavailable`: the request was charged, or started as a change, and its answer cannot be
+ * read.
+ */
 export type ClaimRefusal =
-  /** `isEqual`: the running request has the same secret and body, so its answer is the answer to this one. */
+  /** `isEqual`: the running request has the same secret and body, so its answer will also answer this request. */
   | { readonly kind: 'in-flight'; readonly isEqual: boolean }
   | { readonly kind: 'reused' }
   | { readonly kind: 'unavailable'; readonly decision: number };
@@ -55,21 +64,21 @@ export type Claim =
   | ClaimRefusal;
 
 const IN_FLIGHT: Claim = { kind: 'in-flight', isEqual: true };
-/** The same name with another secret: the running request belongs to another sender. */
+/** The name is in use with another secret, so the running request belongs to another sender. */
 const OTHER_IN_FLIGHT: Claim = { kind: 'in-flight', isEqual: false };
 const REUSED: Claim = { kind: 'reused' };
 
 /**
- * Answers to repeated requests. A name is claimed by the row of its run, whose owner is an instance: while that lives, the
- * request is running. The runs of this instance are in memory, too, so that a repeat need not read: a row of its own that is
- * not there could not be ended. A running row whose instance has ended was left by a crash. State: names.
+ * Answers repeated requests. A request claims its name by writing a row, whose owner is a server. While that server lives, the request
+ * counts as running. A running row of a server that has ended was left by a crash. Each server also has its own runs in memory, so that a
+ * repeat on the same server needs no read. State: names.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
-  /** Runs of this instance, by name. */
+  /** The runs of this instance, by name. */
   readonly #running = new Map<string, Pick<KeyedRequest, 'secret' | 'body'>>();
   readonly #waits: RunWaits;
-  /** Counts the runs that have ended: a row read before such an end is read again. */
+  /** Counts runs that have ended. A row that was read before such an end is read again. */
   #ends = 0;
   #waiters: (() => void)[] = [];
 
@@ -80,32 +89,32 @@ export class Idempotency {
   }
 
   /**
-   * Like `claim`, but a repeat with the same secret and body waits while the first request runs. After a run without a kept
-   * answer, one of the waiting repeats runs and the others wait for it.
-   * @returns `in-flight` where the wait has reached its limits
-   * @throws StoreError as `claim` does, and the error of `limits.check`
+   * Like `claim`, but a repeat with the same secret and body waits while the first request runs. If that run stores no answer, one of the
+   * waiting repeats runs, and the others wait for it.
+   * @returns `in-flight` if the wait reached its limits
+   * @throws StoreError like `claim`, and the error of `limits.check`
    */
   async claimInTurn(request: KeyedRequest, limits: WaitLimits): Promise<Claim> {
     let claim = await this.claim(request);
     if (!canWait(claim)) return claim;
     using waiter = this.#waits.enter(requestNameOf(request.keyId, request.idempotencyKey), limits);
     for (;;) {
-      // The first time, too: the run may have ended before the wait began.
+      // Claim once before waiting, because the run may have ended before the wait began.
       claim = await this.claim(request);
       if (!canWait(claim) || !(await waiter.next())) return claim;
       await limits.check?.();
     }
   }
 
-  /** Ends all waits, now and from here on: the server stops. */
+  /** Ends all current and future waits, because the server is stopping. */
   stopWaiting(): void {
     this.#waits.close();
   }
 
   /**
-   * Finds the stored answer of a request, or opens a run. The run's own claim is refused where another instance has claimed
-   * the name since.
-   * @throws StoreError when the row cannot be read or a charge not be given back.
+   * Finds the stored answer of a request, or starts a run. The run's own claim is refused if another server has claimed the name in the
+   * meantime.
+   * @throws StoreError if the row cannot be read or a charge cannot be refunded
    */
   async claim(request: KeyedRequest): Promise<Claim> {
     const bytes = requestNameOf(request.keyId, request.idempotencyKey);
@@ -123,7 +132,7 @@ export class Idempotency {
         return await this.#run(bytes, request, row, () => this.#release(name));
       } catch (cause) {
         this.#release(name);
-        // Another instance was first, or the run has ended after all: the next repeat is told how.
+        // Another server was first, or the old run has ended after all. The next repeat reads the result.
         if (cause instanceof NameTaken) return IN_FLIGHT;
         throw cause;
       }
@@ -136,15 +145,15 @@ export class Idempotency {
     return store.idempotency.prune(now() - RETENTION_MS);
   }
 
-  /** Resolves once no request runs. */
+  /** Resolves when no request is running. */
   idle(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
   /**
-   * Takes the owner out of the running rows of instances that have ended, so that they can be pruned: a repeat gives their
-   * charges back. Each is done once. Rejects with StoreError.
+   * Removes the owner from running rows of servers that have ended, so that the rows can be pruned. A repeat refunds their charges. Each
+   * row is handled once. Rejects with StoreError.
    */
   async sweep(): Promise<void> {
     const { store, instance } = this.#options;
@@ -153,7 +162,7 @@ export class Idempotency {
     }
   }
 
-  /** Finds a row, and whether its run goes on at another instance, or may be charged still after that has ended. */
+  /** Finds a row, and whether its run continues on another server, or can still be charged after that server has ended. */
   async #find(name: Uint8Array): Promise<{ readonly row: AnswerRow | null; readonly isRunning: boolean }> {
     const { store, instance, isOpen } = this.#options;
     const row = await store.idempotency.find(name);
@@ -167,12 +176,12 @@ export class Idempotency {
     return owner !== null && isSameInstance(owner, this.#options.instance);
   }
 
-  /** Returns the claim that a row allows; null when the request may run. */
+  /** Returns the claim that a row allows; null if the request may run. */
   #claimOf(row: AnswerRow | null, isRunning: boolean, { secret, body, isChange = false }: KeyedRequest): Claim | null {
     if (!row) return null;
     const seal = new AnswerSeal(secret, row.salt);
     if (!isRunning) return this.#isExpired(row) ? null : claimOf(row, seal, body, isChange);
-    // The body of a request with another secret cannot be compared while it runs.
+    // While a request with another secret runs, the bodies cannot be compared.
     if (!isSame(seal.verifier, row.verifier)) return OTHER_IN_FLIGHT;
     return isSame(seal.bodyMark(body), row.body) ? IN_FLIGHT : REUSED;
   }
@@ -182,8 +191,8 @@ export class Idempotency {
   }
 
   /**
-   * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new hold.
-   * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
+   * Starts a run. The charge of a crashed run is refunded at once, so that it cannot block the new hold. After any other loss, the caller
+   * may have read the answer, so at most the charge of the repeat is refunded.
    */
   async #run(name: Uint8Array, request: KeyedRequest, found: AnswerRow | null, release: () => void): Promise<Claim> {
     const { store, instance, now, giveBack } = this.#options;
@@ -203,7 +212,7 @@ export class Idempotency {
       body,
       owed: lost?.state === 'lost' ? lost.decision : null,
       losses: lost?.losses ?? 0,
-      // Addresses are free to make: each could get three large answers for the price of one.
+      // Anyone can create new addresses. Without this, each new address could get three large answers for the price of one.
       tooLargeCounts: isAddress(keyId) ? LOSSES_MAX : 1,
       givenBack,
       giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
@@ -213,9 +222,9 @@ export class Idempotency {
   }
 
   /**
-   * Takes over the running row of an instance that has ended, before its charge is given back: should that instance still be about
-   * to keep its answer, it comes too late.
-   * @throws NameTaken where the row is not as it was found
+   * Takes over the running row of a server that has ended, before its charge is refunded. If that server still tries to store its answer,
+   * the store refuses it.
+   * @throws NameTaken if the row has changed since it was read
    */
   async #adopt(row: AnswerRow, { secret, body }: KeyedRequest): Promise<AnswerRow> {
     const { store, instance } = this.#options;
@@ -240,17 +249,17 @@ export class Idempotency {
 
 const canWait = (claim: Claim): boolean => claim.kind === 'in-flight' && claim.isEqual;
 
-/** Returns the claim of a request whose name a run of this instance has. */
+/** Returns the claim of a request whose name a run of this server has. */
 function claimBeside(running: Pick<KeyedRequest, 'secret' | 'body'>, { secret, body }: KeyedRequest): Claim {
-  // Another body is an error already: waiting would not help.
+  // A different body is an error already, so waiting would not help.
   if (!isSame(running.body, body)) return REUSED;
   return isSame(Buffer.from(running.secret), Buffer.from(secret)) ? IN_FLIGHT : OTHER_IN_FLIGHT;
 }
 
-/** Returns the claim that a row allows; null when the request may run. */
+/** Returns the claim that a row allows; null if the request may run. */
 function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array, isChange: boolean): Claim | null {
   const { state, verifier, body, decision, answer, losses } = row;
-  // Sent with another secret: neither body nor answer can be read.
+  // The row was written with another secret, so neither its body nor its answer can be read.
   if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
   if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
   if (state !== 'kept') return !isChange && losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };

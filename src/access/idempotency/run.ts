@@ -6,12 +6,12 @@ import { isUnmet, type Store, StoreError, type Write } from '../../store/store.t
 import { ANSWER_BYTES_MAX, bodyOf, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
 
-/** Another run has claimed the name first: nothing was written, and the row says how that run stands. */
+/** Another run has claimed the name first. Nothing was written. The row shows the state of that run. */
 export class NameTaken extends Error {
   override readonly name = 'NameTaken';
 }
 
-/** Returns `NameTaken` for the error of a commit whose claim was refused, else the error itself. */
+/** Returns `NameTaken` if a commit failed because of its claim, else the error itself. */
 export const takenBy = (cause: unknown): unknown =>
   isUnmet(cause) ? new NameTaken('another run has the name', { cause }) : cause;
 
@@ -20,20 +20,20 @@ export interface RunContext {
   readonly instance: InstanceName;
   readonly now: () => number;
   readonly name: Uint8Array;
-  /** The row that the claim has found, expired ones too; null for none. */
+  /** The row that the claim has found, even if it has expired; null for none. */
   readonly seen: AnswerVersion | null;
   readonly secret: string;
-  /** SHA-256. */
+  /** The SHA-256 of the body. */
   readonly body: Uint8Array;
-  /** The decision whose lost answer is still charged; null for none. */
+  /** The decision whose answer was lost but whose charge was not refunded yet; null for none. */
   readonly owed: number | null;
   readonly losses: number;
-  /** The number of losses that a too large answer counts as. */
+  /** How many losses an answer counts as if it is too large to store. */
   readonly tooLargeCounts: number;
   readonly givenBack: Microcredits;
-  /** Gives back of a decision's charge at most what another decision was charged. */
+  /** Refunds the charge of a decision, at most the charge of another decision. */
   giveBack(decision: number, instead: number): Promise<Microcredits>;
-  /** Admits the next request of this name. */
+  /** Lets the next request with this name start. */
   readonly release: () => void;
 }
 
@@ -44,14 +44,16 @@ interface RunStart {
 }
 
 /**
- * The right to carry a request out. Its holder claims the name with the hold before anything is sent, and ends the
- * run once its charge is booked by `keep`, `lose`, `tooLarge` or `drop`. Only the first of these counts.
+ * The right to carry out a request. The holder first claims the name, in the same commit as the hold, before anything is sent. When the
+ * charge is stored, the holder ends the run with `keep`, `lose`, `tooLarge` or `drop`. Only the first of these calls counts.
  */
 export type IdempotentRun = Pick<StoredRun, 'claim' | 'begin' | 'keep' | 'lose' | 'tooLarge' | 'drop'> &
   Readonly<Pick<StoredRun, 'givenBack'>>;
 
 export class StoredRun {
-  /** The credit for earlier runs whose answers were lost: by crashes from the start, by other losses at the end. */
+  /**
+   * The refund for earlier runs whose answers were lost. Refunds for crashes are known from the start, refunds for other losses at the end.
+   */
   givenBack: Microcredits;
   readonly #context: RunContext;
   #start: RunStart | null = null;
@@ -63,8 +65,8 @@ export class StoredRun {
   }
 
   /**
-   * Returns the write that claims the name, for the commit of the hold: it refuses that commit with the reason `unmet` where
-   * another run has claimed the name. Called once.
+   * Returns the write that claims the name, for the commit of the hold. If another run has claimed the name, the commit is refused with the
+   * reason `unmet`. Called once.
    */
   claim(decision: number): Write {
     const { store, instance, secret, body, owed, losses, seen } = this.#context;
@@ -75,7 +77,7 @@ export class StoredRun {
   }
 
   /**
-   * Claims the name by itself, for a request whose money comes by another way. Durable when it resolves.
+   * Claims the name in a commit of its own, for a request that is not paid by a hold of the ledger. Durable when it resolves.
    * @throws NameTaken, StoreError
    */
   async begin(decision: number): Promise<void> {
@@ -86,7 +88,7 @@ export class StoredRun {
     }
   }
 
-  /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written is lost. */
+  /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written counts as lost. */
   keep(answer: StoredAnswer): Promise<void> {
     if (Buffer.byteLength(bodyOf(answer)) > ANSWER_BYTES_MAX) return this.tooLarge();
     const { losses } = this.#context;
@@ -97,21 +99,23 @@ export class StoredRun {
     });
   }
 
-  /** The answer cannot be stored: a repeat runs anew, and gets this charge back. */
+  /** Notes that the answer cannot be stored. A repeat runs again and gets this charge refunded. */
   lose(): Promise<void> {
     return this.#lose(1);
   }
 
-  /** The answer is too large to store. Counts as `tooLargeCounts` losses. */
+  /** Notes that the answer is too large to store. This counts as `tooLargeCounts` losses. */
   tooLarge(): Promise<void> {
     return this.#lose(this.#context.tooLargeCounts);
   }
 
-  /** Nothing was charged: restores the state before the request, whether the claim was written or refused with its hold. */
+  /**
+   * Restores the state before the request, because nothing was charged. The claim may have been written, or refused together with its hold.
+   */
   drop(): Promise<void> {
     const { store, seen, owed, losses } = this.#context;
     return this.#end(async (start) => {
-      // Keeps the count of losses and the charge: the lost answer may have been read.
+      // Keep the count of losses and the charge, because the caller may have read the lost answer.
       const row =
         losses === 0 ? null : this.#row({ ...start, decision: owed ?? start.decision }, { state: 'lost', losses });
       return seen === null
@@ -134,13 +138,13 @@ export class StoredRun {
     return { name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, owner: null, ...as };
   }
 
-  /** Replaces the row of this run alone: where another run has taken it over, the row is that one's. */
+  /** Replaces only the row of this run. If another run has taken over the row, it stays unchanged. */
   #replace({ seal: { salt } }: RunStart, row: AnswerRow | null): readonly Write[] {
     const { store, name } = this.#context;
     return [store.idempotency.replace({ name, state: 'running', salt }, row)];
   }
 
-  /** Gives back no more than this run costs: the caller may have read the lost answer. */
+  /** Refunds at most the cost of this run, because the caller may have read the lost answer. */
   async #giveBackFor({ decision }: RunStart): Promise<void> {
     const { owed, giveBack } = this.#context;
     if (owed !== null) this.givenBack += await giveBack(owed, decision);
@@ -161,7 +165,10 @@ export class StoredRun {
     }
   }
 
-  /** The row still says `running`: without its owner, a repeat treats it as lost. Written once the store takes writes again. */
+  /**
+   * The row in the store still says `running`. Removing its owner makes a repeat treat the answer as lost. This is written when the store
+   * accepts writes again.
+   */
   #leave(start: RunStart): void {
     const { store, owed, losses } = this.#context;
     store.append(this.#replace(start, this.#row(start, { state: 'running', earlier: owed, losses })));

@@ -1,31 +1,31 @@
 import type { Timer, Timers } from '../../core/timers.ts';
 
-/** The interval at which the row of a name is read while its run is on another server, ms. */
+/** How often the row of a name is read while its run is on another server, ms. */
 const POLL_MS = 1_000;
 
-/** When a repeat stops waiting although the first request still runs. */
+/** When a repeat stops waiting although the first request is still running. */
 export interface WaitLimits {
-  /** Aborted when its caller leaves. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
-  /** At most 0 for no wait. */
+  /** How long to wait, ms; 0 or less to not wait. */
   readonly ms: number;
-  /** Called after each wait, before the name is claimed again. Its error ends the claim. */
+  /** Called after each wait, before the name is claimed again. An error of this function ends the claim. */
   readonly check?: () => void | Promise<void>;
 }
 
 export interface WaitOptions {
   readonly timers: Timers;
-  /** Whether the run of a name goes on, here or on another server. @throws StoreError */
+  /** Whether the run of a name continues, on this or on another server. @throws StoreError */
   isRunning(name: Uint8Array): Promise<boolean>;
 }
 
-/** The repeats of one name that wait. */
+/** The waiting repeats of one name. */
 interface NameWait {
   readonly waiters: Set<Waiter>;
   readonly polling: Timer;
 }
 
-/** The repeats that wait for the runs of their names to end. State: names. */
+/** The repeats that wait until the runs of their names have ended. State: names. */
 export class RunWaits {
   readonly #options: WaitOptions;
   /** By the name in base64. */
@@ -36,7 +36,7 @@ export class RunWaits {
     this.#options = options;
   }
 
-  /** Adds a repeat to those that wait for a name. Leave it in any case. */
+  /** Adds a repeat to those waiting for a name. The caller must dispose of the waiter in any case. */
   enter(name: Uint8Array, { signal, ms }: WaitLimits): Waiter {
     const text = keyOf(name);
     const waiters = this.#waits.get(text)?.waiters ?? this.#open(name).waiters;
@@ -46,13 +46,13 @@ export class RunWaits {
     return waiter;
   }
 
-  /** Wakes the repeat that has waited longest for a name: its run has ended. Each repeat that leaves wakes the next. */
+  /** Wakes the repeat that has waited longest for a name, because the run has ended. Each repeat that leaves wakes the next. */
   wake(name: string): void {
     const [first] = this.#waits.get(name)?.waiters ?? [];
     first?.wake();
   }
 
-  /** Ends all waits, now and from here on. */
+  /** Ends all current and future waits. */
   close(): void {
     this.#isClosed = true;
     for (const { waiters } of this.#waits.values()) for (const waiter of waiters) waiter.end();
@@ -64,7 +64,7 @@ export class RunWaits {
     const poll = async () => {
       if (isReading) return;
       isReading = true;
-      // A read that fails wakes one, too: it claims the name itself, and answers with that error.
+      // If the read fails, wake a repeat, too. It then claims the name itself and reports the error.
       const isRunning = await this.#options.isRunning(name).catch(() => false);
       isReading = false;
       if (!isRunning) this.wake(text);
@@ -89,7 +89,7 @@ export class RunWaits {
 /** The key of a name in maps. */
 export const keyOf = (name: Uint8Array): string => Buffer.from(name).toString('base64');
 
-/** One repeat that waits. */
+/** One waiting repeat. */
 export class Waiter implements Disposable {
   readonly #onLeave: () => void;
   #turn = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ export class Waiter implements Disposable {
     signal.addEventListener('abort', this.end);
   }
 
-  /** Resolves with true once the name can be claimed again, and with false once the wait has reached its limit. */
+  /** Resolves with true when the name can be claimed again, and with false when the wait has reached its limit. */
   async next(): Promise<boolean> {
     await this.#turn.promise;
     this.#turn = Promise.withResolvers();

@@ -4,11 +4,11 @@ import { type Bucket, fullAfterMs, fullBucket, refill } from './bucket.ts';
 export interface LimitAccount {
   readonly table: AccountTable;
   readonly subject: string;
-  /** Null until first needed. */
+  /** Null until the account first needs it. */
   requests: Bucket | null;
   tokens: Bucket | null;
   streams: number;
-  /** Requests admitted and not ended. Meanwhile the account is kept. */
+  /** The number of admitted requests that have not ended. The account is kept until it is 0. */
   open: number;
 }
 
@@ -23,12 +23,12 @@ export class AccountTable extends Map<string, LimitAccount> {
 }
 const newTable = (limit: string): AccountTable => new AccountTable(limit);
 
-/** About 200 bytes each, so 7 MB. A sweep takes some 5 ms, once in thousands of new accounts. */
+/** An account needs about 200 bytes, so this is 7 MB. A sweep takes about 5 ms and happens once in thousands of new accounts. */
 const ACCOUNTS_MAX = 32_768;
 
 /**
- * All accounts: at most `most`, and those in use. A sweep drops the full ones, which hold no information, and at least
- * the fullest quarter, which loses least. State: rate limits.
+ * All accounts: at most `most`, plus those in use. A sweep removes full accounts, which contain no information, and in total at least the
+ * fullest quarter, so that little is lost. State: rate limits.
  */
 export class LimitAccounts {
   readonly #tables = new Map<string, AccountTable>();
@@ -46,12 +46,15 @@ export class LimitAccounts {
     return this.#count;
   }
 
-  /** The accounts of a limit by its name. They survive a change of policy. */
+  /** Returns the accounts of a limit by its name. They survive a change of policy. */
   table(limit: string): AccountTable {
     return this.#tables.getOrInsertComputed(limit, newTable);
   }
 
-  /** The account of a subject; a new one is full. */
+  /**
+   * Returns the account of a subject. A new account is full. Remove the full accounts, and at least a quarter of all, so that the next
+   * sweep does not follow soon.
+   */
   of(table: AccountTable, subject: string, now: number): LimitAccount {
     const existing = table.get(subject);
     if (existing) return existing;
@@ -77,7 +80,7 @@ export class LimitAccounts {
         this.#count--;
       }
     }
-    // If most are in use, a sweep would otherwise follow every new one.
+    // If most accounts are in use, a sweep would otherwise happen for every new account.
     this.#lookAt = Math.max(this.#most, Math.ceil(this.#count * 1.25));
   }
 }
@@ -88,7 +91,7 @@ function fullAfter({ requests, tokens }: LimitAccount, now: number): number {
   return Math.max(after(requests), after(tokens));
 }
 
-/** Returns a bucket of the account, refilled under this limit. */
+/** Returns a bucket of the account, refilled according to this limit. */
 export function bucketOf(account: LimitAccount, kind: 'requests' | 'tokens', perMinute: number, now: number): Bucket {
   const existing = account[kind];
   if (existing) {

@@ -3,7 +3,7 @@ import type { RateUnit } from '../../store/rates.ts';
 import { refill, take, waitMs } from './bucket.ts';
 import type { LimitShortage, RequestLimit } from './refusal.ts';
 
-/** The units that a request takes; null: it is not asked whether there are any. */
+/** The units that a request takes; null if the limit on this unit is not checked. */
 export type LimitUnits = Readonly<Record<RateUnit, number | null>>;
 
 export const LIMIT_UNITS: readonly RateUnit[] = ['requests', 'tokens', 'streams'];
@@ -13,26 +13,26 @@ export const FIGURES: Readonly<Record<RateUnit, keyof KeyLimits>> = {
   streams: 'concurrentStreams',
 };
 
-/** The end of a stream cannot be predicted; ms. */
+/** The suggested retry time for streams, because the end of a stream cannot be predicted; ms. */
 export const STREAM_RETRY_MS = 1_000;
 
-/** Counts units against limits. The buckets of their accounts are those of `bucketOf`. */
+/** Counts units against limits. The accounts have the buckets of `bucketOf`. */
 export interface LimitCounts {
   /**
    * Takes units from all limits, or from none.
-   * @returns the limit that stops it, which is the one with the longest wait; null where none does. A promise where the store is asked,
-   * which rejects with StoreError
+   * @returns the limit with the longest wait that stops the request; null if no limit does. A promise if the store must be asked; it
+   * rejects with StoreError
    */
   take(limits: readonly RequestLimit[], units: LimitUnits): LimitShortage | null | Promise<LimitShortage | null>;
-  /** Takes units in any case; gives negative ones back. */
+  /** Takes units even if they are not available. Negative units are returned. */
   add(limits: readonly RequestLimit[], units: LimitUnits): void;
   /** The age of the buckets of an account, ms. */
   ageOf(limit: Pick<RequestLimit, 'account'>): number;
 }
 
-/** Counts what this process alone decides. */
+/** Counts limits that only this process uses. */
 export class LocalCounts implements LimitCounts {
-  /** Whole milliseconds. */
+  /** Returns whole milliseconds. */
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -62,7 +62,7 @@ export class LocalCounts implements LimitCounts {
     return 0;
   }
 
-  /** Counts streams under limits without a figure for them, too: a new policy may bring one. */
+  /** Streams are counted even under limits without a number for streams, because a new policy may add one. */
   #add(limits: readonly RequestLimit[], { requests, tokens, streams }: LimitUnits): void {
     for (const { account, figures } of limits) {
       account.streams += streams ?? 0;
@@ -71,7 +71,7 @@ export class LocalCounts implements LimitCounts {
     }
   }
 
-  /** Under the limits in force now, which may be newer than those of the admission. */
+  /** Uses the limits that are active now, which may be newer than those at admission. */
   #refill(limits: readonly RequestLimit[]): void {
     const now = this.#now();
     for (const { account } of limits) {

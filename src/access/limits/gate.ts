@@ -6,79 +6,85 @@ import { processTimers } from '../../host/telemetry/process-timers.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
-/** The `retry-after` of a refused request, spread over a second, so that not all return at once. */
+/** The `retry-after` of refused requests is spread over this time, ms, so that clients do not all return at once. */
 const RETRY_MS = 1_000;
 const RETRY_SPREAD_MS = 1_000;
-/** A body below this rate, on average after its first second, is slow and gives way to others. */
+/**
+ * A body that arrives more slowly than this, on average after its first second, counts as slow. Slow bodies are cut first when others need
+ * their memory.
+ */
 const SLOW_BYTES_PER_SECOND = 65_536;
 const SLOW_AFTER_MS = 1_000;
-/** A body that announces no more takes its room at once, and is then read in one piece: half the cost of pieces. */
+/**
+ * A body that announces at most this size reserves its memory at once and is read in one piece, which costs half as much as reading in
+ * pieces.
+ */
 const SMALL_BYTES = 65_536;
-/** The same while places and room are plenty, so that nobody has to give way. */
+/** The limit of `SMALL_BYTES` while there are enough slots and memory, so that no other request suffers. */
 const MEDIUM_BYTES = 1_048_576;
-/** Bytes of the bodies of one room together, and of one caller there, whose only body may be larger. */
+/** The most bytes of all bodies in one room together, and of one caller in it. The only body of a caller may be larger. */
 interface RoomBounds {
   readonly bytesMax: number;
   readonly callerBytesMax?: number;
 }
 /**
- * The rooms of bodies. `callers`: of requests with a key or a login. `strangers`: of those with neither, by address. `unproven`: of those
- * whose token is still checked, by address; many programs behind one address may get new tokens at once.
+ * Where the bytes of a body count. `callers`: requests with a key or a login. `strangers`: requests with neither, by address. `unproven`:
+ * requests whose token is still being checked, by address; many programs at the same address may get new tokens at once.
  */
 export type BodyRoom = 'callers' | 'strangers' | 'unproven';
 const STRANGERS: RoomBounds = { bytesMax: 16_777_216, callerBytesMax: 65_536 };
 const UNPROVEN: RoomBounds = { bytesMax: 16_777_216 };
-/** The share of the places that is kept for callers who hold less than it. */
+/** The share of the slots that is reserved for callers who use less than this share. */
 const RESERVE = 0.1;
 
 /**
- * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
- * first in, first out, and not for long: an answer after its caller gave up is of no use. Where places or room are short,
- * slow bodies are cut first. Bodies of strangers have a room of their own, so that they cannot starve callers. State: gate.
+ * Limits how many requests run at the same time, and the bytes of their bodies. A request without a slot waits in a queue, first in, first
+ * out, for a limited time, because an answer is useless after its caller gave up. If slots or memory are short, slow bodies are cut first.
+ * Bodies of strangers have their own memory limit, so that strangers cannot block callers. State: gate.
  */
 export class Gate {
-  /** For places. */
+  /** For `GatePlace`. */
   readonly now: () => number;
-  /** For places. */
+  /** For `GatePlace`. */
   readonly timers: Timers;
   #inside = 0;
-  /** Places by caller; callers without one are absent. */
+  /** The number of slots by caller. Callers without a slot are absent. */
   readonly #insideOf = new Map<string, number>();
-  /** Of all bodies, those of waiting requests included. */
+  /** The bytes of all bodies, including those of waiting requests. */
   readonly #rooms: Readonly<Record<BodyRoom, ByteRoom>> = {
     callers: new ByteRoom(),
     strangers: new ByteRoom(),
     unproven: new ByteRoom(),
   };
-  /** In the order of their arrival. */
+  /** Waiting requests in the order of their arrival. */
   readonly #line = new Set<GatePlace>();
-  /** Places whose body is being read. */
+  /** Slots whose body is being read. */
   readonly #reading = new Set<GatePlace>();
   #bounds: Bounds | null = null;
 
-  /** @param now milliseconds that never decrease. */
+  /** @param now milliseconds that never decrease */
   constructor(now: () => number, timers: Timers = processTimers) {
     this.now = now;
     this.timers = timers;
   }
 
-  /** Requests that are worked on. */
+  /** The number of running requests. */
   get inside(): number {
     return this.#inside;
   }
 
-  /** Requests that wait. */
+  /** The number of waiting requests. */
   get waiting(): number {
     return this.#line.size;
   }
 
-  /** Bytes of all bodies. */
+  /** The bytes of all bodies. */
   get bytes(): number {
     const { callers, strangers, unproven } = this.#rooms;
     return callers.bytes + strangers.bytes + unproven.bytes;
   }
 
-  /** Returns the bytes of a body that take room before they arrive: all of it, or none. @param announced 0 for unknown */
+  /** Returns how many bytes of a body are reserved before they arrive: all or none. @param announced 0 for unknown */
   bytesAtOnce({ concurrencyMax, bodiesBytesMax }: Bounds, announced: number): number {
     const isPlenty = 2 * this.#inside < concurrencyMax && 2 * (this.#rooms.callers.bytes + announced) <= bodiesBytesMax;
     return announced <= (isPlenty ? MEDIUM_BYTES : SMALL_BYTES) ? announced : 0;
@@ -86,8 +92,7 @@ export class Gate {
 
   /**
    * Checks whether `enter` would succeed. Changes nothing.
-   * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
-   * could be cut.
+   * @throws SignalboxError `overloaded` if there is no slot, or no memory for `bytes` of a body and no slow body that could be cut
    */
   check(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): void {
     const hasPlace = this.#isFree(bounds, caller) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
@@ -98,13 +103,14 @@ export class Gate {
   }
 
   /**
-   * Takes a place, or one in the line, with room for `bytes` of a caller's body, by `bytesAtOnce`. Leave it in any case.
+   * Takes a slot, or a place in the queue, and reserves `bytes` of memory for the caller's body, as `bytesAtOnce` says. The caller must
+   * leave it in any case.
    * @param of the room; a caller without a key or a login is named by its address
-   * @throws SignalboxError `overloaded`, as `check` does.
+   * @throws SignalboxError `overloaded` like `check`
    */
   enter(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): GatePlace {
     this.#bounds = bounds;
-    // Under a new policy there may be places for those who wait.
+    // A new policy may have added slots for the waiting requests.
     this.#serve();
     let isFree = this.#isFree(bounds, caller);
     while (!isFree && this.#cut(this.#slowest())) isFree = this.#isFree(bounds, caller);
@@ -119,8 +125,8 @@ export class Gate {
   }
 
   /**
-   * Takes room for `bytes` of a body, by `bytesAtOnce`, for a request that counts as none of those at once. Leave it in any case.
-   * @throws SignalboxError `overloaded`, where there is no room.
+   * Reserves `bytes` of memory for a body, as `bytesAtOnce` says, for a request that needs no slot. The caller must leave it in any case.
+   * @throws SignalboxError `overloaded` if there is no memory
    */
   enterBody(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): GatePlace {
     this.#bounds = bounds;
@@ -128,34 +134,35 @@ export class Gate {
   }
 
   /**
-   * For places: takes room for more bytes of a body.
+   * For `GatePlace`: reserves more bytes for a body.
    * @throws SignalboxError `overloaded`
    */
   grow({ caller, room }: GatePlace, bytes: number): void {
     if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
-  /** Room of a caller that outlives its requests, empty at first. Leave it in any case. */
+  /** Returns a memory reservation of a caller that can outlive its requests. It is empty at first. The caller must leave it in any case. */
   roomOf(caller: string): ByteHold {
     return this.#rooms.callers.hold(caller);
   }
 
   /**
-   * Changes the bytes of such room. Even alone it gets half of all at most: it may stay, and others need some.
-   * @returns false where there is no room; nothing changes then
+   * Changes the bytes of such a reservation. It gets at most half of all memory, even if no other caller needs any, because it may last
+   * while others arrive.
+   * @returns false if there is not enough memory; nothing changes then
    */
   resize(room: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
     const more = bytes - room.bytes;
     return (more <= 0 || 2 * bytes <= bounds.bodiesBytesMax) && this.#takeRoom(room, caller, more, bounds);
   }
 
-  /** For places. */
+  /** For `GatePlace`. */
   reads(place: GatePlace, isReading: boolean): void {
     if (isReading) this.#reading.add(place);
     else this.#reading.delete(place);
   }
 
-  /** For places: frees one. */
+  /** For `GatePlace`: frees a slot. */
   left(place: GatePlace): void {
     place.room.leave();
     this.#reading.delete(place);
@@ -185,22 +192,22 @@ export class Gate {
   }
 
   /**
-   * Returns whether a new request gets a place at once. A place of the reserve may go to it before the line, whose callers may
-   * have no right to the reserve.
+   * Returns whether a new request gets a slot at once. A reserved slot may go to the request before waiting requests whose callers have no
+   * right to the reserve.
    */
   #isFree(bounds: Bounds, caller: string): boolean {
     const isReserve = bounds.concurrencyMax - this.#inside <= reserveOf(bounds);
     return isReserve ? this.#mayEnter(bounds, caller) : this.#line.size === 0;
   }
 
-  /** Returns whether there is a place for a caller. Without this share, streams of one caller could keep all others out. */
+  /** Returns whether there is a slot for a caller. Without the reserve, the streams of one caller could keep all others out. */
   #mayEnter(bounds: Bounds, caller: string): boolean {
     const free = bounds.concurrencyMax - this.#inside;
     const reserve = reserveOf(bounds);
     return free > reserve || (free > 0 && (reserve === 0 || (this.#insideOf.get(caller) ?? 0) < reserve));
   }
 
-  /** Takes room for more bytes of a body, after cutting slow ones; returns false where it is the slowest itself, or none is slow. */
+  /** Reserves more bytes for a body, after cutting slow bodies. Returns false if this body is the slowest itself, or if none is slow. */
   #takeRoom(hold: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
     const { bytesMax, callerBytesMax } = this.#boundsOf(hold.room, bounds);
     while (!hold.take(bytes, bytesMax, callerBytesMax)) {
@@ -212,8 +219,8 @@ export class Gate {
   }
 
   /**
-   * Returns the slowest of the slow bodies; null where none is slow. For a caller that needs room, only bodies that have some of
-   * it, of callers who hold no less than it does; otherwise only bodies whose end frees a place.
+   * Returns the slowest of the slow bodies; null if none is slow. If a caller needs memory, considers only bodies that use the same memory
+   * limit and whose callers use at least as much as this caller. Otherwise considers only bodies whose end frees a slot.
    */
   #slowest(room: ByteRoom | null = null, caller = ''): GatePlace | null {
     const now = this.now();
@@ -248,7 +255,7 @@ export class Gate {
   }
 }
 
-/** Whether the end of a body gives room to a caller that holds `held` bytes, and whose body is no smaller. */
+/** Whether cutting a body gives memory to a caller that holds `held` bytes: the body's caller must hold at least as much. */
 const givesRoom = ({ room, caller }: GatePlace, sought: ByteRoom, held: number): boolean =>
   room.room === sought && room.bytes > 0 && sought.of(caller) >= held;
 
@@ -259,14 +266,14 @@ interface OpenBody {
   cut(): void;
 }
 
-/** A place among the requests that are worked on, or in the line, with the room of the request's body; or that room alone. */
+/** A slot among the running requests or a place in the queue, with the memory of the request's body; or only that memory. */
 export class GatePlace {
   readonly caller: string;
-  /** The bytes of its body. For the gate. */
+  /** The bytes of the body. For the gate. */
   readonly room: ByteHold;
-  /** The bytes that took room before they arrived. */
+  /** The bytes that were reserved before they arrived. */
   readonly bytesAtOnce: number;
-  /** Whether it counts as one of the requests at once. */
+  /** Whether the request counts as one of the running requests. */
   readonly isCounted: boolean;
   readonly #gate: Gate;
   #isLeft = false;
@@ -283,12 +290,12 @@ export class GatePlace {
     this.bytesAtOnce = bytesAtOnce;
   }
 
-  /** Null once the request may go on; else resolves when it may, or rejects with SignalboxError `overloaded`. */
+  /** Null if the request may continue. Otherwise resolves when it may, or rejects with SignalboxError `overloaded`. */
   get turn(): Promise<void> | null {
     return this.#turn?.promise ?? null;
   }
 
-  /** Frees the place. Later calls do nothing. */
+  /** Frees the slot. Further calls do nothing. */
   leave(): void {
     if (this.#isLeft) return;
     this.#isLeft = true;
@@ -296,7 +303,7 @@ export class GatePlace {
     this.#gate.left(this);
   }
 
-  /** Begins to read the body. Cuts it when it is slow and others need its room. */
+  /** Starts to read the body. The gate cuts the body if it is slow and others need its memory. */
   begin(body: OpenBody): void {
     this.#readSince = this.#gate.now();
     this.#body = body;
@@ -304,27 +311,27 @@ export class GatePlace {
   }
 
   /**
-   * Takes room for bytes that have arrived.
-   * @throws SignalboxError `overloaded` where there is none.
+   * Reserves memory for bytes that have arrived.
+   * @throws SignalboxError `overloaded` if there is not enough memory
    */
   grow(bytes: number): void {
     if (this.#isLeft) return;
     this.#gate.grow(this, bytes);
   }
 
-  /** Ends the reading, complete or not. */
+  /** Ends the reading of the body, complete or not. */
   end(): void {
     this.#body = null;
     this.#gate.reads(this, false);
   }
 
-  /** For the gate. The rate of its body, one at once taken to have arrived; infinite in its first second. */
+  /** For the gate. The rate of the body; a body read in one piece counts as arrived. Infinite in the first second. */
   bytesPerSecond(now: number): number {
     const ms = now - this.#readSince;
     return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.room.bytes * 1_000) / ms;
   }
 
-  /** For the gate. Stops waiting for its body. */
+  /** For the gate. Stops waiting for the body. */
   cut(): void {
     this.leave();
     this.#body?.cut();
@@ -338,7 +345,7 @@ export class GatePlace {
   /** For the gate. */
   wait(ms: number): void {
     this.#turn = Promise.withResolvers<void>();
-    // A rejection is for those who wait, and there may be none yet.
+    // The request may not be waiting for this promise yet, and an unhandled rejection would be reported.
     this.#turn.promise.catch(() => {});
     this.#timer = this.#gate.timers.after(ms, () => this.leave());
   }
@@ -350,9 +357,9 @@ export class GatePlace {
   }
 }
 
-/** `midway`: the rest of its body may still come, so the connection cannot be used again. */
+/** `midway`: the rest of the body may still arrive, so the connection cannot be used again. */
 export function overloaded(midway = false): SignalboxError {
-  return new SignalboxError('overloaded', 'The server has more requests than it can handle; try again.', {
+  return new SignalboxError('overloaded', 'The server has more requests than it can handle. Try again.', {
     retryAfterMs: RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS),
     ...(midway && { headers: { connection: 'close' } }),
   });

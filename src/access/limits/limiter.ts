@@ -13,28 +13,31 @@ import { ABOVE, type LimitShortage, limitError, type RequestLimit } from './refu
 interface CallerLimit extends Pick<RequestLimit, 'name' | 'level'> {
   readonly figures: KeyLimits;
   readonly table: AccountTable;
-  /** Null: the caller's address. */
+  /** Null to use the caller's address. */
   readonly subject: string | null;
 }
 
-/** Events counted by address alone. */
+/** Events that are counted only by address. */
 export type Offence = 'failed-auth' | 'keyless';
 
-/** Requests of a login for each of a key: an open view of the console sends about 36 a minute, and a person has several. */
+/**
+ * How many requests a login may make for each request of a key. An open view of the console sends about 36 requests a minute, and a person
+ * may have several open.
+ */
 const LOGIN_FACTOR = 4;
 
 const A_REQUEST = { requests: 1, tokens: null, streams: null } as const;
 
 /**
- * Enforces rate limits. Accounts survive a new policy, by the name of their limit and the subject. Offences are counted by this process
- * alone. State: offences.
+ * Enforces rate limits. Accounts survive a change of policy, because they are found by the name of their limit and the subject. Offences
+ * are counted only by this process. State: offences.
  */
 export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;
   readonly #counts: LimitCounts;
   readonly #newest: Pick<NewestLimits, 'newer'>;
-  /** The limits of a caller depend only on the key, the policy and a newer one. */
+  /** The limits of a caller depend only on the key, the active policy and a newer policy of another server. */
   readonly #byCaller = new WeakMap<
     Caller,
     {
@@ -46,7 +49,8 @@ export class Limiter {
 
   /**
    * @param clock milliseconds that never decrease
-   * @param shared counts of limits that others count in, too, and the limits of their newest policy; absent where this process alone decides
+   * @param shared counts of limits that are shared with other servers, and the limits of their newest policy; absent if only this process
+   * counts
    */
   constructor(
     clock: () => number,
@@ -60,10 +64,10 @@ export class Limiter {
   }
 
   /**
-   * Counts a request in all limits that apply, or in none. Returns null when none applies.
-   * @param address of the caller; any text where no limit counts addresses
-   * @returns a promise where the store is asked, which rejects as this throws
-   * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` where the store failed
+   * Counts a request in all limits that apply, or in none. Returns null if no limit applies.
+   * @param address of the caller; any text if no limit counts addresses
+   * @returns a promise if the store must be asked; it rejects with the same errors
+   * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` if the store failed
    */
   admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | Promise<Quota> | null {
     const applied = this.#appliedTo(limits, caller);
@@ -71,11 +75,10 @@ export class Limiter {
   }
 
   /**
-   * Counts a request that reads, of a key for reports or of a login. A key counts only in its own limits and in the limits of
-   * its levels: limits of the policy are for requests that spend. All logins of one person, or with one key, share an account of their own, so that a person
-   * at the console takes nothing from the programs that have the key.
-   * @param perMinute requests, as the policy's `gateway.reports_per_minute`
-   * Returns and throws as `admit` does.
+   * Counts a request that only reads, with a key for reports or with a login. A key counts only in its own limits and in the limits of its
+   * user, team and organization, because limits of the policy are for requests that spend. All logins of one person, or with one key, share
+   * an account of their own, so that a person at the console does not use up the limits of programs with the same key.
+   * @param perMinute requests, from the policy's `gateway.reports_per_minute` Returns and throws like `admit`.
    */
   admitReport(caller: Caller, perMinute: number, isLogin: boolean): Quota | Promise<Quota> {
     const name = REPORTS;
@@ -94,7 +97,7 @@ export class Limiter {
       const account = this.#accounts.of(table, subject ?? address, now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
-      // Keeps the account from here on: the next one may cause a sweep.
+      // This keeps the account: the next account may cause a sweep.
       account.open++;
       const limit = { name, level, figures, account };
       charged.push({
@@ -118,7 +121,7 @@ export class Limiter {
     });
   }
 
-  /** Counts an event by address. Returns 0 if there was room for it, else the milliseconds until there is. */
+  /** Counts an event by address. Returns 0 if the limit allowed it, else the milliseconds until the limit allows the next. */
   count(offence: Offence, address: string, perMinute: number): number {
     const now = this.#now();
     const account = this.#accounts.of(this.#accounts.table(`door ${offence}`), address, now);
@@ -128,7 +131,7 @@ export class Limiter {
     return wait;
   }
 
-  /** Takes back an event that was counted before it was known to be none. */
+  /** Undoes the count of an event that turned out not to be an offence. */
   giveBack(offence: Offence, address: string): void {
     const { requests } = this.#accounts.of(this.#accounts.table(`door ${offence}`), address, this.#now());
     if (requests) take(requests, -1);
@@ -144,10 +147,10 @@ export class Limiter {
   }
 
   #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
-    // A line is of one team and one user.
+    // All keys of a line have the same team and user.
     const groups = groupsOf(caller);
     const applied = [...this.#limitsOf(limits, caller, null, groups)];
-    // A child counts in all that its parents would, so that more children bring no more requests.
+    // A child key also counts in the limits of its parents, so that more child keys do not allow more requests.
     for (let above = caller.parent; above; above = above.parent) {
       const shared = this.#limitsOf(limits, above, ABOVE, groups).filter(
         (limit) => !applied.some((one) => isSame(one, limit)),
@@ -157,7 +160,7 @@ export class Limiter {
     return [...applied, ...this.#ofLevels(caller)];
   }
 
-  /** The limits of one key, as if it asked by itself. @param own the name of its own one */
+  /** The limits of one key without its parents. @param own the name of the key's own limit */
   #limitsOf(
     limits: readonly RateLimit[],
     { keyId, labels, limits: figures }: Caller,
@@ -191,6 +194,6 @@ export class Limiter {
   }
 }
 
-/** Whether two limits count a request in one account. */
+/** Whether two limits count a request in the same account. */
 const isSame = (one: CallerLimit, other: CallerLimit): boolean =>
   one.table === other.table && one.subject === other.subject;

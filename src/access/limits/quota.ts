@@ -2,7 +2,7 @@ import { overloadedBy } from '../../store/unwritten.ts';
 import type { LimitCounts } from './counts.ts';
 import { type LimitShortage, limitError, limitHeaders, type RequestLimit } from './refusal.ts';
 
-/** The limits of one request from its admission to its end. Until then their accounts are open. */
+/** The limits of one request, from its admission to its end. Their accounts stay open until then. */
 export class Quota {
   readonly #limits: readonly RequestLimit[];
   readonly #counts: LimitCounts;
@@ -16,12 +16,12 @@ export class Quota {
   }
 
   /**
-   * Takes the expected tokens and stream from all limits or none.
-   * @returns null; a promise where the store is asked, which rejects as this throws
-   * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` where the store failed
+   * Takes the expected tokens and the stream from all limits or from none.
+   * @returns null, or a promise if the store must be asked; it rejects with the same errors
+   * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` if the store failed
    */
   begin(stream: boolean, tokens: number): Promise<void> | null {
-    if (this.#taken || !this.#isOpen) throw new Error('a quota is begun once');
+    if (this.#taken || !this.#isOpen) throw new Error('a quota can begin only once');
     const taken = { tokens, streams: stream ? 1 : 0 };
     const found = this.#counts.take(this.#limits, { requests: null, tokens, streams: stream ? 1 : null });
     const go = (short: LimitShortage | null) => this.#begun(short, taken);
@@ -30,7 +30,7 @@ export class Quota {
     return null;
   }
 
-  /** Replaces the expected tokens by those used. Does nothing before `begin`. */
+  /** Replaces the expected tokens by the tokens that were used. Does nothing before `begin`. */
   end(tokens: number): void {
     const taken = this.#taken;
     if (!taken) return;
@@ -38,13 +38,13 @@ export class Quota {
     this.#counts.add(this.#limits, { requests: null, tokens: tokens - taken.tokens, streams: -taken.streams });
   }
 
-  /** Gives the request back, which was not carried out, and ends its accounts. */
+  /** Undoes the count of a request that was not carried out, and ends its accounts. */
   undo(): void {
     this.#counts.add(this.#limits, { requests: -1, tokens: null, streams: null });
     this.close();
   }
 
-  /** Ends the request's accounts. Does nothing the second time. */
+  /** Ends the accounts of the request. Further calls do nothing. */
   close(): void {
     if (!this.#isOpen) return;
     this.end(this.#taken?.tokens ?? 0);
@@ -60,12 +60,12 @@ export class Quota {
   #begun(short: LimitShortage | null, taken: { readonly tokens: number; readonly streams: number }): void {
     if (short) throw limitError(short, this.#limits);
     this.#taken = taken;
-    // Its caller left while the store was asked.
+    // The caller disconnected while the store was asked.
     if (!this.#isOpen) this.end(0);
   }
 }
 
-/** Nothing is admitted uncounted. */
+/** If a request cannot be counted, it is refused. */
 export function uncounted(cause: unknown): never {
-  throw overloadedBy(cause, 'The rate limits cannot be counted now; try again.');
+  throw overloadedBy(cause, 'The rate limits cannot be counted now. Try again.');
 }

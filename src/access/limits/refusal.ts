@@ -5,11 +5,11 @@ import type { Reading } from '../../core/reading.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
-/** One limit that applies to a request, and its account, which is this instance's own: others count by theirs. */
+/** One limit that applies to a request, with its account on this instance. Other instances have accounts of their own. */
 export interface RequestLimit extends Reading {
-  /** Of the limit; null for the key's own, and for that of a level. */
+  /** The name of the limit; null for the limits of the key itself, and of its user, team or organization. */
   readonly name: string | null;
-  /** The level above the key whose limit it is; null for the key's own, and for one of the policy. */
+  /** The user, team or organization whose limit this is; null for the key's own limit, and for a limit of the policy. */
   readonly level: CallerLevel | null;
   readonly figures: KeyLimits;
   readonly account: LimitAccount;
@@ -25,7 +25,7 @@ export interface LimitShortage {
   readonly units: number;
 }
 
-/** The name in `details.limit` of a key's own limits, and of those of a key above it. */
+/** The name in `details.limit` for the limits of a key itself, and of a key above it. */
 const OWN = 'api-key';
 export const ABOVE = 'parent-key';
 
@@ -39,9 +39,9 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
       `${figures.tokensPerMinute} tokens a minute`,
       `, and this request needs about ${units}, more than are left`,
     ],
-    streams: [`${figures.concurrentStreams} streams at once`, ', and all of them are open'],
+    streams: [`${figures.concurrentStreams} streams at the same time`, ', and all of them are in use'],
   }[kind];
-  const message = `${ownerOf(limit)} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
+  const message = `${ownerOf(limit)} allows ${allows}${then}. Try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {
     details: { limit: limit.name ?? limit.level?.kind ?? OWN, kind },
     retryAfterMs: waitMs,
@@ -55,7 +55,7 @@ function ownerOf({ name, level }: RequestLimit): string {
   return `The rate limit of ${level ? levelName(level) : 'this API key'}`;
 }
 
-/** The `x-ratelimit-…` headers as OpenAI has them: for each kind the limit with the least left. Refill first. */
+/** The `x-ratelimit-…` headers in the format of OpenAI. Each kind shows the limit with the least left. Refill the buckets first. */
 export function limitHeaders(limits: readonly RequestLimit[]): Record<string, string> {
   const headers: Record<string, string> = {};
   addHeaders(headers, NAMES.requests, leastLeft(limits, 'requests'));
@@ -93,7 +93,7 @@ function leastLeft(limits: readonly RequestLimit[], kind: 'requests' | 'tokens')
 
 const SECOND_MS = 1_000;
 
-/** Whole milliseconds as Go and OpenAI write them: `12ms`, `1.5s`, `6m0s`, `1h2m3s`. */
+/** Writes whole milliseconds like Go and OpenAI: `12ms`, `1.5s`, `6m0s`, `1h2m3s`. */
 export function durationText(ms: number): string {
   if (ms < SECOND_MS) return `${ms}ms`;
   const seconds = Math.floor(ms / SECOND_MS);

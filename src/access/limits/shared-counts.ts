@@ -7,19 +7,22 @@ import { FIGURES, LIMIT_UNITS, type LimitCounts, type LimitUnits, STREAM_RETRY_M
 import type { LimitShortage, RequestLimit } from './refusal.ts';
 import { type Slice, type Slices, slicesFor } from './slice.ts';
 
-/** For so long a request waits for the store, ms: for the question under way and its own, of a store that is a second away and more. */
+/**
+ * How long a request waits for the store, ms. This is enough for the running query and the next one if the store needs about a second for
+ * each.
+ */
 const WAIT_MAX_MS = 3_000;
-/** Behind a failure the store is told of debts and streams after so long, ms. */
+/** After a failure, debts and streams are reported to the store again after this time, ms. */
 const RETRY_MS = 1_000;
-/** Units that are given back, debts and old units wait so long for others that the store hears of with them, ms. */
+/** Returned units, debts and old units wait this long, so that one query reports several of them, ms. */
 const TELL_MS = 50;
 
-/** The units that a request needs of one limit. */
+/** The units of one limit that a request needs. */
 interface LimitNeed {
   readonly limit: RequestLimit;
   readonly slice: Slice;
   readonly units: number;
-  /** Of a full bucket a request gets more than that holds: the rest is a debt. */
+  /** The units to get from the store. If a request needs more than a full bucket holds, the rest becomes a debt. */
   readonly granted: number;
 }
 
@@ -28,13 +31,13 @@ interface WaitingNeeds {
   readonly needs: readonly LimitNeed[];
   readonly settle: (short: LimitShortage | null) => void;
   readonly fail: (cause: unknown) => void;
-  /** Nobody waits any more. */
+  /** Whether the request has stopped waiting. */
   isLate: boolean;
 }
 
 /**
- * Counts limits that instances share. One statement at a time asks the store for all that waits, returns what was not used, and refills
- * the slices of those who use theirs up. State: slices.
+ * Counts limits that several servers share. One query at a time asks the store for the units of all waiting requests, returns unused units,
+ * and refills slices that are running out. State: slices.
  */
 export class SharedCounts implements LimitCounts {
   readonly #rates: Pick<RateStore, 'take'>;
@@ -42,10 +45,10 @@ export class SharedCounts implements LimitCounts {
   readonly #timers: Timers;
   readonly #slices = new WeakMap<LimitAccount, Slices>();
   #line: WaitingNeeds[] = [];
-  /** Slices of which the store is to hear, or that have units. Their accounts are open. */
+  /** Slices that have units, or changes for the store. Their accounts are open. */
   readonly #kept = new Set<Slice>();
   #isAsking = false;
-  /** Whether the store is to hear of units, too, that can wait for others. */
+  /** Whether the next query also reports units that could wait for others. */
   #isTelling = false;
   #hasFailed = false;
   #timer: Timer | null = null;
@@ -107,7 +110,7 @@ export class SharedCounts implements LimitCounts {
     let isSettled = false;
     const settle = (short: LimitShortage | null) => {
       isSettled = true;
-      // In the turn in which the store has answered: the next question tells how many are open.
+      // Do this in the same turn in which the store has answered, because the next query reports how many streams are open.
       if (!short) countStreams(limits, streams);
       resolve(short);
     };
@@ -122,10 +125,10 @@ export class SharedCounts implements LimitCounts {
     const found = await within<LimitShortage | 'late' | null>(this.#timers, WAIT_MAX_MS, promise, 'late');
     if (found !== 'late' || isSettled) return promise;
     waiting.isLate = true;
-    throw new StoreError('the limits at the database take too long', { reason: 'busy' });
+    throw new StoreError('the database takes too long to count the limits', { reason: 'busy' });
   }
 
-  /** Asks for the tokens of which headers tell, too, where nothing is known of them. */
+  /** Also asks for tokens if headers must show them and nothing is known about them yet. */
   #lookAtTokens(limits: readonly RequestLimit[]): void {
     for (const { slice } of this.#needsOf(limits, { requests: null, tokens: 0, streams: null })) {
       if (this.#now() - slice.askedAt < AHEAD_MS) continue;
@@ -140,7 +143,7 @@ export class SharedCounts implements LimitCounts {
     slice.account.open++;
   }
 
-  /** Asks at the end of this turn, for all that comes in it; or behind the question that is under way. */
+  /** Sends a query at the end of this turn, with everything that arrives in the turn, or after the query that is running. */
   #ask(): void {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -186,7 +189,7 @@ export class SharedCounts implements LimitCounts {
     return granted;
   }
 
-  /** Takes from what has come for all that waits, first come, first served. */
+  /** Gives the granted units to the waiting requests, first come, first served. */
   #decide({ needs, settle, isLate }: WaitingNeeds, pool: Map<Slice, number>): void {
     if (isLate) return;
     const now = this.#now();
@@ -220,7 +223,7 @@ export class SharedCounts implements LimitCounts {
         const [units, most] = [wanted[unit], limit.figures[FIGURES[unit]]];
         if (units === null || most === null) continue;
         const slice = slices[unit];
-        // That in force now may be newer than that of the admission.
+        // The active limit may be newer than the limit at admission.
         slice.most = slice.bucket?.perMinute ?? most;
         needs.push({ limit, slice, units, granted: unit === 'streams' ? units : Math.min(units, most) });
       }
@@ -236,7 +239,10 @@ export class SharedCounts implements LimitCounts {
     return slices;
   }
 
-  /** Lets go of slices that are as the store knows them, and looks again where some have units, or a failure has left something. */
+  /**
+   * Removes slices about which the store knows everything. Sets a timer if some slices have units, or if a failure left something to
+   * report.
+   */
   #tidy(): void {
     for (const slice of this.#kept) {
       if (slice.need > 0 || slice.isDirty || slice.left > 0) continue;
@@ -257,7 +263,7 @@ export class SharedCounts implements LimitCounts {
   }
 }
 
-/** Under limits without a figure for them, too: a new policy may bring one. */
+/** Streams are counted even under limits without a number for streams, because a new policy may add one. */
 function countStreams(limits: readonly RequestLimit[], streams: number): void {
   if (streams !== 0) for (const { account } of limits) account.streams += streams;
 }
@@ -270,6 +276,6 @@ function worstOf(short: readonly LimitNeed[]): LimitShortage {
   return found.reduce((worst, one) => (one.waitMs > worst.waitMs ? one : worst));
 }
 
-/** Ms until a retry makes sense. The store refused, so it is not now. */
+/** Milliseconds until a retry makes sense. It is more than 0, because the store has refused. */
 const waitOf = ({ slice, units }: LimitNeed): number =>
   slice.bucket ? Math.max(1, waitMs(slice.bucket, units)) : STREAM_RETRY_MS;

@@ -3,7 +3,7 @@ import { AHEAD_MS, type RateDemand, type RateUnit } from '../../store/rates.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, refill, take } from './bucket.ts';
 
-/** For so long a refusal by the store is repeated without asking again, ms: a caller who goes on costs no more statements. */
+/** How long a refusal by the store is repeated without asking again, ms, so that a caller who keeps trying causes no further queries. */
 const REFUSED_MS = 250;
 
 /** The slices of one account. */
@@ -15,36 +15,36 @@ export const slicesFor = (account: LimitAccount): Slices => ({
   streams: new Slice(account, 'streams'),
 });
 
-/** Units that were granted ahead. */
+/** Units that the store granted in advance. */
 interface SliceBatch {
   units: number;
   readonly until: number;
 }
 
-/** What this instance has of one limit, subject and unit. The bucket of its account shows the store's, and the own units. */
+/** The units of one limit and subject that this instance has. The bucket of the account shows the level in the store plus these units. */
 export class Slice {
   readonly account: LimitAccount;
   readonly unit: RateUnit;
-  /** Units a minute, or streams at once. */
+  /** Units per minute, or streams at the same time. */
   most = 1;
-  /** Units for requests that wait, or that have come for them. */
+  /** Units for requests that wait, or that were granted to them. */
   need = 0;
-  /** When the store was asked last, whole ms; -Infinity for never. */
+  /** When the store was last asked, whole ms; -Infinity for never. */
   askedAt = Number.NEGATIVE_INFINITY;
-  /** In the order of their ends. */
+  /** Sorted by the time when their units expire. */
   readonly #batches: SliceBatch[] = [];
-  /** To be given back; negative: to be debited. */
+  /** Units to return to the store; negative for units to debit. */
   #back = 0;
-  /** Used since a moment, and in the half second before it. */
+  /** Units used since a moment, and in the half second before it. */
   #used = 0;
   #usedBefore = 0;
   #usedFrom = Number.NEGATIVE_INFINITY;
-  /** Whether the streams that are open are others than the store knows. */
+  /** Whether the number of open streams differs from what the store knows. */
   #isChanged = false;
   #refusedUntil = Number.NEGATIVE_INFINITY;
   #refused = 0;
   #aheadWanted = 0;
-  /** Before that nothing is wanted ahead: the store had too little. */
+  /** Before this time, no units are requested in advance, because the store had too few. */
   #aheadFrom = Number.NEGATIVE_INFINITY;
 
   constructor(account: LimitAccount, unit: RateUnit) {
@@ -52,47 +52,47 @@ export class Slice {
     this.unit = unit;
   }
 
-  /** The bucket that shows it; null for streams. */
+  /** The bucket that shows the level; null for streams. */
   get bucket(): Bucket | null {
     return this.unit === 'streams' ? null : this.account[this.unit];
   }
 
-  /** Units at hand. */
+  /** The units that can be used now. */
   get left(): number {
     return this.#batches.reduce((sum, { units }) => sum + units, 0);
   }
 
-  /** When the first of its units can be used no more; Infinity without any. */
+  /** When the first of the units expire; Infinity if there are none. */
   get until(): number {
     return this.#batches[0]?.until ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the store is to hear of units. */
+  /** Whether there is something to report to the store. */
   get isDirty(): boolean {
     return this.#back !== 0 || this.#isChanged;
   }
 
-  /** The store is to hear of the streams that are open. */
+  /** Notes that the number of open streams must be reported to the store. */
   change(): void {
     this.#isChanged = true;
   }
 
-  /** Whether somebody waits for what the store is to hear: a stream that ended may free the place that another instance asks for. */
+  /** Whether another server may be waiting for the report: a stream that ended may free the slot that another server asks for. */
   isUrgent(now: number): boolean {
     return this.need > 0 || this.#isChanged || this.wantsAhead(now);
   }
 
-  /** Whether half of what was had ahead is used up. */
+  /** Whether half of the units granted in advance are used up. */
   wantsAhead(now: number): boolean {
     return this.#target(now) > 2 * this.left;
   }
 
-  /** Whether the store has just refused as many units. */
+  /** Whether the store has just refused this many units. */
   isRefused(units: number, now: number): boolean {
     return now < this.#refusedUntil && units >= this.#refused;
   }
 
-  /** Takes units that are at hand, of which there are so many. */
+  /** Takes units from this slice. The caller has checked that there are enough. */
   use(units: number, now: number): void {
     let missing = units;
     for (let batch = this.#batches[0]; batch && missing > 0; batch = this.#batches[0]) {
@@ -105,24 +105,24 @@ export class Slice {
     this.#show(units, now);
   }
 
-  /** Counts units that were used: so many more are taken ahead. */
+  /** Counts units that were used. The next request in advance covers as many. */
   note(units: number, now: number): void {
     this.#roll(now);
     this.#used += units;
   }
 
-  /** Notes units that were used without a grant; gives negative ones back. */
+  /** Notes units that were used without a grant. Negative units are returned. */
   debit(units: number, now: number): void {
     this.#back -= units;
     this.#show(units, now);
   }
 
-  /** Gives back what is too old to be used. */
+  /** Returns units that are too old to be used. */
   expire(now: number): void {
     while (this.until <= now) this.#back += this.#batches.shift()!.units;
   }
 
-  /** The demand, from the moment of its sending on. Where requests wait, what is at hand is given back: a grant is of one moment. */
+  /** The demand to send now. If requests wait, all units of the slice are returned, because a grant must come from a single moment. */
   demand(now: number): RateDemand {
     this.expire(now);
     const { need, most, unit, account } = this;
@@ -140,31 +140,31 @@ export class Slice {
     return { limit: account.table.limit, subject: account.subject, unit, most, need, ahead, back, held };
   }
 
-  /** Takes what was granted ahead, and shows what is left. @param from when the store was asked */
+  /** Adds the units that were granted in advance, and updates the shown level. @param from when the store was asked */
   granted(ahead: number, left: number, from: number, now: number): void {
     if (ahead < this.#aheadWanted) this.#aheadFrom = now + REFUSED_MS;
     if (ahead > 0) this.#batches.push({ units: ahead, until: from + AHEAD_MS });
     const { bucket } = this;
     if (!bucket) return;
     refill(bucket, this.most, now);
-    // What the store has not heard of yet counts in what is shown, too.
+    // The shown level includes units that were not reported to the store yet.
     bucket.left = left + (this.left + this.#back) * MINUTE_MS;
   }
 
-  /** The demand has failed: debts stay, and whatever was given back is lost at most. */
+  /** The query failed. Debts stay, and returned units may be lost. */
   failed({ back }: RateDemand): void {
     this.#back += Math.min(0, back);
     this.#isChanged = this.unit === 'streams';
   }
 
-  /** Remembers that the store refuses so many units, for at most `ms`. */
+  /** Remembers that the store refuses this many units, for at most `ms`. */
   refuse(units: number, ms: number, now: number): void {
     if (this.unit === 'streams') return;
     this.#refused = units;
     this.#refusedUntil = now + Math.min(ms, REFUSED_MS);
   }
 
-  /** Units were given back, so that there may be some again. */
+  /** Units were returned, so the store may have some again. */
   forgetRefusal(): void {
     this.#refusedUntil = Number.NEGATIVE_INFINITY;
   }
@@ -176,7 +176,7 @@ export class Slice {
     take(bucket, units);
   }
 
-  /** Units to have at hand: as many as were used of late, and no more than a second of the rate. */
+  /** How many units to have in advance: as many as were used recently, and at most one second of the rate. */
   #target(now: number): number {
     if (this.unit === 'streams' || now < this.#aheadFrom) return 0;
     this.#roll(now);

@@ -5,30 +5,30 @@ import type { Claims } from '../../core/token-issuer.ts';
 import { outbound } from '../../host/outbound.ts';
 import type { Transaction } from './transaction.ts';
 
-/** The whole time for a request to the issuer, ms. */
+/** The time limit of a whole request to the issuer, ms. */
 const TIMEOUT_MS = 5_000;
-/** Bytes of the largest answer of an issuer that is read. */
+/** The most bytes of an issuer's answer. */
 const BYTES_MAX = 1_048_576;
-/** How long the configuration of an issuer is believed, ms: an issuer that is away is noticed within it. */
+/** How long the configuration of an issuer is cached, ms. An issuer that is unavailable is noticed within this time. */
 const CONFIGURATION_MS = 30_000;
-/** How far the clock of an issuer may be off, seconds. */
+/** How far the clock of an issuer may be wrong, in seconds. */
 const SKEW_S = 30;
 
-/** The issuer does not answer, or fails. It may do better later. */
+/** The issuer does not answer, or fails. A later try may succeed. */
 export class IssuerAway extends Error {
   override readonly name = 'IssuerAway';
 }
 
-/** The claims of a person, as the issuer has stated them. */
+/** The claims of a person, as the issuer has confirmed them. */
 export interface Identity {
   readonly sub: string;
-  /** Of the ID token, and of the user info beside. */
+  /** The claims of the ID token, completed by the user info. */
   readonly claims: Claims;
-  /** Null where the issuer gives none. */
+  /** Null if the issuer returned none. */
   readonly refreshToken: string | null;
 }
 
-/** The client that Signalbox is at the issuer. */
+/** Signalbox as a client of the issuer. */
 export interface IssuerClient extends Pick<SignInPolicy, 'issuer' | 'clientId' | 'scopes'> {
   /** Null for a public client. */
   readonly secret: string | null;
@@ -41,8 +41,8 @@ interface KnownConfiguration {
 }
 
 /**
- * Asks the issuer of the policy in force: authorization code with PKCE, and refresh tokens. Keeps its configuration for half a minute.
- * State: issuer.
+ * Sends requests to the issuer of the active policy: authorization code with PKCE, and refresh tokens. Caches the issuer's configuration
+ * for half a minute. State: issuer.
  */
 export class Issuer {
   readonly #now: () => number;
@@ -53,7 +53,7 @@ export class Issuer {
     this.#now = now;
   }
 
-  /** Where a browser signs in. @throws IssuerAway, or another Error where the issuer breaks the protocol */
+  /** Returns the URL at which a browser signs in. @throws IssuerAway, or another Error if the issuer violates the protocol */
   async authorizationUrl(client: IssuerClient, redirectUri: string, transaction: Transaction): Promise<URL> {
     const config = await this.#configuration(client);
     const { state, nonce, verifier } = transaction;
@@ -68,9 +68,9 @@ export class Issuer {
   }
 
   /**
-   * Takes the answer of the issuer to the browser, and changes its code for the claims.
-   * @param url the address that the issuer sent the browser to, as the issuer knows it
-   * @throws IssuerAway, or another Error where anything does not fit
+   * Reads the issuer's answer from the browser, and exchanges its code for the claims.
+   * @param url to which the issuer sent the browser, as the issuer knows it
+   * @throws IssuerAway, or another Error if anything does not match
    */
   async identityBy(client: IssuerClient, url: URL, { state, nonce, verifier }: Transaction): Promise<Identity> {
     const config = await this.#configuration(client);
@@ -78,16 +78,16 @@ export class Issuer {
     return identityOf(config, await around(() => oidc.authorizationCodeGrant(config, url, checks)), null);
   }
 
-  /** Has the claims of a person stated again. @throws IssuerAway, or another Error where the issuer refuses */
+  /** Lets the issuer confirm the claims of a person again. @throws IssuerAway, or another Error if the issuer refuses */
   async identityAgain(client: IssuerClient, refreshToken: string, sub: string): Promise<Identity> {
     const config = await this.#configuration(client);
     const tokens = await around(() => oidc.refreshTokenGrant(config, refreshToken));
     const identity = await identityOf(config, tokens, refreshToken);
-    if (identity.sub !== sub) throw new Error('the refresh token is of another person');
+    if (identity.sub !== sub) throw new Error('the refresh token belongs to another person');
     return identity;
   }
 
-  /** Resolves where the issuer answers. @throws IssuerAway, or another Error */
+  /** Resolves if the issuer answers. @throws IssuerAway, or another Error */
   async check(client: IssuerClient): Promise<void> {
     await this.#configuration(client);
   }
@@ -108,7 +108,7 @@ export class Issuer {
 
 function discovered(issuer: string, clientId: string, secret: string | null): Promise<oidc.Configuration> {
   const isHere = isLoopbackHost(new URL(issuer).hostname);
-  // Signatures are checked though the tokens come over TLS: it costs one more request, and TLS may end at a proxy.
+  // Check signatures although the tokens come over TLS. It costs one more request, but TLS may end at a proxy.
   const execute = [oidc.enableNonRepudiationChecks, ...(isHere ? [oidc.allowInsecureRequests] : [])];
   const metadata = { [oidc.clockTolerance]: SKEW_S };
   const proof = secret === null ? oidc.None() : proofBy(secret);
@@ -116,7 +116,7 @@ function discovered(issuer: string, clientId: string, secret: string | null): Pr
   return oidc.discovery(new URL(issuer), clientId, metadata, proof, options);
 }
 
-/** In the header, as all issuers take it that do not say otherwise; else in the body. */
+/** Sends the client secret in the header, which issuers accept unless they say otherwise, or else in the body. */
 function proofBy(secret: string): oidc.ClientAuth {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...more) => {
@@ -139,11 +139,11 @@ async function identityOf(
   return { sub, claims: { ...more, ...claims }, refreshToken: tokens.refresh_token ?? before };
 }
 
-/** Sends a request of the library within our bounds. A redirect is an answer like others, and it accepts none. */
+/** Sends a request of the library with our limits. Redirects are not followed; the library accepts none. */
 const asked: oidc.CustomFetch = async (url, { method, headers, body }) => {
   const target = new URL(url);
   if (target.protocol !== 'https:' && !isLoopbackHost(target.hostname)) {
-    throw new Error('the issuer names an address without https');
+    throw new Error('the issuer names a URL without https');
   }
   const reply = await outbound({
     url,
@@ -156,14 +156,15 @@ const asked: oidc.CustomFetch = async (url, { method, headers, body }) => {
   }).catch((cause) => {
     throw new IssuerAway('the issuer does not answer', { cause });
   });
-  if (reply.status >= 500 || reply.status === 429) throw new IssuerAway(`the issuer answers ${reply.status}`);
+  if (reply.status >= 500 || reply.status === 429)
+    throw new IssuerAway(`the issuer answers with status ${reply.status}`);
   if (reply.isCut) throw new Error(`an answer of the issuer is larger than ${BYTES_MAX} bytes`);
   return new Response(NO_BODY.has(reply.status) ? null : reply.text, { status: reply.status, headers: reply.headers });
 };
 
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Takes what our own part has thrown out of the errors that the library makes of it. */
+/** The library wraps our own errors in its own. Unwraps them. */
 async function around<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -173,7 +174,7 @@ async function around<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A refresh token no longer does, or the person has to be asked first. */
+/** Errors that mean that a refresh token no longer works, or that the person must sign in again. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'invalid_grant',
   'interaction_required',
@@ -181,11 +182,11 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'consent_required',
 ]);
 
-/** Whether the issuer has refused a refresh token: it was revoked, or the person may no longer sign in without being asked. */
+/** Whether the issuer refused a refresh token because it was revoked, or because the person must sign in again. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof oidc.ResponseBodyError && REFUSALS.has(error.error);
 
-/** The sentence of an error about the protocol, for the log: what the issuer said, or what did not fit. Never a token. */
+/** Describes a protocol error in one sentence for the log: what the issuer said, or what did not match. Never contains a token. */
 export function faultText(error: unknown): string {
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError) {
     return [error.error, error.error_description].filter(Boolean).join(': ').slice(0, 300);

@@ -19,8 +19,8 @@ import type { Identity, IssuerClient } from './issuer.ts';
 import { newTransaction, transactionOf } from './transaction.ts';
 
 /**
- * Why nobody is signed in. `off`: the policy has no sign-in. `away`: the issuer does not answer. `stale`: the answer belongs to no sign-in
- * of this browser. `refused`: the answer does not fit, or the issuer says no. `nobody`: the person has no role, or is suspended.
+ * Why a sign-in fails. `off`: the policy has no sign-in. `away`: the issuer does not answer. `stale`: the answer belongs to no sign-in of
+ * this browser. `refused`: the answer does not match, or the issuer refuses. `nobody`: the person has no role, or is suspended.
  */
 export type SignInFault = 'off' | 'away' | 'stale' | 'refused' | 'nobody';
 
@@ -36,9 +36,9 @@ export class SignInError extends Error {
 }
 
 export interface SignInOptions {
-  /** The policy in force. */
+  /** Returns the active policy. */
   policy(): Pick<PolicySnapshot, 'signIn' | 'console'>;
-  /** The environment, in which `NAME_FILE` may stand for `NAME`. */
+  /** Reads an environment variable. `NAME_FILE` may replace `NAME`. */
   env(name: string): string | undefined;
   readonly logins: Logins;
   readonly keys: Pick<Keys, 'authenticate' | 'authenticateBy'>;
@@ -50,39 +50,39 @@ export interface SignInOptions {
 
 /** The browser that signs in. */
 export interface SignInBrowser {
-  /** What it says of itself. */
+  /** The user agent of the browser. */
   readonly agent: string;
   readonly address: string | null;
-  /** The value of the cookie of its login before; null for none. */
+  /** The cookie value of the browser's previous login; null for none. */
   readonly loginBefore: string | null;
   readonly requestId: string;
 }
 
-/** A browser that the issuer has sent back. */
+/** A browser that returns from the issuer. */
 interface ReturningBrowser extends SignInBrowser {
-  /** The address of the page to which the issuer has sent it. */
+  /** The URL of the page to which the issuer sent the browser. */
   readonly redirectUri: string;
 }
 
-/** A login that a request bears. */
+/** The login that a request uses. */
 export interface PresentLogin {
   readonly login: Login;
-  /** Null for that of a key. */
+  /** Null for the login of a key. */
   readonly user: User | null;
   readonly caller: Caller;
 }
 
 /**
- * People sign in at the issuer of the policy, and their logins last while it states a role for them; keys sign in by themselves where
- * the console is on, and their logins last while the key works and has a scope for it. State: renewals.
+ * Signs people in at the issuer of the policy. Their logins last as long as the policy gives them a role. Keys can sign in by themselves if
+ * the console is on. Their logins last as long as the key works and has a suitable scope. State: renewals.
  */
 export class SignIn {
   readonly #options: SignInOptions;
-  /** With the library of OpenID Connect, which most servers never need. */
+  /** Loads the OpenID Connect library, which most servers never need. */
   readonly #protocol: () => Promise<Protocol>;
-  /** Of each row of a user: limits know their caller by the object. */
+  /** One caller object for each row of a user, because limits identify a caller by its object. */
   readonly #callers = new WeakMap<User, Caller>();
-  /** Renewals under way, by the login's ID. */
+  /** Running renewals, by ID of the login. */
   readonly #renewals = new Map<string, Promise<void>>();
 
   constructor(options: SignInOptions) {
@@ -90,21 +90,21 @@ export class SignIn {
     this.#protocol = lazy(() => openProtocol(options.now));
   }
 
-  /** The issuer of the policy in force; null where nobody signs in. */
+  /** The issuer of the active policy; null if people cannot sign in. */
   get issuer(): string | null {
     return this.#options.policy().signIn?.issuer ?? null;
   }
 
   /**
    * Begins a sign-in.
-   * @returns where the browser goes, and the cookie by which it is known when it comes back
+   * @returns the URL for the browser, and the cookie that identifies the browser when it returns
    * @throws SignInError
    */
   async begin(redirectUri: string, returnTo: string): Promise<{ readonly url: URL; readonly value: string }> {
     const client = this.#client();
     const value = newTransaction(returnTo, this.#options.now());
     const transaction = transactionOf(value, this.#options.now());
-    if (!transaction) throw new SignInError('stale', 'This address is too long to return to.');
+    if (!transaction) throw new SignInError('stale', 'The address to return to after the sign-in is too long.');
     const protocol = await this.#protocol();
     try {
       return { url: await protocol.issuer.authorizationUrl(client, redirectUri, transaction), value };
@@ -114,17 +114,17 @@ export class SignIn {
   }
 
   /**
-   * Ends a sign-in by the answer of the issuer: the person gets a login, new also where the browser had one.
-   * @param query of the address to which the issuer has sent the browser
-   * @param value of the cookie of `begin`; null for none
-   * @returns the value of the cookie of the login, and the path that the person wanted to see
+   * Completes a sign-in with the answer of the issuer. The person gets a new login, even if the browser already had one.
+   * @param query of the URL to which the issuer sent the browser
+   * @param value of the cookie from `begin`; null for none
+   * @returns the value of the login's cookie, and the path that the person wanted to see
    * @throws SignInError
    */
   async finish(query: string, value: string | null, browser: ReturningBrowser) {
     const client = this.#client();
     const transaction = value === null ? null : transactionOf(value, this.#options.now());
     if (!transaction) {
-      throw new SignInError('stale', 'This sign-in has ended, or began in another browser. Sign in again.');
+      throw new SignInError('stale', 'This sign-in has expired, or was started in another browser. Sign in again.');
     }
     const url = new URL(browser.redirectUri);
     url.search = query;
@@ -138,8 +138,8 @@ export class SignIn {
   }
 
   /**
-   * Signs a key in that may see anything of the console: one with the scope `admin` or `report`.
-   * @returns the value of the cookie of the login; null for any other text
+   * Signs in with a key that may see anything in the console: a key with the scope `admin` or `report`.
+   * @returns the value of the login's cookie; null for any other text
    */
   async byKey(text: string, browser: SignInBrowser): Promise<string | null> {
     const parts = parseKey(text);
@@ -148,7 +148,7 @@ export class SignIn {
     return (await this.#begin(holder, browser)).value;
   }
 
-  /** Begins a login, and ends the one that the browser had before. */
+  /** Begins a login, and ends the browser's previous login. */
   async #begin(
     holder: Omit<LoginDraft, 'browser' | 'from'>,
     { agent, address, loginBefore, requestId }: SignInBrowser,
@@ -161,7 +161,7 @@ export class SignIn {
   }
 
   /**
-   * Ends the login of a cookie, also while its user or key is not served: a copy of the cookie must not count once it is again.
+   * Ends the login of a cookie, even while its user or key is suspended. Otherwise a copy of the cookie would work again after a resume.
    * Rejects with StoreError.
    */
   async signOut(value: string, { address, requestId }: Pick<SignInBrowser, 'address' | 'requestId'>): Promise<void> {
@@ -170,7 +170,9 @@ export class SignIn {
     if (login) await logins.end(login, actorOf(login, { requestId, from: address }));
   }
 
-  /** The login of a cookie, whose claims may be too old; null where it has ended, or its user or key is no longer served. */
+  /**
+   * Returns the login of a cookie. Its claims may be outdated. Null if the login has ended, or if its user or key may no longer be served.
+   */
   of(value: string): PresentLogin | null {
     const { logins, people } = this.#options;
     checkAge(Math.max(logins.ageMs, people.ageMs), 'logins');
@@ -187,7 +189,7 @@ export class SignIn {
     return caller && { login, user: null, caller };
   }
 
-  /** @throws SignalboxError where the keys cannot be read */
+  /** @throws SignalboxError if the keys cannot be read */
   #callerBy({ caller, ageMs }: Authentication): Caller | null {
     checkAge(ageMs, 'API keys');
     return caller && roleOf(caller) !== 'caller' ? caller : null;
@@ -200,8 +202,8 @@ export class SignIn {
   }
 
   /**
-   * Has old claims stated again by the issuer.
-   * @returns null where they need not be, or cannot be since the issuer is away: the login stays as it is
+   * Lets the issuer confirm outdated claims.
+   * @returns null if the claims are recent, or if the issuer is unavailable, in which case the login continues
    */
   renewal(value: string, { login, user }: PresentLogin): Promise<void> | null {
     if (!user || !this.#options.logins.isDue(login)) return null;
@@ -220,7 +222,7 @@ export class SignIn {
       const client = this.#client();
       const token = await logins.tokenOf(login, value);
       if (token === null) {
-        // Without a refresh token the person signs in again, which needs an issuer that answers.
+        // Without a refresh token the person must sign in again, which is possible only if the issuer answers.
         await protocol.issuer.check(client);
         await logins.end(login, SERVER, 'needs a new sign-in');
         return;
@@ -250,7 +252,7 @@ export class SignIn {
     return caller;
   }
 
-  /** The person of an identity, with the role and team that its claims give. @throws SignInError for one that may not sign in */
+  /** Returns the user of an identity, with the role and team that its claims give. @throws SignInError for a person who may not sign in */
   async #member({ sub, claims }: Identity): Promise<User> {
     const { people, log } = this.#options;
     const policy = this.#policy();
@@ -260,13 +262,17 @@ export class SignIn {
     const isOwner = present?.role === 'owner';
     if (!row && !isOwner) {
       log.info('the claims of a person', { sub, claims: Object.keys(claims).sort().join(' ') });
-      throw this.#nobody(sub, 'no row of sign_in.roles holds', 'You have no role here.');
+      throw this.#nobody(sub, 'no row of sign_in.roles matches', 'You have no role on this gateway.');
     }
     const team = row?.team == null ? null : people.teamNamed(row.team);
     if (row?.team != null && !team) {
-      throw this.#nobody(sub, `there is no team ${row.team}`, `Your team, “${row.team}”, does not exist here.`);
+      throw this.#nobody(
+        sub,
+        `there is no team ${row.team}`,
+        `Your team, “${row.team}”, does not exist on this gateway.`,
+      );
     }
-    // An owner stays one, whatever the claims say: only an owner or an admin key changes that.
+    // An owner stays an owner, whatever the claims say. Only an owner or an admin key can change that.
     const role = isOwner ? 'owner' : row?.role;
     const namesTeams = policy.roles.some((one) => one.team !== null);
     const person: SignedPerson = {
@@ -278,18 +284,22 @@ export class SignIn {
     };
     return people.putUser(person).catch((cause) => {
       const isOfTerms = cause instanceof KeyTermsError || cause instanceof PeopleError;
-      throw isOfTerms ? this.#nobody(sub, cause.message, 'Your account cannot be a user here.') : cause;
+      throw isOfTerms ? this.#nobody(sub, cause.message, 'Your account cannot become a user of this gateway.') : cause;
     });
   }
 
   #nobody(sub: string, reason: string, message: string): SignInError {
     this.#options.log.warn('a person may not sign in', { issuer: this.issuer, sub, reason });
-    return new SignInError('nobody', `${message} Ask who runs this gateway. You are “${sub}” at ${this.issuer}.`);
+    return new SignInError(
+      'nobody',
+      `${message} Contact the operator of this gateway. You are “${sub}” at ${this.issuer}.`,
+    );
   }
 
   #policy(): SignInPolicy {
     const { signIn } = this.#options.policy();
-    if (!signIn) throw new SignInError('off', 'This gateway has no sign-in.');
+    if (!signIn)
+      throw new SignInError('off', 'People cannot sign in to this gateway, because its policy has no sign-in.');
     return signIn;
   }
 
@@ -300,10 +310,10 @@ export class SignIn {
     this.#options.log.warn('nobody can sign in: the variable with the secret of the client is not set', {
       variable: clientSecretEnv,
     });
-    throw new SignInError('away', 'Sign-in is not set up completely. The log of the gateway says what is missing.');
+    throw new SignInError('away', 'Sign-in is not completely set up. The log of the gateway says what is missing.');
   }
 
-  /** The error for the person; the log has the reason. */
+  /** Returns an error for the person. The reason is only in the log. */
   #failed(cause: unknown, { issuer }: IssuerClient, { IssuerAway, faultText }: Protocol): SignInError {
     const isAway = cause instanceof IssuerAway;
     this.#options.log.warn(isAway ? 'the issuer of sign-in is away' : 'a sign-in was refused', {
@@ -313,16 +323,16 @@ export class SignIn {
     return isAway
       ? new SignInError(
           'away',
-          `${new URL(issuer).host} does not answer. Try again in a minute. People who are signed in stay so.`,
+          `${new URL(issuer).host} does not answer. Try again in a minute. People who are already signed in stay signed in.`,
         )
       : new SignInError(
           'refused',
-          'The answer of the issuer was refused. Sign in again. If it happens again, the log of the gateway says why.',
+          'The answer of the issuer was refused. Sign in again. If the problem persists, see the log of the gateway.',
         );
   }
 }
 
-/** The part that asks the issuer, and explains its failures. */
+/** The part that sends requests to the issuer and explains its failures. */
 type Protocol = Awaited<ReturnType<typeof openProtocol>>;
 
 async function openProtocol(now: () => number) {
@@ -330,7 +340,7 @@ async function openProtocol(now: () => number) {
   return { ...more, issuer: new Issuer(now) };
 }
 
-/** The holder of a login, as the trail names it. */
+/** The holder of a login, as the audit trail names it. */
 const actorOf = (
   { user, key }: Pick<Login, 'user' | 'key'>,
   more: { readonly requestId: string; readonly from: string | null },
@@ -338,16 +348,16 @@ const actorOf = (
 
 const NO_SCOPES: Caller['scopes'] = new Set();
 
-/** Characters of a name or address that are kept. */
+/** How many characters of a name or address are stored. */
 const SHOWN_MAX = 128;
 
-/** What is shown of a person. It proves nothing. */
+/** The name and address to show for a person. They do not identify the person. */
 function shownOf({ name, preferred_username: username, email }: Claims, sub: string) {
   const [shown = ''] = [name, username, email, sub].map(shownText).filter(Boolean);
   return { name: shown, email: shownText(email) || null };
 }
 
-/** A text on one line; empty for another value. */
+/** A text on one line; empty for values that are not texts. */
 const shownText = (value: unknown): string =>
   typeof value === 'string'
     ? value

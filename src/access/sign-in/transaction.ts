@@ -1,10 +1,10 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 
-/** A sign-in under way: what the answer of the issuer is compared with. */
+/** A sign-in in progress. The answer of the issuer is compared with it. */
 export interface Transaction {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE. */
+  /** The code verifier of PKCE. */
   readonly verifier: string;
   /** The path that the person wanted to see, with its query. */
   readonly returnTo: string;
@@ -17,7 +17,8 @@ const FORM = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{0,700})$/;
 const BYTES = 32;
 
 /**
- * Begins a sign-in. The server keeps nothing of it: all that must fit is derived from the value, which only the browser that began has.
+ * Begins a sign-in. The server stores nothing about it. Everything that must match is derived from the returned value, which only this
+ * browser has.
  * @returns the value of a cookie
  */
 export function newTransaction(returnTo: string, now: number): string {
@@ -25,13 +26,13 @@ export function newTransaction(returnTo: string, now: number): string {
   return `${now.toString(36)}.${randomBytes(BYTES).toString('base64url')}.${path}`;
 }
 
-/** Reads the value of a cookie; null where it is none, or too old. */
+/** Reads the value of a cookie; null if it is invalid or too old. */
 export function transactionOf(value: string, now: number): Transaction | null {
   const [, time, secret, path] = FORM.exec(value) ?? [];
   if (time === undefined || secret === undefined || path === undefined) return null;
   const age = now - Number.parseInt(time, 36);
   if (!(age >= 0 && age <= TRANSACTION_MS)) return null;
-  // The time and the path are part of it, so that a changed one fits no answer.
+  // The time and the path are part of the derivation, so that a changed cookie matches no answer.
   const derived = (purpose: string) =>
     Buffer.from(hkdfSync('sha256', secret, value, `signalbox sign-in 1 ${purpose}`, BYTES)).toString('base64url');
   const returnTo = Buffer.from(path, 'base64url').toString();

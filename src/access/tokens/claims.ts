@@ -4,21 +4,21 @@ import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 import { hasPlainSignature } from './form.ts';
 import type { TokenRefusal } from './refusal.ts';
 
-/** Signatures by public keys: a secret that two share would let either of them sign. */
+/** Only signatures with public keys are allowed. With a shared secret, either side could sign. */
 export const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 
-/** Other types are tokens of other purposes, such as a logout. */
+/** Other types are tokens for other purposes, such as a logout. */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 
-/** The longest life of a token, s. */
+/** The longest lifetime of a token, s. */
 const LIFE_MAX_S = 86_400;
-/** How far the clock of an issuer may be ahead, s. Nothing is added to the life of a token. */
+/** How far the clock of an issuer may be ahead, s. The lifetime of a token is not extended. */
 const SKEW_S = 60;
 const SUBJECT_LENGTH_MAX = 1_024;
 
-/** A token that could be valid: its signature and the condition of its issuer are still to be checked. */
+/** A token that may be valid. Its signature and the condition of its issuer must still be checked. */
 export interface TokenClaim {
   readonly issuer: TokenIssuer;
   readonly claims: Claims & { readonly sub: string };
@@ -27,7 +27,7 @@ export interface TokenClaim {
 }
 
 /**
- * Checks all of a token that needs no key, so that a signature is checked of hardly any that fails.
+ * Checks everything about a token that needs no key first, because checking signatures is expensive.
  * @param now ms since 1970
  */
 export function readToken(token: string, issuers: readonly TokenIssuer[], now: number): TokenClaim | TokenRefusal {

@@ -2,36 +2,36 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose';
 import { DAY_MS } from '../../core/clock.ts';
 import type { KeySet } from '../../core/token-issuer.ts';
 
-/** A set of keys that tokens are checked with. Another set is another object. */
+/** A set of keys for checking tokens. A changed set is a new object. */
 export interface SigningKeys {
-  /** Its JSON. */
+  /** The set as JSON. */
   readonly text: string;
   readonly find: JWTVerifyGetKey;
 }
 
-/** Between two readings of the keys of an issuer, ms, whatever asks for them. */
+/** The least time between two reads of an issuer's keys, ms. */
 const READ_EVERY_MS = 30_000;
-/** How long keys are fresh, ms. Older ones serve while they are read again. */
+/** How long keys are fresh, ms. Older keys stay in use while they are read again. */
 const FRESH_MS = 600_000;
-/** How long keys serve while their issuer is away, ms. */
+/** How long keys stay in use while their issuer is unavailable, ms. */
 const USABLE_MS = DAY_MS;
 
 const signingKeys = (set: KeySet): SigningKeys => {
   const text = JSON.stringify(set);
-  // The library's type has only the members that it knows. What a key lacks is found when it is asked for.
+  // The library's type has only the members that it knows. An invalid key is noticed when it is used.
   return { text, find: createLocalJWKSet(JSON.parse(text)) };
 };
 
 interface KeyReading {
-  /** Null: the keys are stated, and never read. */
+  /** Null if the policy states the keys, so that they are never read. */
   readonly read: (() => Promise<KeySet>) | null;
-  /** Ms that never go back. */
+  /** Returns ms that never go back. */
   readonly clock: () => number;
-  /** Called once for each reading that failed. */
+  /** Called once for each failed read. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** The keys of one issuer, as they were last read. State: tokens. */
+/** The keys of one issuer from the last read. State: tokens. */
 export class IssuerKeyStore {
   readonly #reading: KeyReading;
   #keys: SigningKeys | null;
@@ -44,7 +44,7 @@ export class IssuerKeyStore {
     this.#keys = stated && signingKeys(stated);
   }
 
-  /** The keys that tokens are checked with now; null for none. Stale ones are read again, which is not waited for. */
+  /** The keys with which tokens are checked now; null for none. Outdated keys are read again in the background. */
   get current(): SigningKeys | null {
     const age = this.#reading.clock() - this.#readAt;
     if (!this.#reading.read) return this.#keys;
@@ -52,12 +52,12 @@ export class IssuerKeyStore {
     return age < USABLE_MS ? this.#keys : null;
   }
 
-  /** Milliseconds until they may be read again. */
+  /** Milliseconds until the keys may be read again. */
   get waitMs(): number {
     return Math.max(0, this.#triedAt + READ_EVERY_MS - this.#reading.clock());
   }
 
-  /** Reads the keys, unless that was tried just now. Never rejects. @returns whether it was tried */
+  /** Reads the keys, unless this was tried a moment ago. Never rejects. @returns whether a read was tried */
   async refresh(): Promise<boolean> {
     const reading = this.#readAgain();
     await reading;
@@ -78,7 +78,7 @@ export class IssuerKeyStore {
     try {
       const keys = signingKeys(await read());
       this.#readAt = this.#reading.clock();
-      // Tokens that were checked with the same keys stay checked.
+      // Keep the object if the keys are unchanged, so that checked tokens stay checked.
       if (keys.text !== this.#keys?.text) this.#keys = keys;
     } catch (cause) {
       this.#reading.onFault(cause);

@@ -3,28 +3,29 @@ import { type Caller, permissionsOf } from '../../core/caller.ts';
 import { orElse } from '../../core/thrown.ts';
 import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 
-/** Characters of a label's value, as of a key's. */
+/** The most characters of a label's value, as for labels of keys. */
 const LABEL_LENGTH_MAX = 200;
-/** Controls, direction marks, line breaks and lone surrogates: labels are shown. */
+/** Control characters, direction marks, line breaks and lone surrogates. They are not allowed, because labels are shown. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** The ID of a subject, which is the same whatever its tokens say beside. */
+/** Returns the ID of a subject. It depends only on the claims `iss` and `sub`. */
 function subjectId(issuer: string, sub: string): string {
-  // A JSON text tells where one ends and the other begins.
+  // In JSON, it is clear where the issuer ends and the subject begins.
   return `subject_${hash('sha256', JSON.stringify([issuer, sub]), 'hex').slice(0, 32)}`;
 }
 
-/** Separates this use of the store's secret from others. */
+/** Separates this use of the store's secret from other uses. */
 const ANSWERS = 'signalbox answers of subjects 1\n';
 
 /**
- * The secret that the kept answers of a subject are sealed with: its tokens change each hour, so that none of them can be.
+ * Returns the secret with which the stored answers of a subject are encrypted. A token cannot be that secret, because tokens change every
+ * hour.
  * @param secret of the store
  */
 export const answerSecretOf = (secret: Uint8Array, id: string): string =>
   createHmac('sha256', secret).update(ANSWERS).update(id).digest('base64url');
 
-/** The caller that a checked token stands for. @param team the ID of its team; null for none */
+/** The caller that a checked token represents. @param team the ID of the caller's team; null for none */
 export function subjectCaller(
   issuer: TokenIssuer,
   claims: Claims & { readonly sub: string },
@@ -39,7 +40,7 @@ export function subjectCaller(
     limits: issuer.limits,
     budgets: [],
     ...(team !== null && { team }),
-    // Never the owner, who may make keys that outlive the token.
+    // A token never gives the role of an owner, because an owner can create keys that outlive the token.
     ...(isAdmin && { role: 'admin' }),
   };
 }

@@ -11,37 +11,37 @@ import { readKeys } from './read-keys.ts';
 import type { TokenRefusal } from './refusal.ts';
 import { subjectCaller } from './subject.ts';
 
-/** The most tokens that are remembered. The oldest is forgotten first, and checked again. */
+/** The most tokens that are remembered. The oldest token is forgotten first, and must then be checked again. */
 const TOKENS_MAX = 10_000;
-/** The most issuers whose keys are kept, those of earlier policies among them. */
+/** The most issuers whose keys are kept, including issuers of earlier policies. */
 const ISSUERS_MAX = 200;
 
-/** The end of a check. `unavailable`: the keys of the issuer cannot be read; `waitMs` until that is tried again. */
+/** The result of a check. `unavailable`: the keys of the issuer cannot be read; `waitMs` until the next try. */
 export type TokenCheck =
   | { readonly caller: Caller }
   | { readonly refusal: TokenRefusal }
   | { readonly refusal: 'unavailable'; readonly waitMs: number };
 
-/** The teams that there are now. */
+/** The existing teams. */
 export interface TeamDirectory {
-  /** The ID of the team of a name; null for none. */
+  /** Returns the ID of the team with a name; null for none. */
   idOf(name: string): string | null;
-  /** Whether the team of an ID exists. */
+  /** Whether a team with an ID exists. */
   has(id: string): boolean;
 }
 
 export interface TokenChecksOptions {
   readonly teams: TeamDirectory;
-  /** Ms that never go back. */
+  /** Returns ms that never go back. */
   readonly clock: () => number;
-  /** Ms since 1970. */
+  /** Returns ms since 1970. */
   readonly now: () => number;
   readonly log: Log;
-  /** Called for each token that was checked and admitted. */
+  /** Called for each token that was checked and accepted. */
   readonly onSubject: (subject: TokenSubject) => void;
 }
 
-/** A token that was checked. It counts while its issuer and the keys that it was checked with are the same. */
+/** A checked token. It stays valid as long as its issuer and the keys with which it was checked are the same. */
 interface CheckedToken {
   readonly caller: Caller;
   readonly issuer: string;
@@ -59,16 +59,16 @@ export class TokenChecks {
   readonly #checked = new Map<string, CheckedToken>();
   readonly #checks = new Map<string, Promise<TokenCheck>>();
   readonly #keys = new Map<string, IssuerKeyStore>();
-  /** The same by the issuer as a policy has it. */
+  /** The keys by the issuer object of a policy. */
   readonly #keysOfPolicy = new WeakMap<TokenIssuer, IssuerKeyStore>();
-  /** The last check of a signature by the address that asked for it. */
+  /** The last signature check for each address. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: TokenChecksOptions) {
     this.#options = options;
   }
 
-  /** The caller of a token that was checked before; null for any other. Cheap. */
+  /** Returns the caller of a token that was checked before; null for any other token. Cheap. */
   find(token: string, issuers: readonly TokenIssuer[]): Caller | null {
     const name = hashOf(token);
     const known = this.#checked.get(name);
@@ -85,9 +85,9 @@ export class TokenChecks {
   }
 
   /**
-   * Checks a token. The same one is checked once at a time, and those of one address one after the other.
-   * @param count called before the signature is checked; what it throws is thrown
-   * @returns never a caller whose token was refused; rejects with what `count` throws
+   * Checks a token. The same token is checked only once at a time, and tokens from the same address are checked one after the other.
+   * @param count called before the signature is checked; its errors are thrown
+   * @returns never a caller whose token was refused; rejects with the errors of `count`
    */
   check(token: string, issuers: readonly TokenIssuer[], address: string, count: () => void): Promise<TokenCheck> {
     const name = hashOf(token);
@@ -105,7 +105,7 @@ export class TokenChecks {
     const store = this.#keysOf(read.issuer);
     if (!store.current) await store.refresh();
     const first = await this.#inTurn(address, () => this.#signatureOf(token, read, store.current, count));
-    // A key that is not known may be a new one. Its absence cost no signature.
+    // An unknown key may be new, so read the keys again. No signature was checked yet.
     const isNew = first === 'key' && (await store.refresh());
     const keys = store.current;
     if (!keys) return { refusal: 'unavailable', waitMs: Math.max(1_000, store.waitMs) } as const;
@@ -117,7 +117,7 @@ export class TokenChecks {
     return { caller: this.#admit(name, read, keys, team) };
   }
 
-  /** One signature at a time for an address: so many as it may fail with are not checked at once. */
+  /** Checks one signature at a time for each address. Parallel checks could exceed the number of failures that an address may have. */
   async #inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(address) ?? Promise.resolve()).then(work, work);
     this.#turns.set(address, turn);
@@ -128,7 +128,7 @@ export class TokenChecks {
     }
   }
 
-  /** @returns null for a signature that is right */
+  /** @returns null for a correct signature */
   async #signatureOf(token: string, { issuer }: TokenClaim, keys: SigningKeys | null, count: () => void) {
     if (!keys) return null;
     const { issuer: iss, audiences } = issuer;
@@ -148,7 +148,7 @@ export class TokenChecks {
     }
   }
 
-  /** The ID of a subject's team, null for none; undefined for one that does not exist. */
+  /** Returns the ID of a subject's team, null for none; undefined if the team does not exist. */
   #teamOf({ issuer, claims }: TokenClaim): string | null | undefined {
     const { team } = issuer;
     if (team === null) return null;
@@ -164,7 +164,7 @@ export class TokenChecks {
     return caller;
   }
 
-  /** Logs why. The words of a token are not, unless its issuer has signed them. */
+  /** Logs the reason. The content of a token is logged only if its issuer has signed it. */
   #refused(refusal: TokenRefusal, issuer: TokenIssuer | null, sub?: string): TokenCheck {
     this.#options.log.info('a token was refused', { reason: refusal, issuer: issuer?.name, subject: sub });
     return { refusal };
@@ -183,7 +183,7 @@ export class TokenChecks {
     const { clock, log } = this.#options;
     const onFault = (error: unknown) =>
       log.warn('the keys of an issuer cannot be read', { issuer: name, problem: messageOf(error) });
-    if (keys.from === 'policy' && keys.set === null) onFault(new Error('their variable is not set'));
+    if (keys.from === 'policy' && keys.set === null) onFault(new Error('the variable with the keys is not set'));
     const read = keys.from === 'policy' ? null : () => readKeys(keys, issuer);
     const store = new IssuerKeyStore(keys.from === 'policy' ? keys.set : null, { read, clock, onFault });
     if (this.#keys.size >= ISSUERS_MAX) this.#keys.delete(this.#keys.keys().next().value!);
@@ -192,7 +192,7 @@ export class TokenChecks {
   }
 }
 
-/** A condition that fails opens no gate. */
+/** If the condition fails with an error, the token is refused. */
 function holds({ issuer, claims }: { readonly issuer: TokenIssuer; readonly claims: Claims }): boolean {
   try {
     return issuer.when(claims);

@@ -5,13 +5,13 @@ import { answerSecretOf } from './subject.ts';
 import type { TokenCheck, TokenChecks, TokenChecksOptions } from './token-checks.ts';
 
 interface TokensOptions extends TokenChecksOptions {
-  /** Of the store. */
+  /** The secret of the store. */
   readonly secret: Uint8Array;
   /** The age of this instance's copy of the blocked subjects, ms. */
   readonly blocksAge: () => number;
 }
 
-/** The tokens of workloads. The first token loads `TokenChecks` with its library, which most servers never need. */
+/** The tokens of workloads. Only the first token loads `TokenChecks` with its library, which most servers never need. */
 export class Tokens {
   readonly #options: TokensOptions;
   readonly #loaded: () => Promise<TokenChecks>;
@@ -26,20 +26,20 @@ export class Tokens {
     });
   }
 
-  /** The age of the copy of the blocked subjects that callers are judged by, ms. */
+  /** The age of the copy of the blocked subjects, with which callers are checked, ms. */
   get ageMs(): number {
     return this.#options.blocksAge();
   }
 
-  /** The secret that the kept answers of a subject are sealed with. */
+  /** Returns the secret with which the stored answers of a subject are encrypted. */
   readonly answerSecretOf = (id: string): string => answerSecretOf(this.#options.secret, id);
 
-  /** The caller of a token that was checked before; null for any other. Cheap. */
+  /** Returns the caller of a token that was checked before; null for any other token. Cheap. */
   find(token: string, issuers: readonly TokenIssuer[]): Caller | null {
     return this.#checks?.find(token, issuers) ?? null;
   }
 
-  /** Checks a token, as `TokenChecks.check` does. */
+  /** Checks a token like `TokenChecks.check`. */
   async check(...args: Parameters<TokenChecks['check']>): Promise<TokenCheck> {
     return (await this.#loaded()).check(...args);
   }
