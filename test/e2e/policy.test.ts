@@ -181,7 +181,7 @@ describe('signalbox policy check', () => {
     writeFileSync(join(folder, 'more/rules.yaml'), 'constraints: []');
     const { code, out } = await check(folder);
     expect(code).toBe(0);
-    expect(out).toMatch(/^Not read: more\/rules\.yaml \(.*\), rules\.YAML \(.*in small letters\)$/m);
+    expect(out).toMatch(/^Not read: more\/rules\.yaml \(.*\), rules\.YAML \(.*in lower case\)$/m);
     expect(out).not.toContain('notes.txt');
     const strict = await check(folder, '--strict', '--json');
     expect(strict.code).toBe(2);

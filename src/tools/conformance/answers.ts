@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Frame } from '../../contract/provider.ts';
 import { framesIn, type ProviderSubject, typicalAdapter } from './provider-subject.ts';
 
-/** Any UTF-16 code units, with lone surrogates and NUL. fast-check's own arbitrary takes a second to set up. */
+/** Any sequence of UTF-16 code units, including lone surrogates and NUL. fast-check's own generator needs a second to set up. */
 export const anyText = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0x20, max: 0x7e })), { maxLength })
@@ -32,7 +32,7 @@ export const oddTexts: fc.Arbitrary<string> = fc.oneof(
 /** Values of the wrong type for a member of an answer. */
 const WRONG_VALUES: readonly unknown[] = [null, -1, 0.5, 1e21, '', 'odd', true, [], {}, [null], [{}], { type: 'odd' }];
 
-/** A body with one JSON value replaced or removed, or a cut body if it is no JSON. */
+/** A body in which one JSON value is replaced or removed. A body that is not JSON is cut instead. */
 const corrupt = (text: string): fc.Arbitrary<string> => {
   const spots = countValues(text);
   if (spots === 0) return fc.nat({ max: text.length }).map((at) => text.slice(0, at));
@@ -40,7 +40,7 @@ const corrupt = (text: string): fc.Arbitrary<string> => {
     .record({ at: fc.nat({ max: spots - 1 }), stray: fc.constantFrom(...WRONG_VALUES), isGone: fc.boolean() })
     .map(({ at, stray, isGone }) => {
       let seen = 0;
-      // Removing a list item leaves null.
+      // Removing an item of a list leaves null in its place.
       return (
         JSON.stringify(JSON.parse(text), (_, value) => (seen++ === at ? (isGone ? undefined : stray) : value)) ?? ''
       );
@@ -60,7 +60,7 @@ function countValues(text: string): number {
   }
 }
 
-/** Malformed bodies, and recorded ones, intact or corrupted. */
+/** Malformed bodies, and recorded bodies that are intact or corrupted. */
 export function bodies({ samples }: ProviderSubject): fc.Arbitrary<string> {
   const recorded = samples.filter(({ kind }) => kind === 'reply').map(({ text }) => text);
   if (recorded.length === 0) return oddTexts;
@@ -75,7 +75,7 @@ function recordedFrames({ plugin, samples, host }: ProviderSubject): (readonly F
   return samples.filter((sample) => sample.kind === 'stream').map(({ text }) => framesIn(host, kind, text));
 }
 
-/** Malformed streams, and recorded ones, intact or with frames lost, duplicated, reordered and corrupted. */
+/** Malformed streams, and recorded streams that are intact or have lost, duplicated, reordered or corrupted frames. */
 export function frames(subject: ProviderSubject): fc.Arbitrary<readonly Frame[]> {
   const any = fc.array(fc.record({ event: fc.constantFrom('', '', 'message', 'error'), data: oddTexts }), {
     maxLength: 4,

@@ -19,13 +19,13 @@ export const traits: fc.Arbitrary<ModelTraits> = fc.record({
   outputTokensPerSecond: fc.constantFrom(1, 100, 100_000),
 });
 
-/** State of another provider, which this one ignores. */
+/** State of another provider, which the tested adapter must ignore. */
 const NO_STATE = { ofMessage: fc.constant({}), ofCall: () => ({}) };
 
-/** Values that occur nowhere else in a request. */
+/** Values that occur nowhere else in a request, so that a law can find them in its body. */
 const caps = fc.integer({ min: 20_011, max: 29_989 });
 
-/** Any request that the gateway admits, as an adapter receives it. */
+/** Any request that the gateway accepts, in the form in which an adapter receives it. */
 export const calls: fc.Arbitrary<ProviderCall> = fc
   .record({
     upstream: upstreams,
@@ -37,7 +37,7 @@ export const calls: fc.Arbitrary<ProviderCall> = fc
     outputCap: caps,
     model: traits,
   })
-  // As in JSON, without undefined members.
+  // JSON has no undefined members.
   .map(({ body, ...call }) => ({
     ...call,
     request: readChatRequest(structuredClone({ ...body, stream: call.stream })),
@@ -66,7 +66,7 @@ export const plainCalls: fc.Arbitrary<ProviderCall> = fc
     },
   }));
 
-/** A copy of a call that shares nothing with it. */
+/** Copies a call without sharing any object with the original. */
 export const copyOfCall = ({ request, model, ...rest }: ProviderCall): ProviderCall => ({
   ...structuredClone(rest),
   model: structuredClone(model),
@@ -75,25 +75,25 @@ export const copyOfCall = ({ request, model, ...rest }: ProviderCall): ProviderC
   ),
 });
 
-/** All that an adapter can read of a call, as plain data. */
+/** Everything that an adapter can read from a call, as plain data. */
 export const plainOf = ({ request, ...rest }: ProviderCall) => {
   const { conversation, settings, routing, extras, original } = request;
   return { ...rest, request: { conversation, settings, routing, extras, original } };
 };
 
-/** A copy of a call that throws where it is written to. */
+/** Copies a call into frozen objects, which throw when an adapter writes to them. */
 export function frozenCall(call: ProviderCall): ProviderCall {
   const copy = copyOfCall(call);
   deepFreeze(plainOf(copy));
   return copy;
 }
 
-/** A call in words, for reports. */
+/** Describes a call in words, for reports. */
 export function describeCall({ upstream, request, extras, stream, outputCap, model }: ProviderCall): string {
   const { model: _, stream: __, ...rest } = request.original.body;
   const more = Object.keys(extras).length > 0 ? ` with the extras ${JSON.stringify(extras)}` : '';
   const can = model.capabilities.length > 0 ? ` that has ${model.capabilities.join(', ')}` : '';
-  const cannot = model.acceptsTemperature ? '' : ' and takes no temperature';
-  const how = `${stream ? 'streamed' : 'in one piece'}, ${outputCap} tokens at most`;
+  const cannot = model.acceptsTemperature ? '' : ' and accepts no temperature';
+  const how = `${stream ? 'streamed' : 'not streamed'}, at most ${outputCap} tokens`;
   return `of \`${upstream}\`${can}${cannot}, ${how}${more}: ${JSON.stringify(rest)}`;
 }

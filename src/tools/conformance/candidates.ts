@@ -13,12 +13,12 @@ export interface RankingCase {
   readonly figures: readonly CandidateMetrics[];
   /** The value of a good answer in Credits. */
   readonly worth: number;
-  /** How many times as much quality weighs. */
+  /** The factor by which the weight of quality is multiplied. */
   readonly factor: number;
   readonly weights: CallerWeights | null;
 }
 
-/** Whether `a` is at least as good as `b` in every metric, and better in one. */
+/** Whether `a` is at least as good as `b` in every metric, and better in at least one. */
 export const dominates = (a: CandidateMetrics, b: CandidateMetrics): boolean =>
   a.q >= b.q && a.c <= b.c && a.l <= b.l && (a.q > b.q || a.c < b.c || a.l < b.l);
 
@@ -41,7 +41,7 @@ export const figures = fc.record({ q: quality, c: cost, l: latency });
 
 const worth = fc.oneof(fc.constantFrom(0.02, 2, 20), fc.double({ min: 0.02, max: 2_000, noNaN: true }));
 
-/** Of a request: 1, or more for a hard one. */
+/** The quality factor of a request: 1, or more for a hard request. */
 export const qualityFactor = fc.oneof(fc.constantFrom(1, 2, 4), fc.double({ min: 1, max: 1_000, noNaN: true }));
 
 const weights: fc.Arbitrary<CallerWeights> = fc
@@ -60,12 +60,12 @@ export const rankingCases: fc.Arbitrary<RankingCase> = fc.record({
   weights: fc.option(weights),
 });
 
-/** The same, always with weights of a caller. */
+/** Cases like the others, but always with weights from the caller. */
 export const weightedCases: fc.Arbitrary<RankingCase> = fc
   .tuple(rankingCases, weights)
   .map(([trial, own]) => ({ ...trial, weights: own }));
 
-/** Extreme values, which a request can still reach. */
+/** Extreme values that real requests can still have. */
 const extreme = fc.record({
   q: fc.constantFrom(0, 1, Number.MIN_VALUE, 1 - Number.EPSILON),
   c: fc.constantFrom(0, Number.MIN_VALUE, 1e-12, 1e12),
@@ -82,10 +82,10 @@ export const extremeRankingCases: fc.Arbitrary<RankingCase> = fc.record({
   weights: fc.option(weights),
 });
 
-/** Unused array entries: the host's arrays have one entry per model of the policy. */
+/** The number of unused array entries. The host's arrays have an entry for each model of the policy. */
 const SPARE = 3;
 
-/** The candidates as the host passes them, with leftovers of another request behind them. */
+/** The candidates in the form in which the host passes them. After the last candidate, the arrays contain values of another request. */
 export function candidatesOf({ figures: all, worth: costReference, factor }: RankingCase): Candidates {
   const column = (of: (one: CandidateMetrics) => number) =>
     Float64Array.from([...all.map(of), ...Array.from({ length: SPARE }, () => 0.123)]);
@@ -99,14 +99,14 @@ export function candidatesOf({ figures: all, worth: costReference, factor }: Ran
   };
 }
 
-/** A buffer for utilities, with leftovers of an earlier request. */
+/** A buffer for utilities that still contains values of an earlier request. */
 export const usedBuffer = ({ figures: all }: RankingCase, left: number): Float64Array =>
   new Float64Array(all.length + SPARE).fill(left);
 
 /** Candidates are named A, B, C and so on. */
 export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 + at) : `candidate ${at + 1}`);
 
-/** The number of candidates that a report describes. */
+/** The most candidates that a report describes. */
 const DESCRIBED_MAX = 6;
 
 export function describeRankingCase(trial: RankingCase): string {

@@ -1,7 +1,7 @@
 import type { Frame, WireAdapter } from '../../contract/provider.ts';
 import type { Candidates, PreparedStrategy } from '../../contract/strategy.ts';
 
-/** The parts of the gateway that the suite needs, so that it tests a plugin with the real ones. */
+/** The parts of the gateway that the suite needs, so that it tests a plugin with the real gateway code. */
 export interface ConformanceHost {
   /**
    * Ranks the best `most` candidates into `into`, best first. Rounds `utility` in place.
@@ -17,7 +17,7 @@ export interface ConformanceHost {
   /** Creates a parser from stream text to frames. */
   frames(kind: WireAdapter['frames']): { push(text: string): readonly Frame[]; end(): readonly Frame[] };
   /**
-   * The outgoing headers of a call: the allowed ones of the adapter, and the key.
+   * Returns the headers that are sent for a call: the adapter's allowed headers, and the key.
    * @throws if the key cannot be a header
    */
   headers(adapter: WireAdapter, own: Readonly<Record<string, string>>, key: string | null): Headers;

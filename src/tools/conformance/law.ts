@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { messageOf } from '../../core/thrown.ts';
 
-/** The extent of a run. */
+/** How much a run tries. */
 export interface LawRunOptions {
   /** Equal seeds try equal cases. */
   readonly seed: number;
-  /** The maximum number of cases for each law. */
+  /** The same seed tries the same cases. */
   readonly runs: number;
 }
 
@@ -13,11 +13,11 @@ export interface LawReport {
   readonly law: string;
   /** The law in a sentence. */
   readonly says: string;
-  /** `note`: an observation that does not hold, which is no fault. `skipped`: the plugin offers no cases. */
+  /** `note`: an observation that is false but not a fault. `skipped`: the plugin offers no cases. */
   readonly outcome: 'holds' | 'broken' | 'note' | 'skipped';
   /** The fault in the smallest failing case; null if there is none. */
   readonly fault: string | null;
-  /** That case in words. */
+  /** The smallest failing case in words. */
   readonly example: string | null;
 }
 
@@ -34,9 +34,9 @@ export interface LawText<Subject, Case> {
   readonly isNote?: true;
   /** Whether one case is enough. */
   readonly isOnce?: true;
-  /** Null if the subject offers none. */
+  /** Null if the subject has no cases for this law. */
   cases(subject: Subject): fc.Arbitrary<Case> | null;
-  /** The fault in a case; null if the law holds. Throwing is a fault, too. */
+  /** Returns the fault in a case; null if the law holds. An exception is a fault, too. */
   fault(subject: Subject, one: Case): string | null;
   /** The case in words, for reports. */
   describe(one: Case): string;
@@ -60,8 +60,8 @@ export function law<Subject, Case>(text: LawText<Subject, Case>): Law<Subject> {
       const { failed, counterexample } = fc.check(property, { seed, numRuns: isOnce ? 1 : runs });
       if (!failed) return { ...none, outcome: 'holds' };
       const [smallest] = counterexample ?? [];
-      // A fault that does not reproduce is reported as it was last seen.
-      const fault = (smallest === undefined ? null : faultIn(smallest)) ?? last ?? 'it could not be tried';
+      // If a fault cannot be reproduced, report the fault that was seen last.
+      const fault = (smallest === undefined ? null : faultIn(smallest)) ?? last ?? 'the law could not be tried';
       const example = smallest === undefined ? null : text.describe(smallest);
       return { law: name, says, outcome: isNote ? 'note' : 'broken', fault, example };
     },
@@ -76,16 +76,16 @@ function faultOrThrow(run: () => string | null): string | null {
   }
 }
 
-/** The maximum number of characters of a quotation. */
+/** The most characters of a quotation. */
 const QUOTED_MAX = 300;
 
-/** A JSON string of limited length. */
+/** Writes a text as a JSON string of limited length. */
 export function quote(text: string): string {
   const shown = JSON.stringify(text);
   return shown.length > QUOTED_MAX ? `${shown.slice(0, QUOTED_MAX)}…"` : shown;
 }
 
-/** A value as JSON of limited length. */
+/** Writes a value as JSON of limited length. */
 export function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'undefined';
   return text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text;

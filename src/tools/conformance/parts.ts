@@ -12,7 +12,7 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value);
 const isObjectOrNone = (value: unknown): boolean => value === undefined || isObject(value);
 
-/** Whether a text is JSON that fits one line of an event. */
+/** Whether a text is JSON that fits on one line of an event. */
 const isJsonLine = (value: unknown): boolean =>
   typeof value === 'string' && !/[\r\n]/.test(value) && parseJson(value) !== undefined;
 
@@ -66,41 +66,44 @@ const hasForm = (type: unknown): type is StreamPart['type'] => typeof type === '
 
 /** The fault of a failure part; null if it is valid. */
 export function failureFault(failure: unknown): string | null {
-  if (!isObject(failure)) return `a failure is ${shortJson(failure)}, no object`;
+  if (!isObject(failure)) return `a failure is ${shortJson(failure)}; it must be an object`;
   const { kind, message, status, retryAfterMs } = failure;
-  if (!KINDS.includes(kind)) return `a failure has the kind ${shortJson(kind)}; there are ${KINDS.join(', ')}`;
-  if (typeof message !== 'string') return `a failure has the message ${shortJson(message)}, which is no text`;
-  if (status !== undefined && !isCount(status)) return `a failure has the status ${shortJson(status)}`;
+  if (!KINDS.includes(kind))
+    return `a failure has the unknown kind ${shortJson(kind)}; the kinds are ${KINDS.join(', ')}`;
+  if (typeof message !== 'string') return `a failure has the message ${shortJson(message)}; it must be a text`;
+  if (status !== undefined && !isCount(status))
+    return `a failure has the status ${shortJson(status)}; it must be a whole number from 0`;
   if (retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)) return null;
-  return `a failure asks to wait ${shortJson(retryAfterMs)} ms`;
+  return `a failure has the waiting time ${shortJson(retryAfterMs)}; it must be a number of ms from 0`;
 }
 
 /** The fault of parts under the plugin contract; null if they are valid. */
 export function partsFault(parts: unknown): string | null {
-  if (!Array.isArray(parts)) return `it gives ${shortJson(parts)}, which is no list of parts`;
+  if (!Array.isArray(parts)) return `the adapter returns ${shortJson(parts)}; it must be a list of parts`;
   for (const part of parts) {
-    if (!isObject(part) || !hasForm(part.type)) return `it gives ${shortJson(part)}, which is no part that there is`;
+    if (!isObject(part) || !hasForm(part.type))
+      return `the adapter returns ${shortJson(part)}, which is not a known part`;
     if (part.type === 'failure') {
       const fault = failureFault(part.failure);
       if (fault) return fault;
     }
     if (!FORMS[part.type](part))
-      return `it gives ${shortJson(part)}, which has not the form of a \`${part.type}\` part`;
+      return `the adapter returns ${shortJson(part)}, which does not have the form of a \`${part.type}\` part`;
   }
   return null;
 }
 
 /**
- * The fault of an answer's parts: a usage that cannot be, or a part behind the finish of its choice.
- * @param finished takes the choices that end
+ * Finds the fault in the parts of an answer: an impossible usage, or a part after the end of its choice.
+ * @param finished receives the choices that end
  */
 export function orderFault(parts: readonly StreamPart[], finished: Set<number>): string | null {
   for (const part of parts) {
     if (part.type === 'usage') {
       if (!isPlausible(part.usage))
-        return `its usage ${shortJson(part.usage)} cannot be: no figure below 0, cached within input, reasoning within output`;
+        return `the usage ${shortJson(part.usage)} is impossible: no number may be below 0, cached must be within input, and reasoning within output`;
     } else if (part.type !== 'failure' && part.type !== 'unread') {
-      if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
+      if (finished.has(part.choice)) return `${shortJson(part)} comes after the finish of its choice`;
       if (part.type === 'finish') finished.add(part.choice);
     }
   }
@@ -108,8 +111,8 @@ export function orderFault(parts: readonly StreamPart[], finished: Set<number>):
 }
 
 /**
- * Joins adjacent parts of the same text, so that results do not depend on how it was split. Output that is only counted is left
- * out: a stream says it in other pieces than a whole answer.
+ * Joins adjacent parts of the same text, so that results do not depend on how the text was split. Leaves out output that is only counted,
+ * because a stream splits it differently than a whole answer.
  */
 export function joinParts(parts: readonly StreamPart[]): StreamPart[] {
   const out: StreamPart[] = [];

@@ -28,7 +28,7 @@ const reply = wireLaw<string>({
     const parts = adapter.reply(text);
     const fault = partsFault(parts);
     if (fault) return fault;
-    return isNoAnswer(text) && hasFinish(parts) ? 'it takes that for a finished answer' : null;
+    return isNoAnswer(text) && hasFinish(parts) ? 'the adapter treats the text as a finished answer' : null;
   },
   describe: describeBody,
 });
@@ -50,14 +50,16 @@ const stream = wireLaw<readonly Frame[]>({
       if (fault) return fault;
     }
     const isNonsense = list.every(({ event, data }) => event === '' && isNoAnswer(data) && !/DONE/.test(data));
-    return isNonsense && hasFinish(readAll(adapter, list)) ? 'it takes that for a finished answer' : null;
+    return isNonsense && hasFinish(readAll(adapter, list))
+      ? 'the adapter treats the stream as a finished answer'
+      : null;
   },
   describe: describeFrames,
 });
 
 const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly Frame[] }>({
   name: 'apart',
-  says: 'streams that are read at once, or one after the other, do not affect each other',
+  says: 'streams that are read at the same time, or one after the other, do not affect each other',
   cases: (subject) => fc.record({ one: frames(subject), other: frames(subject) }),
   fault(adapter, { one, other }) {
     const alone = readAll(adapter, one);
@@ -67,21 +69,22 @@ const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly
       if (other[at]) right.read(other[at]!);
       if (one[at]) both.push(...left.read(one[at]!));
     }
-    if (!isEqual(both, alone)) return `beside another stream it gives ${shortJson(both)}, alone ${shortJson(alone)}`;
+    if (!isEqual(both, alone))
+      return `in parallel with another stream the adapter returns ${shortJson(both)}, alone ${shortJson(alone)}`;
     const again = readAll(adapter, one);
-    return isEqual(again, alone) ? null : `the second reading gives ${shortJson(again)}, the first ${shortJson(alone)}`;
+    return isEqual(again, alone) ? null : `the second read returns ${shortJson(again)}, the first ${shortJson(alone)}`;
   },
   describe: ({ one, other }) => `${describeFrames(one)}, beside ${describeFrames(other)}`,
 });
 
 const translates = wireLaw<{ readonly text: string; readonly list: readonly Frame[] }>({
   name: 'deterministic',
-  says: 'the same answer becomes the same parts, without clock, randomness or environment',
+  says: 'the same answer always becomes the same parts, independent of clock, randomness and environment',
   cases: (subject) => fc.record({ text: bodies(subject), list: frames(subject) }),
   fault(adapter, { text, list }) {
     return repeatFault(
       () => [adapter.reply(text), readAll(adapter, list)],
-      () => 'two readings give different parts',
+      () => 'two reads return different parts',
     );
   },
   describe: ({ text, list }) => `${describeBody(text)} and ${describeFrames(list)}`,
@@ -123,7 +126,7 @@ const failure = wireLaw<ErrorResponse>({
 
 type Kind = ProviderFailure['kind'];
 
-/** The kinds that a status alone implies. */
+/** The kinds of failure that a status alone implies. */
 const EXPECTED_KINDS: ReadonlyMap<number, readonly Kind[]> = new Map<number, readonly Kind[]>([
   [401, ['auth']],
   [403, ['auth', 'rejected']],
@@ -136,17 +139,17 @@ const EXPECTED_KINDS: ReadonlyMap<number, readonly Kind[]> = new Map<number, rea
 
 const statuses = wireLaw<number>({
   name: 'statuses',
-  says: 'clear statuses have the kind that the gateway acts on: a 5xx never blames the request, and a 429 passes',
+  says: 'clear statuses get the kind that the gateway acts on: a 5xx never blames the request, and a 429 is temporary',
   cases: () => fc.constantFrom(...EXPECTED_KINDS.keys()),
   fault(adapter, status) {
     const { kind } = adapter.failure(status, new Headers(), '');
     const meant = EXPECTED_KINDS.get(status) ?? [];
     return meant.includes(kind)
       ? null
-      : `its kind is \`${kind}\`, not ${meant.map((one) => `\`${one}\``).join(' or ')}`;
+      : `the kind is \`${kind}\` but must be ${meant.map((one) => `\`${one}\``).join(' or ')}`;
   },
   describe: (status) => `status ${status} with an empty body`,
 });
 
-/** Laws of every adapter about answers. */
+/** The laws about answers, for every adapter. */
 export const ANSWER_LAWS: readonly Law<ProviderSubject>[] = [reply, stream, apart, translates, failure, statuses];

@@ -6,9 +6,9 @@ import { orderFault, partsFault } from './parts.ts';
 import { inProcessLaw, type ProviderSubject } from './provider-subject.ts';
 import { repeatFault } from './sealed.ts';
 
-/** More parts than a short answer has. */
+/** More parts than any short answer has. */
 const PARTS_MAX = 20_000;
-/** Output tokens of a short answer. */
+/** The cap on output tokens of a short answer. */
 const CAP = 64;
 
 const isPause = (part: StreamPart | Pause): part is Pause => part.type === 'pause';
@@ -17,7 +17,7 @@ function answerOf(adapter: InProcessAdapter, call: ProviderCall): (StreamPart | 
   const parts: (StreamPart | Pause)[] = [];
   for (const part of adapter.answer({ ...call, outputCap: CAP })) {
     parts.push(part);
-    if (parts.length > PARTS_MAX) throw new Error(`an answer of ${CAP} tokens at most does not end`);
+    if (parts.length > PARTS_MAX) throw new Error(`an answer of at most ${CAP} tokens does not end`);
   }
   return parts;
 }
@@ -29,16 +29,17 @@ const answers = inProcessLaw<ProviderCall>({
   fault(adapter, call) {
     const all = answerOf(adapter, call);
     const pause = all.find((part) => isPause(part) && !(part.ms >= 0));
-    if (pause) return `it pauses for ${shortJson(pause)}`;
+    if (pause) return `the adapter asks for a pause: ${shortJson(pause)}`;
     const parts = all.filter((part): part is StreamPart => !isPause(part));
     const choices = call.request.settings.choices ?? 1;
     const finished = new Set<number>();
     const fault = partsFault(parts) ?? orderFault(parts, finished);
     if (fault) return fault;
     for (const part of parts) {
-      if ('choice' in part && part.choice >= choices) return `it answers choice ${part.choice}, of ${choices}`;
+      if ('choice' in part && part.choice >= choices)
+        return `the adapter answers choice ${part.choice}, although only ${choices} were requested`;
       if (part.type === 'usage' && part.usage.outputTokens > CAP * choices)
-        return `its usage is above the cap: ${shortJson(part.usage)}`;
+        return `the usage is above the cap: ${shortJson(part.usage)}`;
     }
     const isFailed = parts.some(({ type }) => type === 'failure');
     return finished.size === choices || isFailed
@@ -50,12 +51,12 @@ const answers = inProcessLaw<ProviderCall>({
 
 const repeats = inProcessLaw<ProviderCall>({
   name: 'deterministic',
-  says: 'the same call gets the same answer, without clock, randomness or environment',
+  says: 'the same call gets the same answer, independent of clock, randomness and environment',
   cases: () => calls,
   fault(adapter, call) {
     return repeatFault(
       () => answerOf(adapter, call),
-      () => 'asked twice it answers two things',
+      () => 'two identical calls get different answers',
     );
   },
   describe: describeCall,

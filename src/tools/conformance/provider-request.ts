@@ -19,7 +19,7 @@ const settings = optionsLaw<ProviderSubject>({
   cases: settingsFor,
   prepare: ({ plugin }, given) => plugin.prepare(given),
   own: ({ plugin }) => [defaultsOf(plugin.settings), ...presetsOf(plugin).map((one) => presetSettings(plugin, one))],
-  ownWords: 'what it states itself',
+  ownWords: 'its own settings',
 });
 
 const presetsOf = ({ presets }: ProviderSubject['plugin']): ProviderPreset[] => Object.values(presets ?? {});
@@ -31,25 +31,27 @@ function presetFault(plugin: ProviderSubject['plugin'], preset: ProviderPreset):
   if (baseUrl !== undefined) {
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
     const isPlain = url && !url.username && !url.password && !url.search && !url.hash && /^https?:$/.test(url.protocol);
-    if (!isPlain) return `its baseUrl ${quote(baseUrl)} is no plain http or https address`;
+    if (!isPlain) return `the baseUrl ${quote(baseUrl)} must be a plain http or https address`;
   }
   for (const [name, variable] of Object.entries({ baseUrlEnv, apiKeyEnv })) {
     if (variable !== undefined && !VARIABLE.test(variable))
-      return `its ${name} ${quote(variable)} is no name of a variable`;
+      return `the ${name} ${quote(variable)} must be the name of an environment variable`;
   }
-  if (basePath !== undefined && !/^\/[\w./-]*$/.test(basePath)) return `its basePath ${quote(basePath)} is no path`;
-  if (cache && !(cache.ttlS >= 0 && cache.tokensMin >= 0)) return `its cache is ${shortJson(cache)}`;
+  if (basePath !== undefined && !/^\/[\w./-]*$/.test(basePath))
+    return `the basePath ${quote(basePath)} must be a path such as /v1`;
+  if (cache && !(cache.ttlS >= 0 && cache.tokensMin >= 0))
+    return `the cache is ${shortJson(cache)}; its numbers must be from 0`;
   if (passthrough?.includes('*'))
-    return 'its passthrough lets every field through, those that change the bill among them';
+    return 'the passthrough lets every field through, including fields that change the bill';
   const set = presetSettings(plugin, preset);
   return Value.Check(plugin.settings, set)
     ? null
-    : `its settings ${shortJson(set)} do not fit the schema of the adapter`;
+    : `the settings ${shortJson(set)} do not match the schema of the adapter`;
 }
 
 const presets: Law<ProviderSubject> = law({
   name: 'presets',
-  says: 'each preset has a plain address, names of variables, and settings that fit the schema',
+  says: 'each preset has a plain address, valid names of variables, and settings that match the schema',
   cases: ({ plugin }) =>
     presetsOf(plugin).length > 0 ? fc.constantFrom(...Object.entries(plugin.presets ?? {})) : null,
   fault: ({ plugin }, [, preset]) => presetFault(plugin, preset),
@@ -60,66 +62,67 @@ const KEY = 'key-of-the-suite';
 
 const form = wireLaw({
   name: 'form',
-  says: 'it declares a dialect, a framing and, unless its service has no keys, a header for the key',
+  says: 'the adapter declares a dialect, a framing and, unless its service has no keys, a header for the key',
   cases: () => fc.constant(null),
   fault(adapter, _, { host, plugin }) {
     if (!/^[a-z0-9][a-z0-9_-]*$/i.test(adapter.dialect))
-      return `its dialect is ${shortJson(adapter.dialect)}: one word`;
+      return `the dialect is ${shortJson(adapter.dialect)}; it must be one word`;
     if (adapter.frames !== 'sse' && adapter.frames !== 'ndjson')
-      return `its frames are ${shortJson(adapter.frames)}: sse or ndjson`;
+      return `the frames are ${shortJson(adapter.frames)}; they must be sse or ndjson`;
     if (!adapter.auth) {
       const isKeyed = presetsOf(plugin).some(({ apiKeyEnv }) => apiKeyEnv !== undefined);
-      return isKeyed ? 'it has no `auth`, and a preset names a variable for the key' : null;
+      return isKeyed ? 'the adapter has no `auth`, although a preset names a variable for the key' : null;
     }
     const { header, prefix } = adapter.auth;
     try {
       const got = host.headers(adapter, {}, KEY).get(header);
-      return got === (prefix + KEY).trim() ? null : `the key does not arrive in the header ${quote(header)}`;
+      return got === (prefix + KEY).trim() ? null : `the key is missing in the header ${quote(header)}`;
     } catch {
-      return `no key can go into the header ${quote(header)}`;
+      return `the header ${quote(header)} cannot contain a key`;
     }
   },
-  describe: () => 'the adapter as it is prepared',
+  describe: () => 'the prepared adapter',
 });
 
 const lacks = adapterLaw({
   name: 'lacks',
-  says: '`lacks` names known capabilities, the same ones each time',
+  says: '`lacks` returns known capabilities, and always the same ones',
   cases: () => fc.record({ model: traits, upstream: upstreams }),
   fault(adapter, { model, upstream }) {
     if (!adapter.lacks) return null;
     const lacking: readonly string[] = adapter.lacks(deepFreeze(structuredClone(model)), upstream);
     const unknown = lacking.find((name) => !CAPABILITY_NAMES.some((known) => known === name));
-    if (unknown !== undefined) return `it lacks ${quote(unknown)}; there are ${CAPABILITY_NAMES.join(', ')}`;
-    return isEqual(lacking, adapter.lacks(model, upstream)) ? null : 'asked twice it tells two things';
+    if (unknown !== undefined)
+      return `\`lacks\` returns the unknown capability ${quote(unknown)}; the capabilities are ${CAPABILITY_NAMES.join(', ')}`;
+    return isEqual(lacking, adapter.lacks(model, upstream))
+      ? null
+      : 'two identical calls of `lacks` return different lists';
   },
   describe: ({ model, upstream }) => `the model \`${upstream}\` with ${shortJson(model)}`,
 });
 
-/** Policies can state any address with a path. */
+/** A policy can state any address with a path. */
 const BASE = 'https://provider.example/base/v1';
 
 function pathFault(path: unknown): string | null {
   if (typeof path !== 'string' || !/^\/[\x21-\x7e]*$/.test(path))
-    return `its path is ${shortJson(path)}: it begins with \`/\` and has no blanks; encode what stands in it`;
-  if (path.includes('#')) return `its path ${quote(path)} has a \`#\`, and nothing behind it is sent`;
+    return `the path is ${shortJson(path)}; it must begin with \`/\` and contain no blanks: encode its values`;
+  if (path.includes('#')) return `the path ${quote(path)} has a \`#\`, and the text after it is never sent`;
   const url = URL.canParse(BASE + path) ? new URL(BASE + path) : null;
   const isBelow = url?.host === 'provider.example' && url.pathname.startsWith('/base/v1/');
-  return isBelow ? null : `its path ${quote(path)} leads out of the provider's address`;
+  return isBelow ? null : `the path ${quote(path)} leads outside of the provider's address`;
 }
 
 function headersFault(adapter: WireAdapter, own: unknown, host: ConformanceHost): string | null {
-  if (typeof own !== 'object' || own === null) return 'it gives no headers: an empty object for none';
+  if (typeof own !== 'object' || own === null) return 'the adapter returns no headers; return an empty object for none';
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {
-    if (typeof value !== 'string') return `its header ${quote(name)} is ${shortJson(value)}, no text`;
+    if (typeof value !== 'string') return `the header ${quote(name)} is ${shortJson(value)}; it must be a text`;
     texts[name] = value;
   }
   const out = host.headers(adapter, texts, null);
   const left = Object.keys(texts).find((name) => !out.has(name));
-  return left === undefined
-    ? null
-    : `its header ${quote(left)} is not among those that go out: the gateway leaves it away`;
+  return left === undefined ? null : `the header ${quote(left)} is not allowed, so the gateway does not send it`;
 }
 
 /** The fault of an HTTP request; null if it is valid. */
@@ -127,21 +130,23 @@ function httpFault(adapter: WireAdapter, call: HttpCall, host: ConformanceHost):
   const { path, headers, body, dropped } = call;
   const fault = pathFault(path) ?? headersFault(adapter, headers, host);
   if (fault) return fault;
-  if (typeof body !== 'string') return 'its body is no text: use JSON.stringify';
-  if (parseJson(body) === undefined) return `its body is no JSON: ${quote(body)}`;
+  if (typeof body !== 'string') return 'the body is not a text: use JSON.stringify';
+  if (parseJson(body) === undefined) return `the body is not JSON: ${quote(body)}`;
   const isList = Array.isArray(dropped) && dropped.every((name) => typeof name === 'string' && name !== '');
-  return isList ? null : `\`dropped\` is ${shortJson(dropped)}: a list of the names of fields, empty for none`;
+  return isList ? null : `\`dropped\` is ${shortJson(dropped)}; it must be a list of field names, empty for none`;
 }
 
-/** The fault of what an adapter makes of a call; null if it is valid. */
+/** Finds the fault in what an adapter makes of a call; null if it is valid. */
 function madeFault(adapter: WireAdapter, made: HttpCall | ProviderFailure, host: ConformanceHost): string | null {
   if (!('kind' in made)) return httpFault(adapter, made, host);
   if (made.kind !== 'rejected')
-    return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
-  return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
+    return `instead of a request, the adapter returns a failure of the kind ${shortJson(made.kind)}; only \`rejected\` is allowed`;
+  return typeof made.message === 'string' && made.message !== ''
+    ? null
+    : 'the adapter rejects the call without a reason';
 }
 
-/** Makes a law about the calls of an adapter: any that the gateway admits, unless it names others. */
+/** Makes a law about the calls of an adapter. It tries any call that the gateway accepts, unless the law names other calls. */
 const callLaw = ({ calls: tried = calls, ...text }: CallLawText): Law<ProviderSubject> =>
   wireLaw<ProviderCall>({ ...text, cases: () => tried, describe: describeCall });
 
@@ -151,20 +156,20 @@ type CallLawText = Omit<Parameters<typeof wireLaw<ProviderCall>>[0], 'cases' | '
 
 const request = callLaw({
   name: 'request',
-  says: 'any admitted request becomes a path, headers and JSON, or a `rejected` with a reason; nothing throws',
+  says: 'any accepted request becomes a path, headers and JSON, or a `rejected` with a reason; nothing throws',
   fault: (adapter, call, { host }) => madeFault(adapter, adapter.request(frozenCall(call)), host),
 });
 
 const pure = callLaw({
   name: 'pure',
-  says: 'the same call becomes the same request, without clock, randomness or environment, and the call is not changed',
+  says: 'the same call becomes the same request, independent of clock, randomness and environment, and the call is not changed',
   fault(adapter, call) {
     const given = copyOfCall(call);
     adapter.request(given);
-    if (!isEqual(plainOf(given), plainOf(call))) return 'it changes the call that it is given';
+    if (!isEqual(plainOf(given), plainOf(call))) return 'the adapter changes the call that it receives';
     return repeatFault(
       () => adapter.request(copyOfCall(call)),
-      (first, again) => `it gives ${shortJson(first)}, and then ${shortJson(again)}`,
+      (first, again) => `the adapter returns ${shortJson(first)}, and then ${shortJson(again)}`,
     );
   },
 });
@@ -178,10 +183,10 @@ const keyless = callLaw({
     if ('kind' in made) return null;
     const header = adapter.auth?.header.toLowerCase();
     const own = Object.keys(made.headers).find((name) => name.toLowerCase() === header);
-    if (own !== undefined) return `it sets the header ${quote(own)}, which is the gateway's to set`;
+    if (own !== undefined) return `the adapter sets the header ${quote(own)}, which only the gateway may set`;
     const places = { path: made.path, body: made.body, headers: JSON.stringify(made.headers) };
     const [where] = Object.entries(places).find(([, text]) => text.includes(CANARY)) ?? [];
-    return where ? `what a variable of the environment holds stands in its ${where}` : null;
+    return where ? `the ${where} contains the value of an environment variable` : null;
   },
 });
 
@@ -193,12 +198,12 @@ function has(value: unknown, figure: number): boolean {
 
 const capped = callLaw({
   name: 'output-cap',
-  says: 'every request contains `outputCap`, because the hold relies on it',
+  says: 'every request contains `outputCap`, because the hold relies on the cap',
   calls: fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);
     if ('kind' in made || has(parseJson(made.body), call.outputCap)) return null;
-    return `no figure of its body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
+    return `no number in the body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
   },
 });
 
@@ -206,16 +211,16 @@ const isFigure = (figure: unknown): boolean => typeof figure === 'number' && fig
 
 const counted = callLaw({
   name: 'token-count',
-  says: 'a count of tokens is asked for as an answer is: by a path, headers and JSON, the same ones for the same call; its margin is of figures from 0',
+  says: 'a request to count tokens has a path, headers and JSON, and is always the same for the same call; the numbers of its margin are from 0',
   fault(adapter, call, { host }) {
     const { tokenCount } = adapter;
     if (!tokenCount) return null;
     const { margin } = tokenCount;
     if (margin && !(isFigure(margin.tokens) && isFigure(margin.share)))
-      return `its margin is ${shortJson(margin)}: \`tokens\` and \`share\`, from 0`;
+      return `the margin is ${shortJson(margin)}; it needs \`tokens\` and \`share\`, both from 0`;
     const asked = () => tokenCount.request(frozenCall(call));
     return (
-      repeatFault(asked, (first, again) => `it asks ${shortJson(first)}, and then ${shortJson(again)}`) ??
+      repeatFault(asked, (first, again) => `the adapter requests ${shortJson(first)}, and then ${shortJson(again)}`) ??
       madeFault(adapter, asked(), host)
     );
   },
@@ -227,7 +232,7 @@ type Members = Readonly<Record<string, unknown>>;
 const TOOLS: Members = { tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }] };
 const SCHEMA = { name: 'answer', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } };
 
-/** Fields with an effect that no service has by default: capabilities needed, rest of the request, field. */
+/** Fields with an effect that no service has by default. Each entry has the capabilities needed, the rest of the request, and the field. */
 const REQUESTED_FIELDS: readonly (readonly [readonly Capability[], Members, Members])[] = [
   [[], {}, { temperature: 0.375 }],
   [[], {}, { top_p: 0.375 }],
@@ -270,13 +275,13 @@ const heard = wireLaw<FieldCase>({
     if ('kind' in made || 'kind' in plain || !isEqual(made, plain)) return null;
     const field = Object.keys(call.request.original.body).find((key) => !(key in without.request.original.body));
     const capability = needs.at(-1);
-    return `\`${field}\` changes nothing of the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
+    return `\`${field}\` has no effect on the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
   },
   describe: ({ call }) => describeCall(call),
 });
 
-/** Laws of every provider about its settings. */
+/** The laws about settings, for every provider. */
 export const PREPARED_LAWS: readonly Law<ProviderSubject>[] = [settings, presets, lacks];
 
-/** Laws of every adapter about requests. */
+/** The laws about requests, for every adapter. */
 export const REQUEST_LAWS: readonly Law<ProviderSubject>[] = [form, request, pure, keyless, capped, counted, heard];

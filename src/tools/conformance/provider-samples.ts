@@ -9,7 +9,7 @@ import { expectationFault, type Sample } from './samples.ts';
 
 const encoder = new TextEncoder();
 
-/** Reads a stream in chunks, as a call does. */
+/** Reads a stream in chunks, as a real call does. */
 function readPieces(adapter: WireAdapter, host: ConformanceHost, pieces: readonly Uint8Array[]): StreamPart[] {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const parser = host.frames(adapter.frames);
@@ -34,7 +34,7 @@ const describeSample = ({ name }: Sample): string => `the sample ${name}`;
 
 const samples = wireLaw<Sample>({
   name: 'samples',
-  says: 'each recorded answer gives the result written beside it',
+  says: 'each recorded answer gives the result that is written next to it',
   cases: (subject) => sampleFrom(subject.samples.filter(({ expect }) => expect !== null)),
   fault: (adapter, sample, { host }) =>
     sample.expect && expectationFault(sampleParts(adapter, host, sample), sample.expect),
@@ -43,17 +43,17 @@ const samples = wireLaw<Sample>({
 
 const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly number[]; readonly isNoisy: boolean }>({
   name: 'splits',
-  says: 'a stream gives the same parts wherever the network cuts it, with any line ends, and with comments',
+  says: 'a stream gives the same parts wherever the network splits it, with any line ends, and with comments',
   cases(subject) {
     const sample = sampleFrom(subject.samples.filter(({ kind }) => kind === 'stream'));
     return sample && fc.record({ sample, places: fc.array(fc.nat(65_536), { maxLength: 12 }), isNoisy: fc.boolean() });
   },
   fault(adapter, { sample, places, isNoisy }, { host }) {
     const whole = sampleParts(adapter, host, sample);
-    if (whole.length === 0) return `nothing of it is read with the frames \`${adapter.frames}\``;
+    if (whole.length === 0) return `the frames \`${adapter.frames}\` find nothing in the stream`;
     const text = isNoisy ? noisy(adapter, sample.text) : sample.text;
     const cut = readPieces(adapter, host, split(encoder.encode(text), places));
-    return isEqual(cut, whole) ? null : `in pieces it gives ${shortJson(cut)}, in one ${shortJson(whole)}`;
+    return isEqual(cut, whole) ? null : `split, the stream gives ${shortJson(cut)}; in one piece ${shortJson(whole)}`;
   },
   describe: ({ sample, places, isNoisy }) =>
     `the sample ${sample.name}, cut at ${places.join(', ') || 'no place'}${isNoisy ? ', with CRLF and comments' : ''}`,
@@ -70,12 +70,12 @@ function endingFault(parts: readonly StreamPart[]): string | null {
   if (fault) return fault;
   return finished.size > 0 || parts.some(({ type }) => type === 'failure')
     ? null
-    : 'it has no `finish`: the gateway takes it for one that broke off';
+    : 'the answer has no `finish`, so the gateway would treat it as broken off';
 }
 
 const ending = wireLaw<Sample>({
   name: 'ending',
-  says: 'a recorded answer ends with a `finish` for each choice, then at most usage, with plausible figures',
+  says: 'a recorded answer ends with a `finish` for each choice, and then at most usage with plausible numbers',
   cases: (subject) => sampleFrom(subject.samples),
   fault: (adapter, sample, { host }) => endingFault(joinParts(sampleParts(adapter, host, sample))),
   describe: describeSample,
@@ -86,7 +86,7 @@ const isContent = (part: StreamPart): boolean =>
 
 const cut = wireLaw<{ readonly sample: Sample; readonly place: number }>({
   name: 'cut',
-  says: 'a stream that breaks off before its last words has no `finish`',
+  says: 'a stream that breaks off before its end has no `finish`',
   cases(subject) {
     const sample = sampleFrom(subject.samples.filter(({ kind }) => kind === 'stream'));
     return sample && fc.record({ sample, place: fc.nat(65_536) });
@@ -99,10 +99,10 @@ const cut = wireLaw<{ readonly sample: Sample; readonly place: number }>({
     const [before, after] = [parts.slice(0, kept).flat(), parts.slice(kept).flat()];
     const choices = new Set(after.filter(isContent).map((part) => ('choice' in part ? part.choice : 0)));
     const early = before.find((part) => part.type === 'finish' && choices.has(part.choice));
-    return early ? `${shortJson(early)} comes while there is more to say` : null;
+    return early ? `${shortJson(early)} comes before the end of the stream` : null;
   },
-  describe: ({ sample, place }) => `the sample ${sample.name}, cut behind event ${place} (counted around)`,
+  describe: ({ sample, place }) => `the sample ${sample.name}, cut after event ${place} (modulo the number of events)`,
 });
 
-/** Laws of every adapter about recorded answers. */
+/** The laws about recorded answers, for every adapter. */
 export const SAMPLE_LAWS: readonly Law<ProviderSubject>[] = [samples, splits, ending, cut];

@@ -14,11 +14,11 @@ export interface ProviderSubject {
   readonly samples: readonly Sample[];
 }
 
-/** The settings of an adapter in a policy that names the preset. */
+/** The settings that an adapter gets in a policy that names the preset. */
 export const presetSettings = ({ settings }: ProviderPlugin, preset: ProviderPreset): StatedOptions =>
   objectOf(Value.Default(settings, structuredClone(preset.settings ?? {})));
 
-/** The settings of the presets, the defaults, and others that the schema allows. */
+/** The settings of the presets, the defaults, and other settings that the schema allows. */
 export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<StatedOptions> | null {
   const stated = Object.values(plugin.presets ?? {}).map((preset) => presetSettings(plugin, preset));
   const defaults = defaultsOf(plugin.settings);
@@ -42,7 +42,7 @@ export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null 
 }
 
 /**
- * Returns the maker of laws about adapters, prepared with each of their settings.
+ * Returns a function that makes laws about adapters, prepared with each of their settings.
  * @param pick returns null for an adapter of another kind
  */
 const lawsOf = <Adapter>(pick: (adapter: PreparedProvider) => Adapter | null) =>

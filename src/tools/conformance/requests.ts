@@ -3,13 +3,13 @@ import type { ChatRequest } from '../../core/api/chat-request.ts';
 
 type RequestFields = Readonly<Record<string, unknown>>;
 
-/** Generators of provider state in earlier answers, which only the model that gave them can read. */
+/** Generators of provider state in earlier answers. Only the model that produced such state can read it. */
 export interface StateGenerators {
   readonly ofMessage: fc.Arbitrary<RequestFields>;
   ofCall(name: string, args: string): RequestFields;
 }
 
-/** Requests that the gateway's schema accepts: mostly ordinary ones, with the oddities of real clients. */
+/** Requests that the gateway's schema accepts. Most are ordinary, and some have the oddities of real clients. */
 export function anyRequest(state: StateGenerators): fc.Arbitrary<ChatRequest> {
   return fc
     .record({
@@ -28,7 +28,7 @@ export function anyRequest(state: StateGenerators): fc.Arbitrary<ChatRequest> {
         model: 'any',
         messages: messages.map((message, at) => ((marks >> at) & 1 && marks % 5 === 0 ? marked(message) : message)),
       };
-      // Callers check it against the schema first.
+      // Callers check the request against the schema first.
       return request as ChatRequest;
     });
 }
@@ -93,7 +93,7 @@ const parts = (of: fc.Arbitrary<RequestFields>): fc.Arbitrary<readonly RequestFi
     .tuple(fc.array(of, { minLength: 1, maxLength: 3 }), fc.nat({ max: 40 }))
     .map(([list, at]) => list.map((part, index) => (index === at ? marked(part) : part)));
 
-/** Makes messages for a turn and the names of its tools. */
+/** Makes messages for a turn, and uses the names of its tools. */
 type Episode = (where: { readonly turn: number; readonly names: readonly string[] }) => RequestFields[];
 
 const always = (arbitrary: fc.Arbitrary<RequestFields>): fc.Arbitrary<Episode> =>
@@ -132,11 +132,11 @@ const IDS: Readonly<Record<string, (turn: number, at: number) => string>> = {
 };
 const ids = fc.oneof({ weight: 6, arbitrary: fc.constant('own') }, fc.constantFrom(...Object.keys(IDS)));
 
-/** Names of tools that the request does not offer. */
+/** Names of tools that were called earlier but that the request does not offer. */
 const CALLED = ['weather', 'get_time', 'of-old'];
 const call = fc.record({ tool: fc.nat({ max: 4 }), args, bears: fc.boolean() });
 
-/** Faults in tool results; mostly none. */
+/** Faults in tool results. Most have none. */
 const trouble = mostly(
   fc.constant('none'),
   fc.constantFrom('missing', 'twice', 'user before', 'system before', 'none at all', 'twins'),
@@ -209,7 +209,7 @@ const opening = (state: StateGenerators): fc.Arbitrary<Episode> =>
     { weight: 1, arbitrary: episode(state) },
   );
 
-/** Mostly a message that expects an answer. */
+/** Mostly ends with a message that expects an answer. */
 const ending = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc.oneof(
     { weight: 12, arbitrary: always(user) },
@@ -225,7 +225,7 @@ const toolNames = mostly(
 );
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-/** Ordinary schemas, then odder ones. */
+/** Mostly ordinary schemas, and some odd ones. */
 const schema = mostly<unknown>(
   fc.constantFrom<unknown>(
     city,
@@ -292,7 +292,7 @@ const CHOICES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   parallel_tool_calls: mostly(fc.constantFrom(true, null), fc.constant(false), 4),
 };
 
-/** Fields that the rules of models mostly concern. */
+/** Fields that restrictions of models often concern. */
 const OFTEN: ReadonlySet<string> = new Set(['temperature', 'reasoning_effort', 'stream']);
 
 /** Each field is present only sometimes. */

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
 import { shortJson } from './law.ts';
 
-/** The expected first choice of an answer. Absent members are not compared. */
+/** The expected first choice of an answer. Members that are absent are not compared. */
 export const ExpectedAnswer = Type.Object(
   {
     text: Type.Optional(Type.String()),
@@ -14,7 +14,7 @@ export const ExpectedAnswer = Type.Object(
     cached_input_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
     output_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
     reasoning_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
-    failure: Type.Optional(Type.String({ description: 'The kind of a failure that the answer tells.' })),
+    failure: Type.Optional(Type.String({ description: 'The kind of the failure that the answer reports.' })),
   },
   { additionalProperties: false },
 );
@@ -53,7 +53,7 @@ function summarize(parts: readonly StreamPart[]): ExpectedAnswer {
   return { text: words('text'), reasoning: words('reasoning'), refusal: words('refusal'), tool_calls: calls, ...more };
 }
 
-/** The difference from the expected answer; null if there is none. */
+/** Returns the difference from the expected answer; null if there is none. */
 export function expectationFault(parts: readonly StreamPart[], expect: ExpectedAnswer): string | null {
   const found: Readonly<Record<string, unknown>> = summarize(parts);
   for (const [name, value] of Object.entries(expect)) {

@@ -9,13 +9,13 @@ import { isEqual, type Law, type LawText, law, quote, shortJson } from './law.ts
 /** Options of a plugin, as a policy states them. */
 export type StatedOptions = Readonly<Record<string, unknown>>;
 
-/** The options of a policy that states none; null if the schema requires some. */
+/** The options of a policy that states no options; null if the schema requires some. */
 export function defaultsOf(schema: TSchema): StatedOptions | null {
   const made: unknown = Value.Default(schema, {});
   return isObject(made) && Value.Check(schema, made) ? made : null;
 }
 
-/** Options that a policy could state, with defaults filled in; null if no valid ones were found. */
+/** Options that a policy could state, with defaults filled in; null if no valid options were found. */
 export function optionsFrom(schema: TSchema): fc.Arbitrary<StatedOptions> | null {
   const defaults = defaultsOf(schema);
   const made = valuesOf(schema).map((value) => Value.Default(schema, value));
@@ -30,12 +30,12 @@ interface OptionsLawText<Subject> {
   readonly says: string;
   cases(subject: Subject): fc.Arbitrary<StatedOptions> | null;
   prepare(subject: Subject, options: StatedOptions): unknown;
-  /** Options that the plugin states itself, and the words for them. */
+  /** Options that the plugin itself states; `ownWords` describes them in messages. */
   own(subject: Subject): readonly (StatedOptions | null)[];
   readonly ownWords: string;
 }
 
-/** Makes the law that a plugin takes its own options, and explains why it refuses others. */
+/** Makes the law that a plugin accepts its own options, and explains why it refuses others. */
 export const optionsLaw = <Subject>(text: OptionsLawText<Subject>): Law<Subject> =>
   law({
     name: text.name,
@@ -51,13 +51,13 @@ export const optionsLaw = <Subject>(text: OptionsLawText<Subject>): Law<Subject>
         const isExplained = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
         const isOfTheLanguage = cause instanceof TypeError || cause instanceof ReferenceError;
         if (isExplained && !isOfTheLanguage) return null;
-        return `prepare throws ${message}, which tells an operator nothing: throw an Error with one sentence`;
+        return `prepare throws ${message}, which does not help an operator: throw an Error with one sentence`;
       }
     },
     describe: (given) => `${text.name} ${shortJson(given)}`,
   });
 
-/** Makes that law for a plugin with options. */
+/** Makes the options law for a plugin with options. */
 export const pluginOptionsLaw = <Subject extends { readonly plugin: { readonly options: TSchema } }>(
   prepare: OptionsLawText<Subject>['prepare'],
 ): Law<Subject> =>
@@ -78,11 +78,11 @@ interface PreparedLawText<Subject, Prepared, Case> extends Omit<LawText<Subject,
 interface OptionsOfKind<Subject, Prepared> {
   readonly noun: 'options' | 'settings';
   all(subject: Subject): fc.Arbitrary<StatedOptions> | null;
-  /** Throws, or returns null, where the laws have nothing to say. */
+  /** Throws or returns null if the laws do not apply. */
   prepare(subject: Subject, options: StatedOptions): Prepared | null;
 }
 
-/** Returns the maker of laws about plugins of a kind, prepared with each of their options. */
+/** Returns a function that makes laws about plugins of a kind, prepared with each of their options. */
 export const preparedLaws =
   <Subject, Prepared>({ noun, all, prepare }: OptionsOfKind<Subject, Prepared>) =>
   <Case>(text: PreparedLawText<Subject, Prepared, Case>): Law<Subject> =>
@@ -132,7 +132,7 @@ function plainValues(schema: TSchema): fc.Arbitrary<unknown> {
   }
 }
 
-/** For schemas without a bound. */
+/** The default for schemas without a bound. */
 const DEFAULT_BOUND = 1e6;
 
 function numbers(schema: TSchema): fc.Arbitrary<number> {

@@ -1,6 +1,6 @@
 import { isEqual } from './law.ts';
 
-/** Globals that plugins may not use: a label, the owner and the member. */
+/** Globals that plugins may not use. Each entry has a label, the owner and the member. */
 const FORBIDDEN: readonly (readonly [string, () => object, string])[] = [
   ['chance (Math.random)', () => Math, 'random'],
   ['chance (crypto)', () => crypto, 'getRandomValues'],
@@ -12,12 +12,12 @@ const FORBIDDEN: readonly (readonly [string, () => object, string])[] = [
   ['the network (fetch)', () => globalThis, 'fetch'],
 ];
 
-/** The value of every environment variable in here. It must not appear in any output. */
+/** The value of every environment variable while a plugin is tested. It must not appear in any output. */
 export const CANARY = 'canary-of-the-environment';
 
 /**
- * Runs a function that may depend on its arguments only. Blocks the network and replaces the environment.
- * @returns `reached` lists the clock, chance, timers, network or environment that it used
+ * Runs a function that may depend only on its arguments. Blocks the network and replaces the environment.
+ * @returns the result; `reached` lists each use of the clock, chance, timers, network or environment
  */
 export function runSealed<T>(run: () => T): { readonly value: T; readonly reached: readonly string[] } {
   const reached = new Set<string>();
@@ -50,7 +50,7 @@ function watchFunction(real: unknown, label: string, reached: Set<string>): unkn
   return new Proxy(real, {
     apply(target, self, args) {
       reached.add(label);
-      if (label.startsWith('the network')) throw new Error('a plugin has no network');
+      if (label.startsWith('the network')) throw new Error('a plugin may not use the network');
       return Reflect.apply(target, self, args);
     },
   });
@@ -78,11 +78,11 @@ function watchEnvironment(reached: Set<string>): object {
   return new Proxy({}, { get });
 }
 
-/** The fault of using forbidden globals; null if none was used. */
+/** Returns the fault of using forbidden globals; null if none was used. */
 export const reachedFault = (reached: readonly string[]): string | null =>
-  reached.length > 0 ? `it reaches for ${reached.join(' and ')}` : null;
+  reached.length > 0 ? `the plugin uses ${reached.join(' and ')}` : null;
 
-/** The fault of a function that uses a forbidden global, or returns two things; null if it does neither. */
+/** Returns the fault of a function that uses a forbidden global, or whose second result differs from the first; null if there is none. */
 export function repeatFault<T>(once: () => T, differs: (first: T, again: T) => string): string | null {
   const { value, reached } = runSealed(() => [once(), once()] as const);
   return reachedFault(reached) ?? (isEqual(...value) ? null : differs(...value));

@@ -3,7 +3,7 @@ import { figures, nameOf, rankingCases, weightedCases } from './candidates.ts';
 import type { Law } from './law.ts';
 import { rankingOf, type StrategySubject, strategyLaw } from './strategy.ts';
 
-/** The last candidate is the newcomer. */
+/** The last candidate is the one that is added. */
 const withNewcomer = fc
   .tuple(rankingCases, figures)
   .map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
@@ -25,12 +25,12 @@ const independent = strategyLaw({
   },
 });
 
-/** The increase of the weight of quality. */
+/** How much the weight of quality is increased. */
 const MORE = 0.25;
 
 const heeding = strategyLaw({
   name: 'heeds-weights',
-  says: 'more weight on quality never gives a worse model, and more weight on cost never a dearer one',
+  says: 'more weight on quality never gives a worse model, and more weight on cost never a more expensive one',
   isNote: true,
   trials: weightedCases,
   fault(strategy, trial, subject) {
@@ -40,11 +40,13 @@ const heeding = strategyLaw({
     const [high] = rankingOf(subject, strategy, { ...trial, weights: { quality: raised, cost: 1 - raised } }) ?? [];
     if (low === undefined || high === undefined) return null;
     const [one, other] = [trial.figures[low]!, trial.figures[high]!];
-    if (other.q < one.q) return `with ${raised} for quality in place of ${share} it takes ${nameOf(high)}, a worse one`;
-    if (one.c > other.c) return `with ${share} for quality in place of ${raised} it takes ${nameOf(low)}, a dearer one`;
+    if (other.q < one.q)
+      return `with the quality weight ${raised} instead of ${share} the choice is ${nameOf(high)}, which is worse`;
+    if (one.c > other.c)
+      return `with the quality weight ${share} instead of ${raised} the choice is ${nameOf(low)}, which is more expensive`;
     return null;
   },
 });
 
-/** Observations about a strategy that not every one promises. */
+/** Observations about a strategy. Not every strategy promises them. */
 export const STRATEGY_NOTES: readonly Law<StrategySubject>[] = [independent, heeding];

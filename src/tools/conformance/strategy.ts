@@ -34,11 +34,11 @@ type StrategyLawText = Omit<Parameters<typeof lawOf<RankingCase>>[0], 'cases' | 
   readonly trials?: fc.Arbitrary<RankingCase>;
 };
 
-/** Makes a law about strategies: of any candidates, unless it names others. */
+/** Makes a law about strategies. It tries any candidates, unless the law names others. */
 export const strategyLaw = ({ trials = rankingCases, ...text }: StrategyLawText): Law<Subject> =>
   lawOf({ ...text, cases: () => trials, describe: describeRankingCase });
 
-/** The utilities, written over leftovers. */
+/** Returns the utilities, written into a buffer with old values. */
 function scoreOver(strategy: PreparedStrategy, trial: RankingCase, left = Number.NaN): Float64Array {
   const out = usedBuffer(trial, left);
   strategy.score(candidatesOf(trial), out, trial.weights ?? undefined);
@@ -61,11 +61,11 @@ function utilityFault(utility: Float64Array, n: number): string | null {
   return null;
 }
 
-/** The tolerance of the host, relative to the values. */
+/** Compares with the tolerance of the host, relative to the values. */
 const isClose = (a: number, b: number): boolean =>
   a === b || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 
-/** The ranking of the host, best first; null if it cannot use the utilities. */
+/** Returns the ranking of the host, best first; null if the host cannot use the utilities. */
 export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: RankingCase): readonly number[] | null {
   const into: number[] = [];
   const utility = scoreOver(strategy, trial);
@@ -76,21 +76,21 @@ export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: 
 /** The tolerance of the host when it shows the parts of a utility. */
 const PARTS_SLACK = 2e-9;
 
-/** Laws of every strategy, the simplest first. */
+/** The laws for every strategy, the simplest first. */
 export const STRATEGY_LAWS: readonly Law<Subject>[] = [
   pluginOptionsLaw<Subject>(({ plugin }, given) => plugin.prepare(given)),
   strategyLaw({
     name: 'form',
-    says: '`prepare` returns a `reason` of one or two words and `score`, and optionally `parts`, a least quality and a tie-breaker',
+    says: '`prepare` returns a `reason` of one or two words and `score`, and optionally `parts`, a quality floor and a tie-breaker',
     fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
       if (typeof reason !== 'string' || !REASON.test(reason))
-        return `its reason is ${shortJson(reason)}: letters, digits, spaces and dashes, 40 at most`;
-      if (typeof score !== 'function') return 'it has no `score`';
+        return `the reason is ${shortJson(reason)}; it may have at most 40 letters, digits, spaces and dashes`;
+      if (typeof score !== 'function') return '`prepare` returns no `score`';
       if (floor !== undefined && !(typeof floor === 'number' && floor >= 0 && floor <= 1))
-        return `its \`qualityFloor\` is ${shortJson(floor)}: a number from 0 to 1`;
+        return `\`qualityFloor\` is ${shortJson(floor)}; it must be a number from 0 to 1`;
       if (tieBreak !== undefined && tieBreak !== 'cost' && tieBreak !== 'latency')
-        return `its \`tieBreak\` is ${shortJson(tieBreak)}: \`cost\`, \`latency\` or left out`;
-      return parts === undefined || typeof parts === 'function' ? null : 'its `parts` is no function';
+        return `\`tieBreak\` is ${shortJson(tieBreak)}; it must be \`cost\`, \`latency\` or absent`;
+      return parts === undefined || typeof parts === 'function' ? null : '`parts` is not a function';
     },
   }),
   strategyLaw({
@@ -100,21 +100,21 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
       const n = trial.figures.length;
       const given: unknown = strategy.score(candidatesOf(trial), usedBuffer(trial, 0), trial.weights ?? undefined);
       if (given instanceof Promise)
-        return '`score` gives a promise: nobody waits for it, so it must write before it returns';
+        return '`score` returns a promise, but the host does not wait: `score` must write before it returns';
       const [first, second] = [scoreOver(strategy, trial), scoreOver(strategy, trial, 12_345)];
       const fault = utilityFault(first, n);
       if (fault) return fault;
       for (let at = 0; at < n; at++) {
         if (!Object.is(first[at], second[at]))
-          return `the utility of ${nameOf(at)} depends on what stood in \`out\` before`;
+          return `the utility of ${nameOf(at)} depends on the earlier content of \`out\``;
       }
       const isBehind = second.subarray(n).some((value) => value !== 12_345);
-      return isBehind ? 'it writes behind `out[n - 1]`: loop to `n`, not to the length of an array' : null;
+      return isBehind ? '`score` writes after `out[n - 1]`: loop to `n`, not to the length of an array' : null;
     },
   }),
   strategyLaw({
     name: 'extremes',
-    says: 'it also scores no candidates, extreme figures and equal candidates',
+    says: '`score` also works with no candidates, extreme numbers and equal candidates',
     trials: extremeRankingCases,
     fault: (strategy, trial) => utilityFault(scoreOver(strategy, trial), trial.figures.length),
   }),
@@ -131,18 +131,18 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
   }),
   strategyLaw({
     name: 'inputs',
-    says: 'it does not change its arguments',
+    says: '`score` does not change its arguments',
     fault(strategy, trial) {
       const [given, before] = [candidatesOf(trial), candidatesOf(trial)];
       const own: CallerWeights | undefined = trial.weights ? deepFreeze({ ...trial.weights }) : undefined;
       strategy.score(Object.freeze(given), usedBuffer(trial, 0), own);
       const changed = (['quality', 'cost', 'latency'] as const).find((name) => !isEqual(given[name], before[name]));
-      return changed ? `it writes into \`${changed}\`` : null;
+      return changed ? `\`score\` writes into \`${changed}\`` : null;
     },
   }),
   lawOf<{ readonly trial: RankingCase; readonly between: RankingCase }>({
     name: 'deterministic',
-    says: 'the same candidates get the same utilities, whatever was scored before, without clock, randomness or environment',
+    says: 'the same candidates get the same utilities, whatever was scored before, independent of clock, randomness and environment',
     cases: () => fc.record({ trial: rankingCases, between: rankingCases }),
     fault(strategy, { trial, between }, { plugin }, options) {
       const { value, reached } = runSealed(() => {
@@ -153,8 +153,8 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
       });
       const [first, again, fresh] = [value.first, value.again, value.fresh].map(shortJson);
       if (reached.length > 0) return reachedFault(reached);
-      if (!isEqual(value.first, value.again)) return `it scores ${first}, and then ${again}`;
-      return isEqual(value.first, value.fresh) ? null : `prepared again it scores ${fresh}, not ${first}`;
+      if (!isEqual(value.first, value.again)) return `the first scores are ${first}, the second ${again}`;
+      return isEqual(value.first, value.fresh) ? null : `prepared again, the scores are ${fresh} instead of ${first}`;
     },
     describe: ({ trial, between }) => `${describeRankingCase(trial)}; between: ${describeRankingCase(between)}`,
   }),
@@ -165,12 +165,14 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
       const forth = utilitiesOf(strategy, trial);
       const back = utilitiesOf(strategy, { ...trial, figures: trial.figures.toReversed() }).reverse();
       const at = forth.findIndex((value, i) => !isClose(value, back[i]!));
-      return at < 0 ? null : `${nameOf(at)} is worth ${forth[at]}, and ${back[at]} with all in reverse order`;
+      return at < 0
+        ? null
+        : `the utility of ${nameOf(at)} is ${forth[at]}, and ${back[at]} with the candidates in reverse order`;
     },
   }),
   strategyLaw({
     name: 'dominance',
-    says: 'a candidate that is at least as good in quality, cost and latency, and better in one, is never ranked below',
+    says: 'a candidate that is at least as good in quality, cost and latency, and better in one, is never ranked lower',
     fault(strategy, trial, subject) {
       const ranking = rankingOf(subject, strategy, trial);
       if (!ranking) return null;
@@ -195,10 +197,11 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
         if (utility === Number.NEGATIVE_INFINITY) continue;
         const parts = strategy.parts(candidatesOf(trial), at, trial.weights ?? undefined);
         const values = Object.values(parts);
-        if (!values.every(Number.isFinite)) return `a part of ${nameOf(at)} is no finite number: ${shortJson(parts)}`;
+        if (!values.every(Number.isFinite))
+          return `a part of ${nameOf(at)} is not a finite number: ${shortJson(parts)}`;
         const sum = values.reduce((all, value) => all + value, 0);
         if (Math.abs(sum - utility) > PARTS_SLACK * Math.max(1, Math.abs(sum)))
-          return `the parts of ${nameOf(at)} are ${shortJson(parts)}, together ${sum}; its utility is ${utility}`;
+          return `the parts of ${nameOf(at)} are ${shortJson(parts)} with the sum ${sum}; the utility is ${utility}`;
       }
       return null;
     },

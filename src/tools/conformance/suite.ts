@@ -12,7 +12,7 @@ import type { Sample } from './samples.ts';
 import { STRATEGY_LAWS } from './strategy.ts';
 import { STRATEGY_NOTES } from './strategy-notes.ts';
 
-/** The inputs of the suite besides the plugin. */
+/** The inputs of the suite in addition to the plugin. */
 interface SuiteInputs {
   readonly host: ConformanceHost;
   /** Recorded answers of the provider; other kinds of plugins need none. */
@@ -21,7 +21,7 @@ interface SuiteInputs {
   trying?(law: string): void;
 }
 
-/** Runs the laws for the kind of the plugin, one at a time. */
+/** Runs the laws for the kind of the plugin, one after the other. */
 export function* examine(plugin: Plugin, inputs: SuiteInputs, effort: LawRunOptions): Generator<LawReport> {
   const { host, samples } = inputs;
   if (plugin.kind === 'strategy')
@@ -29,7 +29,7 @@ export function* examine(plugin: Plugin, inputs: SuiteInputs, effort: LawRunOpti
   else yield* runLaws(providerLaws(plugin), { plugin, host, samples }, effort, inputs);
 }
 
-/** An in-process adapter builds no requests and reads no answers. */
+/** An in-process adapter builds no requests and reads no answers, so other laws apply. */
 function providerLaws(plugin: ProviderPlugin): readonly Law<ProviderSubject>[] {
   const isInProcess = typicalAdapter(plugin)?.kind === 'in-process';
   if (isInProcess) return [...PREPARED_LAWS, ...IN_PROCESS_LAWS];

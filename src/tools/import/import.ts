@@ -23,7 +23,7 @@ import { placeText, reportJson, reportText } from './report.ts';
 
 /** The inputs of an import. */
 export interface ImportCommand {
-  /** The folder of the shipped policy: facts of models that a configuration names and does not state. */
+  /** The folder of the shipped policy, which has facts about models that a configuration names without facts. */
   readonly shippedPolicies: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
@@ -33,10 +33,10 @@ export interface ImportCommand {
 const FLAGS = { out: TEXT, prices: TEXT, json: SWITCH, force: SWITCH };
 
 const CONFIGURATION_BYTES_MAX = 4 * 1024 * 1024;
-/** LiteLLM's own map has less than 2 MiB. */
+/** LiteLLM's own price map has less than 2 MiB. */
 const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 
-/** `signalbox import litellm FILE`. Throws UsageError, or an Error of one clear sentence. */
+/** Runs `signalbox import litellm FILE`. Throws UsageError, or an Error of one sentence. */
 export async function runImport(args: readonly string[], command: ImportCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const { out = 'policies-from-litellm' } = values;
@@ -44,7 +44,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   if (from !== 'litellm') throw unknownCommand('import', from);
   if (file === undefined || rest.length > 0) {
     throw new UsageError(
-      `import litellm takes one file, or - for the standard input. See ${commandName()} help import.`,
+      `import litellm needs one file, or - for the standard input. See ${commandName()} help import.`,
     );
   }
   const name = file === '-' ? 'stdin' : basename(file);
@@ -77,10 +77,14 @@ function read(file: string, text: string, sources: ImportSources): ImportResult 
   }
 }
 
-/** Reads included files within the folder of the configuration alone: a foreign configuration must not make its importer read others. */
+/**
+ * Reads included files only inside the folder of the configuration: a configuration from another person must not make the importer read
+ * other files.
+ */
 function includeFrom(file: string): ImportSources['include'] {
   return (name) => {
-    if (file === '-') throw new NotIncluded('the standard input has no folder; name the file of the configuration');
+    if (file === '-')
+      throw new NotIncluded('the standard input has no folder; name the file of the configuration instead of -');
     try {
       const folder = realpathSync(dirname(file));
       const path = realpathSync(resolve(folder, name));
@@ -110,7 +114,7 @@ async function readUpTo(file: string, bytesMax: number): Promise<string> {
   }
 }
 
-/** Reads in pieces: a pipe or device has no size, and may have no end. */
+/** Reads in pieces, because a pipe or device has no size and may have no end. */
 async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -132,11 +136,13 @@ async function priceMapOf(file: string | undefined): Promise<ImportSources['pric
   if (file === undefined) return new Map();
   const parsed = parseJson(await readUpTo(file, PRICES_BYTES_MAX));
   if (!isObject(parsed))
-    throw new UsageError(`${file} is not LiteLLM's price map, a JSON object with the names of models as keys.`);
+    throw new UsageError(
+      `${file} is not LiteLLM's price map. It must be a JSON object with the names of models as keys.`,
+    );
   return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])));
 }
 
-/** The reason that there is nothing to write: the problems, or else the obstacle of each entry. */
+/** Explains why there is nothing to write: the problems, or else the reason for each entry. */
 function nothingIn(file: string, { report }: ImportResult): string {
   const places = report.problems.map((one) => `  ${placeText(one)} ${one.path}: ${one.message}`);
   const reasons = report.skipped.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
@@ -145,7 +151,7 @@ function nothingIn(file: string, { report }: ImportResult): string {
   return `${file} has no model that Signalbox can serve:\n${why}`;
 }
 
-/** Writes all files or none: beside the folder first, then into its place. */
+/** Writes all files or none: first into a temporary folder, then into the final folder. */
 async function writeAll(folder: string, { files }: ImportResult, schema: string, isForced: boolean): Promise<void> {
   const there = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return null;

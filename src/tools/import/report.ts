@@ -8,15 +8,15 @@ import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '
 
 /** The result of an import, with its folder. */
 export interface ImportOutcome {
-  /** The configuration, as it was named. */
+  /** The path of the configuration, as the user gave it. */
   readonly file: string;
   readonly folder: string;
   readonly imported: ImportResult;
-  /** Other policy files of the folder: they are part of the policy, too. */
+  /** Other policy files in the folder. They are part of the policy, too. */
   readonly others: readonly string[];
 }
 
-/** The report for programs: every key, with its place and its result. */
+/** Writes the report for programs: every key, with its location and its result. */
 export function reportJson({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
   return jsonText(
     scrubAll({
@@ -43,7 +43,7 @@ export function reportJson({ file, folder, others, imported: { files, report } }
   );
 }
 
-/** A line for each question, with the models that it is about. */
+/** Writes a line for each question, with the models that it is about. */
 function questionsOf({ questions }: ImportReport): string[] {
   const pairs = [...questions].flatMap(([name, asked]) => asked.map((what) => ({ name, what })));
   return [...Map.groupBy(pairs, ({ what }) => what)].map(
@@ -57,7 +57,7 @@ const TITLES = {
   left_out: 'Left out',
 } as const;
 
-/** The report for people: what to do, then the results of the keys, grouped by result. */
+/** Writes the report for people: first what to do, then the results of the keys, grouped by result. */
 export function reportText({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
   const counts = OUTCOMES.map(
     (outcome) => `${report.keys.filter((key) => key.outcome === outcome).length} ${outcome.replace('_', ' ')}`,
@@ -80,7 +80,7 @@ const section = (title: string, lines: readonly string[]): string =>
 
 const PLACES_SHOWN = 3;
 
-/** Keys that fared alike, on one line. */
+/** Keys with the same result, on one line. */
 function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string[] {
   const ofOutcome = keys.filter((one) => one.outcome === outcome);
   const groups = Map.groupBy(ofOutcome, (key) => key.note || patternOf(key.within));
@@ -97,7 +97,7 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
 export const placeText = ({ included, line, column }: Pick<KeyReport, 'included' | 'line' | 'column'>): string =>
   `${included === null ? '' : `${included}:`}${line}:${column}`;
 
-/** One name for several keys: their common part, then each one's own part, so that none is overlooked. */
+/** Writes one name for several keys: their common part, then each key's own part, so that no key is overlooked. */
 function commonName(patterns: readonly string[]): string {
   const [first = '', ...others] = patterns;
   if (others.length === 0) return first;
@@ -118,7 +118,9 @@ const shown = (all: readonly string[]): string =>
 function steps(folder: string, others: readonly string[], { questions, assumed, variables }: ImportReport): string[] {
   const lines: string[] = [];
   if (others.length > 0)
-    lines.push(`Look at ${others.join(', ')}: found in the folder before the import, and part of the policy.`);
+    lines.push(
+      `Check ${others.join(', ')}: the folder had these files before the import, and they are part of the policy.`,
+    );
   if (questions.size > 0)
     lines.push(
       "Answer the questions above. For prices, --prices FILE reads LiteLLM's own map, model_prices_and_context_window.json.",

@@ -4,33 +4,33 @@ import { basename, dirname } from 'node:path';
 import { importsOf } from '../../host/plugins/load.ts';
 import type { LawReport } from '../conformance/law.ts';
 
-/** More files than any plugin with its packages has. */
+/** More files than any plugin has together with its packages. */
 const FILES_MAX = 2_000;
 
-/** Ways to the runtime without an import. */
+/** Ways to reach the runtime without an import. */
 const WAYS =
   /\bprocess(?:\??\.|\[")(?:getBuiltinModule|binding|dlopen)\b|\b(?:Bun|Deno)(?:\??\.|\[")[A-Za-z]\w*|\bimport\.meta\.require\b/g;
 
 const TEXT = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
 
-/** Empties texts with a space in them: they are for people, not code. */
+/** Empties strings that contain a space, because they are text for people and not code. */
 const withoutProse = (code: string): string => code.replace(TEXT, (text) => (/\s/.test(text) ? '""' : text));
 
 /**
- * Checks the code of a plugin and of the packages that it imports: no case finds code that reads a file in one request of
- * a million.
+ * Checks the code of a plugin and of the packages that it imports. Random cases would not find code that reads a file in one of a million
+ * requests.
  *
  * @param files paths of the plugin's own files
  */
 export function codeLaw(files: readonly string[]): LawReport {
-  const says = 'its code imports no runtime modules, which give access to files, clocks, randomness and the network';
+  const says = 'the code imports no runtime modules, which give access to files, clocks, randomness and the network';
   const found = new Set(files);
   const faults: string[] = [];
   let read = 0;
-  // The set grows while it is read.
+  // The loop adds files to this set.
   for (const file of found) {
     if (read === FILES_MAX) {
-      faults.push(`it has more files than the ${FILES_MAX} that were read, and what the others import is not known`);
+      faults.push(`the plugin has more than ${FILES_MAX} files, so the imports of the other files were not checked`);
       break;
     }
     read++;
@@ -44,7 +44,7 @@ export function codeLaw(files: readonly string[]): LawReport {
   return { law: 'imports', says, outcome: 'broken', fault: faults.sort().join(', '), example: null };
 }
 
-/** Returns nothing of a file that cannot be parsed, or is not there: importing it reports that. */
+/** Returns nothing for a file that cannot be parsed or does not exist, because importing the file reports that. */
 function unlessBroken(read: () => string[]): string[] {
   try {
     return read();
@@ -59,6 +59,6 @@ function waysIn(file: string): string[] {
   return [...new Set(withoutProse(code).match(WAYS) ?? [])].map((way) => way.replace(/\?\.|\["/, '.'));
 }
 
-/** Leaves out the contract, which is Signalbox's own. */
+/** Leaves out the plugin contract, which is part of Signalbox. */
 const resolved = (name: string, folder: string): string[] =>
   name === 'signalbox/plugin' || isBuiltin(name) ? [] : unlessBroken(() => [Bun.resolveSync(name, folder)]);

@@ -1,9 +1,9 @@
 import type { Plugin } from '../../contract/kinds.ts';
 
-/** The surroundings of a command on plugins. */
+/** The inputs of commands on plugins. */
 export interface PluginCommand {
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
-  /** For a terminal: colours, and lines that fit. */
+  /** Whether the output is a terminal: then use colours, and fit lines to its width. */
   readonly terminal: boolean;
 }

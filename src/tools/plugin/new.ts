@@ -12,30 +12,33 @@ import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
 
-/** The form of a plugin's name. With a prefix it is the package's name, valid for npm, too. */
+/** The form of a plugin's name. With a prefix, it is also a valid name of an npm package. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
 const TEMPLATES = join(import.meta.dir, 'templates');
-/** Where Signalbox is on this machine. The standalone program is nowhere; then it is a clone beside the plugin, to be made. */
+/**
+ * The path of Signalbox's sources on this machine. The standalone program has no sources, so the path is then a clone next to the plugin
+ * that the user can create.
+ */
 const SIGNALBOX = Bun.isStandaloneExecutable ? './signalbox' : resolve(import.meta.dir, '../../..');
 
-/** `signalbox plugin new`. Throws UsageError. */
+/** Runs `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { dir: TEXT });
   const [given = '', name, ...more] = positionals;
   const kind = KINDS.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)
     throw new UsageError(
-      `plugin new takes strategy or provider, and a name: ${commandName()} plugin new strategy thrifty.`,
+      `plugin new needs strategy or provider, and a name: ${commandName()} plugin new strategy thrifty.`,
     );
   if (!NAME.test(name))
     throw new UsageError(
-      `A plugin's name begins with a small letter and holds small letters, digits and dashes, at most 64, not "${name}".`,
+      `A plugin's name must begin with a lower-case letter and contain at most 64 lower-case letters, digits and dashes, not "${name}".`,
     );
   if (shipped.some((one) => one.kind === kind && one.name === name))
-    throw new UsageError(`Signalbox has a ${kind} \`${name}\` already. Choose another name.`);
+    throw new UsageError(`Signalbox already has a ${kind} \`${name}\`. Choose another name.`);
   const folder = resolve(values.dir ?? '.', name);
-  if (existsSync(folder)) throw new UsageError(`${folder} exists already. Choose another folder or name.`);
+  if (existsSync(folder)) throw new UsageError(`${folder} already exists. Choose another folder or name.`);
   const files = filesOf(kind, name);
   try {
     for (const [path, text] of files) {
@@ -48,7 +51,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
   return { text: nextSteps(kind, name, folder, [...files.keys()]), code: 0 };
 }
 
-/** The files of the package, by their paths in it. */
+/** Returns the files of the package, by their paths in it. */
 function filesOf(kind: PluginKind, name: string): Map<string, string> {
   const home = join(TEMPLATES, kind);
   const templates = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -66,7 +69,7 @@ function filesOf(kind: PluginKind, name: string): Map<string, string> {
 /** The form of a YAML key without quotes. */
 const PLAIN_KEY = /^[a-z][a-z0-9]*$/;
 
-/** The templates call themselves `example`, `exampleStrategy` and `EXAMPLE_…`. */
+/** Replaces the names in the templates: `example`, `exampleStrategy` and `EXAMPLE_…`. */
 function named(text: string, kind: PluginKind, name: string): string {
   const camel = name.replace(/-+(.?)/g, (_, letter: string) => letter.toUpperCase());
   const suffix = kind.charAt(0).toUpperCase() + kind.slice(1);
@@ -81,7 +84,7 @@ function manifestOf(kind: PluginKind, name: string): string {
   return jsonText({
     name: `signalbox-${kind}-${name}`,
     version: '0.1.0',
-    description: `For Signalbox: the ${kind} ${name}.`,
+    description: `The ${kind} ${name} for Signalbox.`,
     private: true,
     type: 'module',
     exports: './index.ts',
@@ -89,10 +92,10 @@ function manifestOf(kind: PluginKind, name: string): string {
   });
 }
 
-/** For editors, `tsc` and `bun test`. The gateway and `plugin test` bring `signalbox/plugin` themselves. */
+/** Options for editors, `tsc` and `bun test`. The gateway and `plugin test` find `signalbox/plugin` themselves. */
 function compilerOptions(): string {
   const types = join(SIGNALBOX, 'node_modules/@types');
-  // A deployed Signalbox has no types of Bun: then those of a browser are near enough, but for the test.
+  // A deployed Signalbox has no types of Bun. The types of a browser are then good enough for everything except the test.
   const hasTypes = existsSync(join(types, 'bun'));
   return jsonText({
     compilerOptions: {
@@ -108,7 +111,7 @@ function compilerOptions(): string {
       allowImportingTsExtensions: true,
       verbatimModuleSyntax: true,
       skipLibCheck: true,
-      // Not `join`, which takes a leading `./` away: TypeScript refuses a path without.
+      // Do not use `join` here: it removes a leading `./`, without which TypeScript refuses the path.
       paths: { 'signalbox/plugin': [`${SIGNALBOX}/src/contract/plugin.ts`] },
     },
     include: ['*.ts'],
@@ -116,11 +119,11 @@ function compilerOptions(): string {
   });
 }
 
-/** For Deno, which loads a plugin without a permission: an import map, and the types of the web. */
+/** Options for Deno, which loads a plugin without any permission: an import map, and the types of the web. */
 function denoOptions(): string {
   const contract = `${SIGNALBOX}/src/contract/plugin.ts`;
   return jsonText({
-    // Packages are found from the file that imports them, those of Signalbox beside its sources.
+    // Deno then finds packages from the file that imports them, and the packages of Signalbox next to its sources.
     nodeModulesDir: 'manual',
     imports: { 'signalbox/plugin': isAbsolute(contract) ? pathToFileURL(contract).href : contract },
     compilerOptions: { lib: ['esnext', 'dom', 'deno.ns'], types: [] },
@@ -133,33 +136,33 @@ const USES: Readonly<
 > = {
   strategy: (name, _variable, of) => ({
     policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
-    last: `Ask for the model auto-${name}, or see what it would choose:
+    last: `Request the model auto-${name}, or see what it would choose:
        ${commandName()} policy explain${of} --model auto-${name} --message Hello`,
   }),
   provider: (name, variable, of) => ({
     policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
-    last: `Give it a model (models: { … { provider: ${name}, … } }), and ask for that, or see what would be chosen:
+    last: `Give it a model (models: { … { provider: ${name}, … } }), and request that model, or see what would be chosen:
        ${commandName()} policy explain${of} --message Hello`,
   }),
 };
 
-/** The standalone program holds no sources for an editor to read. */
+/** The standalone program contains no sources that an editor could read. */
 const TYPES_HINT = `
-Editors and \`tsc\` find the types of signalbox/plugin in Signalbox's sources: paths in tsconfig.json names a clone of them
-in ./signalbox, where \`npm ci\` was run; \`signalbox plugin test\` and the gateway need none.
+Editors and \`tsc\` read the types of signalbox/plugin from Signalbox's sources. The paths in tsconfig.json expect a clone of
+them in ./signalbox, in which you have run \`npm ci\`. \`signalbox plugin test\` and the gateway do not need it.
 `;
 
-/** Sections that a policy has, and few other YAML files. */
+/** Sections that policies have and few other YAML files have. */
 const OF_A_POLICY = /^(?:plugins|providers|selectors|constraints|credits):/m;
 
-/** The policy that the plugin lies in, beside its files or in a folder of plugins there; null where there is none. */
+/** Finds the policy that contains the plugin, in the same folder or in a subfolder for plugins; null if there is none. */
 function policyAround(folder: string): string | null {
   const isPolicy = (at: string) => {
     try {
       const files = readdirSync(at, { withFileTypes: true }).filter((one) => one.isFile() && /\.ya?ml$/.test(one.name));
       return files.some(({ name }) => OF_A_POLICY.test(readFileSync(join(at, name), 'utf8')));
     } catch {
-      // Not ours to read, and no reason to fail: the plugin is made.
+      // The folder cannot be read, which is no reason to fail: the plugin is already created.
       return false;
     }
   };
@@ -171,12 +174,12 @@ function nextSteps(kind: PluginKind, name: string, folder: string, files: readon
   const file = home === null ? join(folder, 'index.ts') : `./${relative(home, join(folder, 'index.ts'))}`;
   const of = home === null ? '' : ` ${pathText(home)}`;
   const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase(), of);
-  return `Made ${files.length} files in ${folder}: ${files.join(', ')}
+  return `Created ${files.length} files in ${folder}: ${files.join(', ')}
 
 Next:
-  1. Try it on every law that the gateway relies on:
+  1. Test the plugin with every law that the gateway relies on:
        ${commandName()} plugin test ${join(pathText(folder), 'index.ts')}
-  2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
+  2. Name the plugin in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
        plugins: [${file}]
        ${policy}
        ${commandName()} policy check${of}

@@ -5,12 +5,12 @@ import { parseJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { ExpectedAnswer, type Sample } from '../conformance/samples.ts';
 
-/** `hello.stream`, `hello.reply`. */
+/** Matches for example `hello.stream` and `hello.reply`. */
 const SAMPLE = /^(.+)\.(reply|stream)$/;
 
 /**
- * The answers that are recorded beside a plugin, in `samples/`: of the provider `a` in `samples/a/`, and of any, by the
- * name `''`, in `samples/` itself. Throws UsageError for an expectation that is none.
+ * Reads the recorded answers in the folder `samples/` of a plugin. Answers of the provider `a` are in `samples/a/`. Answers for any
+ * provider are in `samples/` itself and have the name `''`. Throws UsageError for an invalid expectation.
  */
 export function samplesBeside(folder: string): Record<string, readonly Sample[]> {
   const home = join(folder, 'samples');
@@ -34,10 +34,13 @@ function samplesIn(folder: string): Sample[] {
 function expectationOf(file: string): ExpectedAnswer | null {
   if (!existsSync(file)) return null;
   const value = parseJson(readFileSync(file, 'utf8'));
-  if (value === undefined) throw new UsageError(`${file} is not JSON.`);
+  if (value === undefined) throw new UsageError(`${file} is not JSON. Write the expected answer as a JSON object.`);
   if (Value.Check(ExpectedAnswer, value)) return value;
   const error = Value.Errors(ExpectedAnswer, value).First();
   const known = Object.keys(ExpectedAnswer.properties).join(', ');
-  const where = error && error.path !== '' ? `: \`${error.path.slice(1).replaceAll('/', '.')}\` does not fit` : '';
-  throw new UsageError(`${file} is not a valid expectation${where}. It is an object with the optional keys ${known}.`);
+  const where =
+    error && error.path !== '' ? `: \`${error.path.slice(1).replaceAll('/', '.')}\` has the wrong form` : '';
+  throw new UsageError(
+    `${file} is not a valid expectation${where}. It must be an object with the optional keys ${known}.`,
+  );
 }

@@ -17,19 +17,19 @@ const RUNS = 200;
 const RUNS_MAX = 100_000;
 const SEED_MAX = 2_147_483_647;
 
-/** The folder of the plugins that come with Signalbox; the standalone program has none. */
+/** The folder of the plugins that come with Signalbox. The standalone program has none. */
 const SHIPPED_PLUGINS = Bun.isStandaloneExecutable ? null : resolve(import.meta.dir, '../../../plugins');
 
-/** The longest that one law may take, by how often it is tried: far more than any honest plugin takes. */
+/** The time limit of one law, ms, depending on how many cases it tries. It is far more than a correct plugin needs. */
 const lawMs = (runs: number): number => 10_000 + 50 * runs;
 
-/** `signalbox plugin test`. Throws UsageError where there is nothing to try. */
+/** Runs `signalbox plugin test`. Throws UsageError if there is nothing to test. */
 export async function testPlugin(
   args: readonly string[],
   { shipped, terminal }: PluginCommand,
 ): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { seed: TEXT, runs: TEXT, json: SWITCH });
-  const file = onlyOne(positionals, 'plugin test takes one file, or one package, with a plugin.');
+  const file = onlyOne(positionals, 'plugin test needs one file, or one package, with a plugin.');
   const runs = values.runs === undefined ? RUNS : wholeOf('--runs', values.runs, 1, RUNS_MAX);
   const seed =
     values.seed === undefined ? Math.floor(Math.random() * SEED_MAX) : wholeOf('--seed', values.seed, 0, SEED_MAX);
@@ -49,11 +49,12 @@ export async function testPlugin(
   return { text, code: isBroken ? 2 : 0 };
 }
 
-/** The module to load, and the folder of its code, where recorded answers are. A name that is not a file may be a package. */
+/** Finds the module to load, and the folder of its code, which also has recorded answers. A name that is not a file may be a package. */
 function located(file: string): { readonly specifier: string; readonly home: string } {
   const path = resolve(file);
   if (existsSync(path)) return { specifier: path, home: statSync(path).isDirectory() ? path : dirname(path) };
-  if (/^\.{0,2}\//.test(file) || /\.[cm]?[jt]sx?$/.test(file)) throw new UsageError(`There is no file ${path}.`);
+  if (/^\.{0,2}\//.test(file) || /\.[cm]?[jt]sx?$/.test(file))
+    throw new UsageError(`There is no file ${path}. Name a file, a folder or a package.`);
   try {
     return { specifier: file, home: dirname(Bun.resolveSync(file, process.cwd())) };
   } catch {
@@ -61,13 +62,19 @@ function located(file: string): { readonly specifier: string; readonly home: str
   }
 }
 
-/** A policy refuses a plugin that has the name of a shipped one, however well it keeps its promises. */
+/** A policy refuses a plugin with the name of a shipped plugin, even if it keeps all laws. */
 function withName(report: PluginReport, shipped: PluginCommand['shipped'], home: string): PluginReport {
   const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
   const isShipped = SHIPPED_PLUGINS !== null && home.startsWith(SHIPPED_PLUGINS);
   if (!isTaken || isShipped) return report;
-  const fault = `Signalbox has a ${report.kind} \`${report.name}\` already, so a policy that lists this plugin is rejected`;
-  const law: LawReport = { law: 'name', says: 'its name is free', outcome: 'broken', fault, example: null };
+  const fault = `Signalbox already has a ${report.kind} \`${report.name}\`, so a policy that lists this plugin is rejected`;
+  const law: LawReport = {
+    law: 'name',
+    says: 'no shipped plugin has its name',
+    outcome: 'broken',
+    fault,
+    example: null,
+  };
   return { ...report, laws: [law, ...report.laws] };
 }
 
@@ -87,7 +94,7 @@ function asText(
   const sum = broken === 0 ? `${file}: all ${kept} laws hold` : `${file}: ${broken} of ${kept + broken} laws broken`;
   const again =
     broken === 0 ? '' : `\nTo repeat these cases: ${commandName()} plugin test ${file} --seed ${seed} --runs ${runs}`;
-  return `${parts.join('\n\n')}\n\n${sum}; seed ${seed}, ${runs} cases a law${again}\n`;
+  return `${parts.join('\n\n')}\n\n${sum}; seed ${seed}, ${runs} cases for each law${again}\n`;
 }
 
 function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint): string {
@@ -95,7 +102,7 @@ function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint
   const head = `  ${mark} ${law}: ${says}`;
   if (outcome === 'skipped') return `${head} (not applicable)`;
   if (fault === null) return head;
-  const not = outcome === 'note' ? 'Not required, and not fulfilled: ' : '';
+  const not = outcome === 'note' ? 'Not required, and not the case: ' : '';
   const lines = [`${not}${scrub(fault)}`, ...(example === null ? [] : [`in: ${scrub(example)}`])];
   return [head, ...lines.map((line) => `      ${line}`)].join('\n');
 }

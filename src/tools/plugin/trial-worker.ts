@@ -5,13 +5,13 @@ import { codeLaw } from './code-law.ts';
 import { host } from './gateway-parts.ts';
 import type { Trial, TrialMessage } from './trial.ts';
 
-/** Tries plugins in a worker, which the command can end. Takes one trial, and posts its results. */
+/** Tests plugins in a worker, which the command can end. The worker receives one trial and posts its results. */
 declare const self: {
   onmessage: ((event: { readonly data: Trial }) => void) | null;
   postMessage(message: TrialMessage): void;
 };
 
-// Standard output belongs to the command.
+// The standard output is reserved for the command.
 for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
@@ -19,14 +19,14 @@ self.onmessage = ({ data }) => {
   void run(data).then((why) => self.postMessage(why === null ? { tells: 'done' } : { tells: 'refused', why }));
 };
 
-/** Returns why nothing could be tried; null after a whole trial. */
+/** Returns why nothing could be tested; null after a complete trial. */
 async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<string | null> {
   const loader = createPluginLoader();
   const module = (await loader.load([specifier], folder)).get(specifier);
-  if (!module || module instanceof Error) return module?.message ?? 'it was not loaded';
+  if (!module || module instanceof Error) return module?.message ?? 'the module was not loaded';
   if (module.plugins.length === 0) {
     return module.estimators.length > 0
-      ? 'it exports only estimators, which have no effect any more: see docs/route/learning.md'
+      ? 'it exports only estimators, which no longer have an effect: see docs/route/learning.md'
       : 'it exports no plugin: it needs an export made by `defineStrategy` or `defineProvider`';
   }
   const imports = codeLaw(loader.files());

@@ -2,14 +2,14 @@ import type { Plugin } from '../../contract/kinds.ts';
 import type { LawReport } from '../conformance/law.ts';
 import type { Sample } from '../conformance/samples.ts';
 
-/** The plugin to try, with its cases. */
+/** The plugin to test, with its cases. */
 export interface Trial {
-  /** A path or a package, as seen from the folder. */
+  /** A path or a package name, resolved from the folder. */
   readonly specifier: string;
   readonly folder: string;
   readonly seed: number;
   readonly runs: number;
-  /** Real answers, by the name of the provider that they are of; those of `''` are of any. */
+  /** Recorded answers, by name of their provider. Answers under `''` are for any provider. */
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
 }
 
@@ -17,7 +17,7 @@ export interface PluginReport extends Pick<Plugin, 'kind' | 'name' | 'status'> {
   readonly laws: readonly LawReport[];
 }
 
-/** The messages of the worker, in their order. */
+/** The messages of the worker, in order. */
 export type TrialMessage =
   | { readonly tells: 'plugin'; readonly plugin: Omit<PluginReport, 'laws'> }
   | { readonly tells: 'trying'; readonly law: string }
@@ -26,10 +26,10 @@ export type TrialMessage =
   | { readonly tells: 'done' };
 
 /**
- * Loads and tries what the trial names, in a worker of its own: an endless loop is ended after `lawMs` with
- * one law, and is reported in place of that law.
+ * Loads and tests the plugin of a trial in a new worker. If one law takes longer than `lawMs`, for example because of an endless loop, the
+ * worker is ended and the report says so for that law.
  *
- * @throws Error of one sentence where nothing can be loaded
+ * @throws Error of one sentence if nothing can be loaded
  */
 export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]> {
   const worker = new Worker(new URL('./trial-worker.ts', import.meta.url).href);
@@ -42,8 +42,8 @@ export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]
     laws.push({ law: trying, says, outcome: 'broken', fault, example: null });
     over.resolve();
   };
-  const late = () => giveUp('it ends', `it did not end within ${lawMs / 1_000} s`);
-  const gone = () => giveUp('it leaves the process alone', 'it ended the process');
+  const late = () => giveUp('the plugin ends', `the plugin did not end within ${lawMs / 1_000} s`);
+  const gone = () => giveUp('the plugin does not end the process', 'the plugin ended the process');
   let timer = setTimeout(late, lawMs);
   worker.onmessage = ({ data }: MessageEvent<TrialMessage>) => {
     clearTimeout(timer);

@@ -62,7 +62,7 @@ describe('signalbox plugin new', () => {
     [['new', 'estimator', 'x'], /takes strategy or provider/],
     [['new', 'strategy'], /and a name/],
     [['new', 'strategy', 'a', 'b'], /and a name/],
-    [['new', 'strategy', 'My_Own'], /small letters, digits and dashes, at most 64, not "My_Own"/],
+    [['new', 'strategy', 'My_Own'], /at most 64 lower-case letters, digits and dashes, not "My_Own"/],
     [['new', 'strategy', '../up'], /not "\.\.\/up"/],
     [['new', 'strategy', 'a'.repeat(65)], /at most 64/],
     [['new', 'strategy', 'auto'], /Signalbox has a strategy `auto` already/],
@@ -103,7 +103,7 @@ describe('signalbox plugin new', () => {
     mkdirSync(at('full/empty'));
     write('full/file', 'mine');
     for (const name of ['there', 'empty', 'file'])
-      await expect(run('new', 'strategy', name, '--dir', at('full'))).rejects.toThrow(/exists already/);
+      await expect(run('new', 'strategy', name, '--dir', at('full'))).rejects.toThrow(/already exists/);
     expect(readFileSync(at('full/there/notes.txt'), 'utf8')).toBe('mine');
     expect(existsSync(at('full/empty/index.ts'))).toBe(false);
     await expect(run('new', 'strategy', 'fine', '--dir', at('full/file'))).rejects.toThrow(/cannot be written/);
@@ -120,7 +120,7 @@ describe('signalbox plugin test', () => {
     expect(out).toMatch(
       / {6}A ranks above B, which is as good in everything and better in something\n {6}in: A \(Q 0, C 0\.\d+, L 0 ms\), B \(Q 0, C 0, L 0 ms\); costReference /,
     );
-    expect(out).toContain('1 of 13 laws broken; seed 7, 60 cases a law');
+    expect(out).toContain('1 of 13 laws broken; seed 7, 60 cases for each law');
     expect(out).toContain(`./signalbox plugin test ${file} --seed 7 --runs 60`);
   });
 
@@ -139,7 +139,7 @@ describe('signalbox plugin test', () => {
     const broken = plugins[0].laws.filter(({ outcome }: { outcome: string }) => outcome === 'broken');
     expect(broken).toMatchObject([
       { law: 'name', fault: expect.stringContaining('Signalbox has a strategy `auto` already') },
-      { law: 'deterministic', fault: 'it reaches for a clock (Date.now)' },
+      { law: 'deterministic', fault: 'the plugin uses a clock (Date.now)' },
     ]);
   });
 
@@ -158,7 +158,7 @@ describe('signalbox plugin test', () => {
     const main = join(ROOT, 'src/main.ts');
     const { code, out, err } = await runToEnd([main, 'plugin', 'test', '@acme/fair', '--runs', '5'], {}, at('home'));
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/@acme\/fair: all 13 laws hold; seed \d+, 5 cases a law/);
+    expect(out).toMatch(/@acme\/fair: all 13 laws hold; seed \d+, 5 cases for each law/);
   });
 
   test('finds a module of the runtime in the code, though no case comes to it, and lets types of one be', async () => {
@@ -213,7 +213,7 @@ export const read = <b />;`;
     const { code, text } = await run('test', file, '--runs', '5');
     expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([
       2,
-      'it has more files than the 2000 that were read, and what the others import is not known',
+      'the plugin has more than 2000 files, so the imports of the other files were not checked',
     ]);
   });
 
@@ -234,7 +234,7 @@ export const read = <b />;`;
       ['--seed', 'x'],
     ] as const)
       await expect(run('test', 'a.ts', flag, value)).rejects.toThrow(`${flag} must be a whole number from`);
-    await expect(run('test')).rejects.toThrow('takes one file');
+    await expect(run('test')).rejects.toThrow('needs one file');
   });
 
   test('ends a plugin that does not come to an end, and tells in which law', async () => {
@@ -242,7 +242,7 @@ export const read = <b />;`;
     const endless = { ...trial, specifier: write('endless.ts', strategy('while (cost[i] > 0);')) };
     // Loading must fit into the time on a busy machine, too.
     const [report] = await tried(endless, 3_000);
-    expect(report?.laws.at(-1)).toMatchObject({ outcome: 'broken', fault: 'it did not end within 3 s' });
+    expect(report?.laws.at(-1)).toMatchObject({ outcome: 'broken', fault: 'the plugin did not end within 3 s' });
     expect(report?.laws.at(-1)?.law).not.toBe('loading');
   });
 
@@ -257,7 +257,7 @@ export const read = <b />;`;
     });
     write('heard/samples/a.expect.json', '{ "words": "1" }');
     expect(() => samplesBeside(at('heard'))).toThrow(
-      /a\.expect\.json is not a valid expectation: `words` does not fit\. It is an object with the optional keys text, /,
+      /a\.expect\.json is not a valid expectation: `words` has the wrong form\. It must be an object with the optional keys text, /,
     );
     write('heard/samples/a.expect.json', '{');
     expect(() => samplesBeside(at('heard'))).toThrow(/a\.expect\.json is not JSON/);

@@ -54,7 +54,7 @@ describe('a sealed function', () => {
   });
 
   test('has no network, and only fake environment variables', () => {
-    expect(() => runSealed(() => fetch('http://127.0.0.1:1'))).toThrow('no network');
+    expect(() => runSealed(() => fetch('http://127.0.0.1:1'))).toThrow('may not use the network');
     expect(runSealed(() => process.env.PATH).value).toBe(CANARY);
   });
 

@@ -3,26 +3,26 @@ import { type Decimal, parseDecimal, toNumber } from '../../../core/decimal.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import type { ConfigNode } from './tree.ts';
 
-/** The decimal of a scalar; null for any other node. Quoted numbers count: LiteLLM reads them, too. */
+/** The decimal in a scalar; null for any other node. Quoted numbers count, because LiteLLM reads them, too. */
 export function decimalOf(node: ConfigNode | undefined): Decimal | null {
   return node?.kind === 'scalar' ? parseDecimal(node.text.replace(/(?<=\d)_(?=\d)/g, '').replace(/^\./, '0.')) : null;
 }
 
-/** The number of a scalar, at least 0; null, and a reported problem, for any other value. */
+/** The number in a scalar, at least 0. For any other value, reports a problem and returns null. */
 export function numberOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, what: string): number | null {
   if (!node) return null;
   const decimal = decimalOf(node);
   return decimal && decimal.digits >= 0n ? toNumber(decimal) : outcomes.problem(node, `it must be ${what}`);
 }
 
-/** The boolean that a scalar spells in YAML 1.1 or 1.2; null for any other value. */
+/** The boolean in a scalar, according to YAML 1.1 or 1.2; null for any other value. */
 export function booleanOf(node: ConfigNode | undefined): boolean | null {
   if (node?.kind !== 'scalar') return null;
   if (/^(?:true|yes|on)$/i.test(node.text)) return true;
   return /^(?:false|no|off)$/i.test(node.text) ? false : null;
 }
 
-/** Seconds in a LiteLLM duration such as `30s`, `10m`, `24h`, `7d`, `2w` or `1mo`; null for any other text. */
+/** The seconds in a LiteLLM duration such as `30s`, `10m`, `24h`, `7d`, `2w` or `1mo`; null for any other text. */
 function secondsOf(text: string): number | null {
   const [, count = '', unit = ''] = /^(\d{1,6})\s*(s|m|h|d|w|mo)$/.exec(text) ?? [];
   const seconds = SECONDS[unit];
@@ -43,14 +43,13 @@ const SECONDS: Readonly<Record<string, number>> = {
 interface WindowMapping {
   readonly window: WindowKind;
   readonly note: string;
-  /** The share of the limit that each window gets. Below 1 if the duration is longer than any window. */
+  /** The share of the limit that each window gets. It is below 1 if the duration is longer than any window. */
   readonly share: number;
 }
 
 /**
- * Maps the duration of a budget to a calendar window, under which no more can be spent at a time than under the
- * duration.
- * @returns null if the text is no duration
+ * Converts the duration of a budget to a calendar window. The window never allows more spend at a time than the duration.
+ * @returns null if the text is not a duration
  */
 export function windowOf(duration: string | null): WindowMapping | null {
   if (duration === null || duration === '') {

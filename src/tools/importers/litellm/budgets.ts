@@ -17,23 +17,23 @@ export interface ImportedLimits {
   readonly rateLimits: readonly FieldBlock[];
 }
 
-/** A budget of the configuration. */
+/** A budget in the configuration. */
 interface BudgetSource {
   readonly name: string;
-  /** The map of its limit and duration, by their usual keys, or these two. */
+  /** The map with the limit and duration under their usual keys, or these two nodes. */
   readonly of: ConfigNode | { readonly limit: ConfigNode | undefined; readonly duration: ConfigNode | undefined };
   readonly each?: string;
   readonly match?: string;
-  /** How the meaning changes, apart from the window; empty if it does not. */
+  /** How the meaning changes, apart from the window; empty if it does not change. */
   readonly differs: string;
   readonly comment: string;
-  /** The node that names whom it is for. */
+  /** The node that names the owner of the budget. */
   readonly owner?: ConfigNode;
 }
 
 /**
- * Reads every budget and rate limit.
- * @param namesOf the selectors and aliases under which callers request a group
+ * Reads all budgets and rate limits.
+ * @param namesOf returns the selectors and aliases under which callers request a group
  */
 export function readLimits(
   { library: settings }: LitellmSettings,
@@ -71,7 +71,7 @@ function globalBudget(settings: ConfigNode, { outcomes }: ImportContext): Budget
   return [{ name: 'everybody', of: settings, differs: '', comment }];
 }
 
-/** @param taken the names of the budgets before, some of which differ only in punctuation */
+/** @param taken the names of earlier budgets, some of which differ only in punctuation */
 function budgetOf(
   { name: wanted, of, each, match, differs, comment, owner }: BudgetSource,
   taken: TakenNames,
@@ -96,11 +96,11 @@ function budgetOf(
 /** An amount for a window of time, as the fields of a budget. */
 interface ImportedAmount {
   readonly fields: readonly (Field | null)[];
-  /** Records the outcomes of its keys. @param to the path of the budget. @param differs see `BudgetSource` */
+  /** Records the outcomes of the amount's keys. @param to the path of the budget. @param differs see `BudgetSource` */
   told(to: readonly string[], differs: string): void;
 }
 
-/** Reads an amount of USD and its duration; null, and a reported outcome, where there is none. */
+/** Reads an amount of USD and its duration. If there is none, records the outcome and returns null. */
 export function amountOf(of: BudgetSource['of'], { outcomes }: ImportContext): ImportedAmount | null {
   const { limit, duration } = amountsIn(of);
   if (!limit) return outcomes.leftOut(duration, 'its budget is not stated');
@@ -182,7 +182,7 @@ const keyBudget = (of: ConfigNode): BudgetSource => ({
   comment: 'limits every key; keys create --budget sets less for one',
 });
 
-/** Limits of every key → those of a policy, with their maxima. */
+/** Limits of every key, with the corresponding limits of a policy and their maxima. */
 const RATES = {
   rpm_limit: ['requests_per_minute', 1_000_000_000],
   tpm_limit: ['tokens_per_minute', 1_000_000_000],

@@ -6,20 +6,20 @@ import { type ConfigNode, readTree, scalarText, valueAt } from './tree.ts';
 /** A model of the shipped policy, or of a table of public facts. */
 export interface CatalogModel {
   readonly id: string;
-  /** Its entry under `models`. */
+  /** The model's entry under `models`. */
   readonly entry: ConfigNode;
-  /** Where its price and facts are from, in words. */
+  /** The source of its price and facts, in words. */
   readonly origin: string;
-  /** Whether its vendor moves the name from model to model, so that the price may have changed since. */
+  /** Whether the vendor reuses the name for newer models, so that the price may have changed since. */
   readonly isMoving: boolean;
 }
 
-/** Facts of public models, keys of a policy's model, by preset and the service's own name. */
+/** Facts about public models, in the form of a policy's model, by preset and the service's own name. */
 export interface PublicFacts {
   of(preset: string, id: string): object | null;
-  /** The facts of a name that its vendor moves from model to model; absent: there are none. */
+  /** Returns the facts of a name that its vendor reuses for newer models; absent if there are none. */
   ofMoving?(preset: string, id: string): object | null;
-  /** The origin of the facts. */
+  /** The source of the facts. */
   readonly source: string;
 }
 
@@ -31,7 +31,7 @@ export function readCatalog(text: string): CatalogModel[] {
   );
 }
 
-/** Finds a model among public facts; those of OpenAI's models hold at Azure. */
+/** Finds a model among public facts. Facts of OpenAI's models also apply to Azure. */
 export function findPublicModel(
   facts: PublicFacts,
   preset: string | null,
@@ -43,7 +43,7 @@ export function findPublicModel(
     const fixed = facts.of(service, name);
     const found = fixed ?? facts.ofMoving?.(service, name);
     if (!found) continue;
-    // Days stand without quotes, as people write them.
+    // Write days without quotes, as people do.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
     const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
     return catalogModel(name, row, facts.source, fixed === null);
@@ -56,7 +56,7 @@ function catalogModel(id: string, entry: ConfigNode, source: string, isMoving: b
   return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})`, isMoving };
 }
 
-/** The value of a key as the policy writes it; null without a model or value. */
+/** Returns the value of a key in the form of a policy; null without a model or value. */
 export function catalogValue(model: CatalogModel | null, key: string): PolicyValue | null {
   const node = valueAt(model?.entry, key);
   return node ? policyValueOf(node, key === 'price') : null;
@@ -82,7 +82,7 @@ function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Finds the model by the service's own name of it, or else by its ID. */
+/** Finds the model by the service's own name, or else by its ID. */
 export function findCatalogModel(
   catalog: readonly CatalogModel[],
   preset: string | null,

@@ -27,13 +27,13 @@ interface ConnectionSource {
   readonly service: LitellmService;
   readonly base: ConfigNode | undefined;
   readonly key: ConfigNode | undefined;
-  /** The path in the policy that a key becomes. */
+  /** The path in the policy to which a key is converted. */
   readonly at: (key: string) => LazyPath;
 }
 
 const NO_VARIABLE = 'there is no name of a variable after os.environ/';
 
-/** Placeholders for clients that insist on a key. */
+/** Placeholder keys for clients that require a key. */
 const DUMMY =
   /^(?:none|null|empty|fake|fake-key|dummy|dummy-key|no-?key|not-?needed|not-?required|anything|x+|lm-studio|ollama|na|n\/a)$/i;
 
@@ -45,7 +45,7 @@ export function readConnection(parts: ConnectionSource, context: ImportContext):
   const address = readAddress(parts, context);
   if (address === null) return null;
   const isElsewhere = address.url !== null || address.env !== null;
-  // OpenAI's name with another address is any server that speaks as OpenAI does.
+  // OpenAI's name with another address means any server with OpenAI's API.
   const isAnyServer =
     parts.provider === 'openai' && isElsewhere && !/^https:\/\/(?:[a-z]+\.)?api\.openai\.com\//.test(address.url ?? '');
   const service: LitellmService = isAnyServer ? { isOwn: true } : parts.service;
@@ -84,7 +84,7 @@ function readAddress(
   const isNamedAlone = provider === 'openai' || (service.isOwn && !service.preset);
   const mustEnd = isNamedAlone ? MAY_BE_PRIVATE : ending && `its value must end in ${ending}`;
   const inVariable = (env: string, note: string): Address => {
-    const server = provider === 'openai' ? 'a server that speaks as OpenAI does' : provider;
+    const server = provider === 'openai' ? 'a server with OpenAI’s API' : provider;
     todo.need(env, `the address of ${server}${ending && `, ending in ${ending}`}`);
     return { url: null, env, comment: note || null };
   };
@@ -117,7 +117,7 @@ function readAddress(
     );
     return inVariable(env, mustEnd);
   }
-  // LiteLLM appends the version to any Anthropic address, and to the others only if they have no path.
+  // LiteLLM appends the version to every Anthropic address, and to other addresses only if they have no path.
   const isBare = new URL(url).pathname === '/' || (provider === 'anthropic' && !url.endsWith(ending));
   const whole = isBare ? url + ending : url;
   if (whole === url) outcomes.mapped(base, at('base_url'));
@@ -125,7 +125,7 @@ function readAddress(
   return { url: whole, env: null, comment: null };
 }
 
-/** The end of an API address that states the version. */
+/** The end of an API address, which states the version. */
 function endingOf(provider: string, { isOwn, preset }: LitellmService): string {
   if (provider === 'azure') return '/openai/v1';
   return provider === 'anthropic' || (isOwn && preset) ? '/v1' : '';
@@ -133,12 +133,12 @@ function endingOf(provider: string, { isOwn, preset }: LitellmService): string {
 
 const LETTERS = /^[A-Za-z]?[a-z]{0,15}$|^[A-Z]{1,15}$/;
 const FIGURES = /^\d{1,4}$/;
-/** `v1`, `v1beta2`, `team7`, `4o`. */
+/** Matches for example `v1`, `v1beta2`, `team7` and `4o`. */
 const MIXED = /^v\d{1,2}(?:(?:alpha|beta)\d?)?$|^[a-z]{2,10}\d{1,2}$|^\d{1,2}[a-z]$/i;
 
 /**
- * Whether a path segment consists of words, such as `v1`, `openai` and `gpt-4o`. Any other segment may be an account ID
- * or a key, however short.
+ * Whether a path segment consists of words, such as `v1`, `openai` and `gpt-4o`. Any other segment may be an account ID or a key, however
+ * short it is.
  */
 function isWords(part: string): boolean {
   const words = part === '' ? [] : part.split(/[-_.]/);
@@ -177,7 +177,7 @@ function readKey(
     if (name !== null) todo.need(name, what);
     return name;
   };
-  const server = host ?? (provider === 'openai' ? 'a server that speaks as OpenAI does' : provider);
+  const server = host ?? (provider === 'openai' ? 'a server with OpenAI’s API' : provider);
   const what = `the key for ${isOwn ? server : provider}`;
   const text = scalarText(key);
   if (!key || text === null) {
@@ -192,7 +192,7 @@ function readKey(
   if (reference === '') return outcomes.problem(key, NO_VARIABLE) ?? note(usual, what);
   const named = reference ? asVariable(reference) : null;
   if (isOwn && DUMMY.test(text)) {
-    outcomes.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');
+    outcomes.mapped(key, at('adapter'), 'a placeholder that no server checks: no key is sent');
     return null;
   }
   const wanted = usual ?? `${asVariable(isOwn && host !== null ? labelOf(host) : provider)}_API_KEY`;

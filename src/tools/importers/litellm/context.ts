@@ -12,7 +12,7 @@ export interface ImportContext {
   /** LiteLLM's own price map, parsed, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly credentials: ReadonlyMap<string, ConfigNode>;
-  /** The day, `2026-11-20`. */
+  /** The current day, such as `2026-11-20`. */
   readonly today: string;
   readonly todo: OperatorTodo;
 }
@@ -21,8 +21,8 @@ const REFERENCE = /^os\.environ\/(.*)$/;
 const VARIABLE = /^[A-Za-z_][\w.-]*$/;
 
 /**
- * The environment variable that a text refers to; null if it is no reference. An invalid name may be a secret, and
- * gives an empty string.
+ * Returns the environment variable that a text refers to; null if the text is not a reference. Returns an empty string for an invalid name,
+ * because it may be a secret.
  */
 export function variableReference(text: string): string | null {
   const [, name] = REFERENCE.exec(text) ?? [];
@@ -30,18 +30,18 @@ export function variableReference(text: string): string | null {
   return VARIABLE.test(name) && !looksSecret(name) ? name : '';
 }
 
-/** Marks a variable that the configuration only refers to: its value is in the environment. */
+/** Stands for the value of a variable that the configuration only refers to. The value itself is in the environment. */
 const REFERENCE_VALUE = 'os.environ/';
 
-/** The work that an import leaves to the operator. */
+/** The work that an import leaves for the operator. */
 export class OperatorTodo {
-  /** Questions without whose answer a model cannot be served: the name in the configuration → what to state. */
+  /** Questions that the operator must answer before a model can be served: the name in the configuration → what to state. */
   readonly questions = new Map<string, readonly string[]>();
   /** Model → the values that the import assumed. */
   readonly assumed = new Map<string, string[]>();
   /** Variable → the value to set. */
   readonly variables = new Map<string, string>();
-  /** Variable → the value that it replaces. They may be secrets, and leave this object nowhere. */
+  /** Variable → the value that it replaces. The values may be secrets, so they never leave this object. */
   readonly #values = new Map<string, string>();
   /** Wanted name → value → the variable that replaces it. */
   readonly #invented = new Map<string, Map<string, string>>();
@@ -52,15 +52,14 @@ export class OperatorTodo {
   }
 
   /**
-   * Returns a variable for a value that is not copied. Two values never share one, so that no key reaches another
-   * provider.
-   * @param wanted its name, unless another value has it
+   * Returns a variable for a value that is not copied. Two values never share a variable, so that no key is sent to another provider.
+   * @param wanted the name of the variable, unless another value uses it
    */
   invent(wanted: string, value: string): string {
     const invented = this.#invented.getOrInsertComputed(wanted, () => new Map());
     const before = invented.get(value);
     if (before !== undefined) return before;
-    // Each earlier invention took at least one number.
+    // Each earlier variable took at least one number.
     for (let n = invented.size + 1; ; n++) {
       const name = n === 1 ? wanted : `${wanted}_${n}`;
       const held = this.#values.get(name) ?? value;
@@ -71,7 +70,7 @@ export class OperatorTodo {
     }
   }
 
-  /** Notes a value that the operator must set in a variable. */
+  /** Notes that the operator must set a variable to a value. */
   need(name: string, what: string): void {
     const before = this.variables.get(name);
     if (!before?.split('; ').includes(what)) this.variables.set(name, before ? `${before}; ${what}` : what);
@@ -99,18 +98,18 @@ const SECRET = new RegExp(SECRET_SHAPES);
 export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test(text);
 export const looksSecret = (text: string): boolean => SECRET.test(text);
 
-/** The texts of a list, or of one scalar. */
+/** Returns the texts of a list, or of one scalar. */
 export const textsOf = (node: ConfigNode | undefined): string[] =>
   (node?.kind === 'list' ? node.items : [node]).flatMap((item) => scalarText(item) ?? []);
 
-/** The map of a section; an empty one if it is absent or, with a reported problem, another node. */
+/** Returns the map of a section. If the section is absent, returns an empty map; for any other node, also reports a problem. */
 export function mapOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, expected: string): ConfigNode {
   if (node?.kind === 'map') return node;
   if (node && (node.kind === 'list' || node.text !== '')) outcomes.problem(node, `it must be ${expected}`);
   return NO_MAP;
 }
 
-/** The items of a list; none if it is absent or, with a reported problem, another node. */
+/** Returns the items of a list. If the list is absent, returns none; for any other node, also reports a problem. */
 export function itemsOf(
   node: ConfigNode | undefined,
   outcomes: OutcomeRecorder,
@@ -122,7 +121,7 @@ export function itemsOf(
 
 export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;
 
-/** Makes the name of an environment variable. A leading digit comes from a server's IP address. */
+/** Makes a valid name of an environment variable. A leading digit comes from a server's IP address. */
 export const asVariable = (text: string): string =>
   text
     .toUpperCase()

@@ -15,17 +15,17 @@ export interface Deployment {
   /** LiteLLM's name of the provider. */
   readonly provider: string;
   readonly connection: ProviderConnection;
-  /** The provider's name of the model. */
+  /** The provider's own name for the model. */
   readonly upstream: string;
-  /** The model without provider and date; null if only the operator knows it, as for an Azure deployment. */
+  /** The model without provider and date; null if only the operator knows the model, as for an Azure deployment. */
   readonly bare: string | null;
   readonly facts: DeploymentFacts;
-  /** Whether it embeds rather than converses. */
+  /** Whether the model embeds instead of answering chats. */
   readonly isEmbedder: boolean;
-  /** Whether its names end in `*`: it is any model of its provider. */
+  /** Whether the names end in `*`, so that the entry stands for any model of its provider. */
   readonly isPattern: boolean;
   readonly id: string | null;
-  /** Milliseconds; null if the entry does not state it. */
+  /** The timeout in ms; null if the entry does not state one. */
   readonly totalMs: number | null;
   readonly firstTokenMs: number | null;
   readonly defaultMaxOutput: number | null;
@@ -41,10 +41,10 @@ interface AssignedNames {
   provider: string;
 }
 
-/** A deployment, or the reason in a sentence why there is none. */
+/** A deployment, or a sentence that says why there is none. */
 type EntryResult = { readonly deployment: Deployment } | SkippedEntry;
 
-/** An entry that is not served, with the reason in a sentence. Its name is null where it has none. */
+/** An entry that is not served, with the reason in a sentence. The name is null if the entry has none. */
 export interface SkippedEntry {
   readonly name: string | null;
   readonly why: string;
@@ -83,10 +83,14 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
       nameNode,
       'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -, at most 120',
     );
-  if (/^[\d.]+$/.test(name) && !nameNode.isQuoted) outcomes.remark(nameNode, 'a text is meant; it is read as one');
+  if (/^[\d.]+$/.test(name) && !nameNode.isQuoted)
+    outcomes.remark(nameNode, 'the name must be a text; it is read as a text');
   const provider = providerOf(params, model);
   if (provider === null || !SERVICES.has(provider))
-    return refuse(modelNode, 'no provider is said that this importer knows; write it before the name, such as openai/');
+    return refuse(
+      modelNode,
+      'the model names no provider that this importer knows; write the provider before the name, such as openai/',
+    );
   const credentialNode = valueAt(params, 'litellm_credential_name');
   const credentialName = scalarText(credentialNode);
   const credential = credentialName === null ? NO_MAP : context.credentials.get(credentialName);
@@ -97,27 +101,27 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   return { deployment };
 }
 
-/** Why Signalbox cannot serve an entry that LiteLLM can; null if it can. */
+/** Returns why Signalbox cannot serve an entry that LiteLLM can serve; null if Signalbox can. */
 function unsupportedReason(params: ConfigNode, info: ConfigNode, name: string, model: string): string | null {
   const mode = modeOf(info, model);
   if (mode !== null && MODES.has(mode))
-    return `Signalbox serves chat and embeddings, and this is for ${mode.replaceAll('_', ' ')}`;
+    return `Signalbox serves chat and embeddings, but this entry is for ${mode.replaceAll('_', ' ')}`;
   if (mode === 'embedding' && providerOf(params, model) === 'anthropic') return 'Anthropic has no embeddings';
   if (`${name}${model}`.includes('*') && !(PATTERN.test(name) && PATTERN.test(model)))
-    return 'a wildcard has one `*`, at the end of model_name and of model';
+    return 'a wildcard must have exactly one `*`, at the end of model_name and of model';
   if (valueAt(params, 'mock_response'))
-    return 'there are no fixed answers; the adapter `simulated` answers without a provider';
+    return 'Signalbox has no fixed answers; the adapter `simulated` answers without a provider';
   const reason = WITHOUT_ADAPTER.get(providerOf(params, model) ?? '');
   return reason === undefined ? null : `${providerOf(params, model)}: ${reason}`;
 }
 
 const PATTERN = /^[^*]*\*$/;
 
-/** LiteLLM's mode of an entry, stated or implied by its name; null for a conversation. */
+/** LiteLLM's mode of an entry, stated or implied by the name; null for chat. */
 const modeOf = (info: ConfigNode, model: string): string | null =>
   scalarText(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
 
-/** LiteLLM's modes that are not served. `chat` and `responses` are conversations. */
+/** Modes of LiteLLM that Signalbox does not serve. `chat` and `responses` are both chats. */
 const MODES: ReadonlySet<string> = new Set([
   ...['completion', 'rerank', 'audio_transcription', 'audio_speech', 'image_generation', 'image_edit'],
   ...['moderation', 'moderations', 'video_generation', 'vector_store', 'ocr', 'search', 'realtime', 'batch'],
@@ -130,7 +134,7 @@ function providerOf(params: ConfigNode, model: string): string | null {
   return rest.length > 0 ? (before ?? null) : providerOfName(model);
 }
 
-/** The names of an entry, all of which it has. */
+/** The names that every entry has. */
 type EntryNames = Pick<Deployment, 'provider'> & Readonly<Record<'name' | 'model', string>>;
 
 function deploymentOf(
@@ -164,17 +168,18 @@ function deploymentOf(
   outcomes.mapped(valueAt(entry, 'model_name'), atModel());
   const modelNode = valueAt(params, 'model');
   if (prefix === null) outcomes.mapped(modelNode, atModel('upstream'));
-  else outcomes.approximated(modelNode, atModel('upstream'), `called by Chat Completions, without \`${prefix}/\``);
+  else outcomes.approximated(modelNode, atModel('upstream'), `called through Chat Completions, without \`${prefix}/\``);
   outcomes.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
   outcomes.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', assigned.provider]);
   const region = valueAt(params, 'region_name') ?? valueAt(info, 'region_name');
   const regions = textsOf(region);
   outcomes.mapped(region, atModel('regions'));
-  if (baseModel !== null) outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up by it');
+  if (baseModel !== null)
+    outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up under this name');
   const mode = valueAt(info, 'mode');
   if (mode && isEmbedder) outcomes.mapped(mode, atModel('operations'));
   else if (mode && ['chat', 'responses'].includes(scalarText(mode) ?? '')) outcomes.mapped(mode, atModel());
-  else if (mode) outcomes.problem(mode, 'LiteLLM has no such mode; treated as chat');
+  else if (mode) outcomes.problem(mode, 'LiteLLM has no such mode; the entry is treated as chat');
   const deadline = (key: string, name: string, differs?: string) =>
     millisecondsOf(valueAt(params, key), atModel('deadlines', name), outcomes, differs);
   const deployment: Deployment = {
@@ -204,10 +209,10 @@ function deploymentOf(
   return deployment;
 }
 
-/** A prefix that selects an API of the provider, and is no part of the model's name. */
+/** A prefix that selects an API of the provider and is not part of the model's name. */
 const API_PREFIX = /^(responses|o_series|gpt5_series)\/(.+)$/;
 
-/** The provider's name of a model. The provider may precede it even if `custom_llm_provider` states it. */
+/** The provider's own name for a model. The provider may precede the name even if `custom_llm_provider` states it. */
 function upstreamOf(provider: string, model: string): { readonly upstream: string; readonly prefix: string | null } {
   const name = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
   const [, prefix, rest] = (['openai', 'azure'].includes(provider) && API_PREFIX.exec(name)) || [];
@@ -232,7 +237,7 @@ export function millisecondsOf(
 function capOf(node: ConfigNode | undefined, to: LazyPath, outcomes: OutcomeRecorder): number | null {
   const cap = numberOf(node, outcomes, 'a whole number of tokens');
   if (cap === null || !Number.isInteger(cap) || cap < 1) return null;
-  outcomes.mapped(node, to, 'the cap of a request without one');
+  outcomes.mapped(node, to, 'the cap for a request that states none');
   return cap;
 }
 
@@ -254,7 +259,7 @@ const OTHER_RATE =
   'tokens have a price as input, cached input, cache writes or output, and other tokens count as one of these; `per_request` and `tool_uses` of a price are for the rest';
 const OF_REQUESTS = 'callers send this parameter themselves; Signalbox adds none';
 
-/** Keys that need all entries: the shares of a group, and budgets. */
+/** Keys that can be read only after all entries: the shares of a group, and budgets. */
 export const READ_LATER: readonly string[] = ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'];
 
 function reportRest(params: ConfigNode, info: ConfigNode, outcomes: OutcomeRecorder): void {
@@ -268,7 +273,7 @@ function reportRest(params: ConfigNode, info: ConfigNode, outcomes: OutcomeRecor
   report(info, LEFT_OUT_INFO, 'Signalbox does not use this fact of a model');
 }
 
-/** The entry's share of its group's traffic, in the unit of its key; null without one. */
+/** The entry's share of its group's traffic, in the unit of its key; null if the entry states none. */
 export function shareOf({ params }: Deployment): { readonly key: string; readonly share: number } | null {
   for (const key of ['weight', 'rpm', 'tpm']) {
     const decimal = decimalOf(valueAt(params, key));

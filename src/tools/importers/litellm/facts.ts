@@ -6,7 +6,7 @@ import type { ImportContext } from './context.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, valueAt } from './tree.ts';
 
-/** Facts of the model behind a deployment. */
+/** Facts about the model of a deployment. */
 export interface DeploymentFacts {
   readonly price: SourcedPrice | null;
   /** Tokens; null if unknown. */
@@ -14,9 +14,9 @@ export interface DeploymentFacts {
   readonly maxOutput: number | null;
   /** The length of an embedding model's vectors; null if unknown. */
   readonly dimensions: number | null;
-  /** Capability → whether the model has it; unknown ones are absent. */
+  /** Capability → whether the model has it. Unknown capabilities are absent. */
   readonly capabilities: ReadonlyMap<string, boolean>;
-  /** Whether LiteLLM's price map has the model, and with it all its capabilities. */
+  /** Whether LiteLLM's price map has the model, and therefore all its capabilities. */
   readonly isMapped: boolean;
   readonly catalogModel: CatalogModel | null;
 }
@@ -34,7 +34,7 @@ interface FactSources {
   readonly isEmbedder: boolean;
   /** Candidate names of the model, the most reliable first. */
   readonly names: readonly string[];
-  /** The path in the policy that a key becomes. */
+  /** The path in the policy to which a key is converted. */
   readonly at: (...keys: string[]) => LazyPath;
 }
 
@@ -55,7 +55,7 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
   supports_pdf_input: 'file_input',
 };
 
-/** LiteLLM's name of a rate → the policy's. */
+/** LiteLLM's name of a rate, with the name in a policy. */
 const LINE = {
   input_cost_per_token: 'input',
   cache_read_input_token_cost: 'cached_input',
@@ -65,7 +65,7 @@ const LINE = {
 const RATE =
   /^(input_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost|output_cost_per_token)(?:_above_(\d+)k_tokens)?$/;
 
-/** Reads the facts of a deployment's model from its entry, else LiteLLM's price map, else the shipped catalog. */
+/** Reads the facts about a deployment's model from its entry, or else from LiteLLM's price map, or else from the shipped catalog. */
 export function readFacts(of: FactSources, context: ImportContext): DeploymentFacts {
   const mapped = of.names.map((name) => context.priceMap.get(name)).find((entry) => entry !== undefined);
   const catalogModel =
@@ -138,14 +138,14 @@ function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; n
   if (!decimal || decimal.digits < 0n) return outcomes.problem(node, 'it must be USD per token, such as 0.0000025');
   const perMillion = times(decimal, 1_000_000n);
   if (toNumber(perMillion) > USD_PER_MILLION_MAX)
-    return outcomes.problem(node, 'it is probably meant per 1M tokens; LiteLLM counts USD per token');
+    return outcomes.problem(node, 'the price is probably meant per 1M tokens, but LiteLLM expects USD per token');
   if (perMillion.digits > 0n && toNumber(perMillion) < toNumber(SMALLEST))
     return { rate: decimal, note: 'raised to 0.001 USD per 1M, the minimum of a policy' };
   const isRounded = plainText(roundUp(perMillion, DECIMALS)) !== plainText(perMillion);
   return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
 }
 
-/** Makes a price of USD rates per token; null without both input and output. An embedding model has no output. */
+/** Makes a price from USD rates per token; null without both input and output. An embedding model has no output. */
 function priceOf(
   rates: Rates,
   { isEmbedder }: FactSources,

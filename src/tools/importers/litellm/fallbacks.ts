@@ -10,9 +10,9 @@ export interface FallbackTarget {
 /** The fallbacks of the configuration. */
 export interface Fallbacks {
   readonly byGroup: ReadonlyMap<string, readonly FallbackTarget[]>;
-  /** For groups that have none of their own. */
+  /** Fallbacks for groups that have no fallbacks of their own. */
   readonly byDefault: readonly FallbackTarget[];
-  /** For inputs that are too long for the group. */
+  /** Fallbacks for inputs that are too long for the group. */
   readonly ofContext: ReadonlyMap<string, readonly FallbackTarget[]>;
   /** The groups that the lists belong to. */
   readonly owners: readonly FallbackTarget[];
@@ -23,7 +23,7 @@ export interface LitellmSettings {
   readonly library: ConfigNode;
 }
 
-/** A router setting. It may also stand in `litellm_settings`; `router_settings` wins. */
+/** Reads a router setting. The setting may also be in `litellm_settings`, but `router_settings` takes precedence. */
 export function settingOf(
   { router, library }: LitellmSettings,
   key: string,
@@ -42,7 +42,7 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
     const found = new Map<string, FallbackTarget[]>();
     const expected = 'it must be a list of maps, each with one name and its list of fallbacks';
     for (const item of itemsOf(settingOf(settings, key, context), outcomes, expected)) {
-      const map = mapOf(item, outcomes, 'a map of a name and the list of those after it');
+      const map = mapOf(item, outcomes, 'a map of a name and the list of its fallbacks');
       for (const [group, list] of map.entries) {
         owners.push({ name: group, node: list });
         if (list.kind !== 'list') outcomes.remark(list, 'a list is meant; it is read as a list of one');

@@ -16,8 +16,8 @@ export class NotIncluded extends Error {
 const FILES_MAX = 100;
 
 /**
- * Joins a configuration with its includes as LiteLLM does: lists grow, and any other key of a later file wins. Names in
- * an included file are relative to the same folder.
+ * Joins a configuration with its includes as LiteLLM does: lists are appended, and for any other key the later file wins. Names in an
+ * included file are relative to the same folder.
  */
 export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes: OutcomeRecorder): ConfigNode {
   const read = new Set<string>();
@@ -45,7 +45,7 @@ export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes:
 function partOf(name: string, item: ConfigNode, include: IncludeReader, outcomes: OutcomeRecorder): ConfigNode | null {
   try {
     const part = readTree(include(name), name);
-    outcomes.mapped(item, [], 'read too: its keys have its name before their places');
+    outcomes.mapped(item, [], 'read, too; the report shows its keys with the name of this file');
     return part;
   } catch (cause) {
     if (cause instanceof NotIncluded) outcomes.problem(item, cause.message);

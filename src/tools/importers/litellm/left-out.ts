@@ -1,6 +1,6 @@
 import file from './left-out.json' with { type: 'json' };
 
-/** Makes a table from keys, separated by blanks where several have the same note. */
+/** Makes a table from keys. Keys with the same note are separated by blanks. */
 const notesOf = (byKeys: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(byKeys).flatMap(([keys, note]) => keys.split(' ').map((key) => [key, note] as const)));
 

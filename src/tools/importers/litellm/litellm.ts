@@ -21,24 +21,24 @@ export { NotIncluded } from './includes.ts';
 export { OUTCOMES } from './outcomes.ts';
 export { NotYaml } from './tree.ts';
 
-/** The inputs of an import besides the configuration. */
+/** The inputs of an import in addition to the configuration. */
 export interface ImportSources extends Pick<ImportContext, 'facts' | 'priceMap' | 'today'> {
-  /** The configuration's name, for comments. */
+  /** The name of the configuration, for comments. */
   readonly name: string;
-  /** The files of the shipped policy with models, for facts that the configuration does not state. */
+  /** The files of the shipped policy that have models, for facts that the configuration does not state. */
   readonly catalog: readonly string[];
   readonly include: IncludeReader;
 }
 
 /** The outcome of one key, with its position in the policy. */
 export interface KeyReport extends KeyOutcome {
-  /** The policy file, such as `models.yaml`, and the line from 1; null for a key that is left out or built in. */
+  /** The policy file, such as `models.yaml`, and the line, counted from 1; null for a key that is left out or built in. */
   readonly file: string | null;
   readonly fileLine: number | null;
 }
 
 export interface ImportReport extends Readonly<Pick<OperatorTodo, 'questions' | 'assumed' | 'variables'>> {
-  /** Every leaf of the configuration in its order. */
+  /** Every leaf of the configuration, in order. */
   readonly keys: readonly KeyReport[];
   /** Mistakes in the configuration itself. */
   readonly problems: readonly ImportProblem[];
@@ -50,7 +50,7 @@ export interface ImportReport extends Readonly<Pick<OperatorTodo, 'questions' | 
 }
 
 export interface ImportResult {
-  /** Empty if no model is left. */
+  /** Empty if no model can be served. */
   readonly files: readonly PolicyText[];
   readonly report: ImportReport;
 }
@@ -109,7 +109,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   };
 }
 
-/** Finds the models of a name: those of a group or of an alias, and what a wildcard serves. */
+/** Returns a function that finds the models of a name: the models of a group or of an alias, or those that a wildcard serves. */
 function modelsOf({ groups, aliases, namesOf }: SelectorPlan, patterns: readonly string[]): ModelsOf {
   const byName = new Map(
     groups.flatMap(({ name, models }) =>
@@ -121,11 +121,11 @@ function modelsOf({ groups, aliases, namesOf }: SelectorPlan, patterns: readonly
   return (name) => byName.get(name) ?? (starts.some((start) => name.startsWith(start)) ? [name] : null);
 }
 
-/** The environment variables that a configuration refers to. */
+/** Returns the environment variables that a configuration refers to. */
 const variablesIn = (root: ConfigNode): string[] =>
   leavesOf(root).flatMap((leaf) => variableReference(scalarText(leaf) ?? '') || []);
 
-/** Those that wait for an answer of the operator are `open`. */
+/** Reads the models. Models that need an answer from the operator are returned as `open`. */
 function readModels(root: ConfigNode, context: ImportContext) {
   const list = valueAt(root, 'model_list');
   const read: Deployment[] = [];
@@ -167,7 +167,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
   return found;
 }
 
-/** The file and line of a policy path, or of its nearest parent. */
+/** Finds the file and line of a policy path, or of its nearest parent. */
 function locate(
   trees: ReadonlyMap<string, ConfigNode>,
   to: readonly string[] | null,
@@ -181,7 +181,7 @@ function locate(
   return { file: null, fileLine: null };
 }
 
-/** A step of a policy path: a key, or the name or index of a list's item. */
+/** Follows one step of a policy path: a key, or the name or index of an item in a list. */
 const below = (node: ConfigNode | undefined, step: string): ConfigNode | undefined =>
   node?.kind === 'list'
     ? node.items.find((item, at) => (scalarText(valueAt(item, 'name')) ?? String(at)) === step)

@@ -12,7 +12,7 @@ export interface ImportedProvider {
   readonly connection: ProviderConnection;
 }
 
-/** A model of the policy, with its deployments in the order of attempts. */
+/** A model of the policy, with its deployments in the order in which they are tried. */
 export interface ImportedModel {
   readonly id: string;
   readonly deployments: readonly Deployment[];
@@ -42,7 +42,7 @@ function freeName(names: readonly string[], taken: TakenNames): string {
   return taken.take(short, (names[0] || 'provider').slice(0, 110));
 }
 
-/** Groups the deployments of one name by model, in the order of attempts. */
+/** Groups the deployments of one name by model, in the order in which they are tried. */
 export function groupByModel(deployments: readonly Deployment[], context: ImportContext): Deployment[][] {
   const first = deployments.find(({ bare }) => bare !== null)?.bare ?? null;
   const models = [...Map.groupBy(deployments, ({ bare }) => bare ?? first).values()];
@@ -78,7 +78,7 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
       } else if (key === 'order') {
         if (areDifferent)
           outcomes.approximated(node, to, 'the selector’s strategy chooses among the models of this name');
-        else outcomes.mapped(node, to, 'endpoints are asked in this order');
+        else outcomes.mapped(node, to, 'endpoints are tried in this order');
       } else if (key === counted) {
         outcomes.approximated(
           node,
@@ -91,8 +91,8 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
 }
 
 /**
- * An ID for a model that cannot have the name of its group: the name that its provider has for it, without the date where that is
- * free, and with the provider before it where several models have that name.
+ * Returns an ID for a model that cannot have the name of its group. It is the provider's name for the model, without the date if that name
+ * is free, and with the provider if several models have that name.
  */
 export function freeId(group: string, { upstream, assigned: { provider } }: Deployment, taken: TakenNames): string {
   const last = upstream
@@ -106,8 +106,8 @@ export function freeId(group: string, { upstream, assigned: { provider } }: Depl
   return taken.take([plain, ...longer], plain);
 }
 
-/** Characters of the longest ID. */
+/** The most characters of an ID. */
 const ID_MAX = 120;
 
-/** Removes the date: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, in its own case. */
+/** Removes the date, for example `claude-sonnet-4-5` from `claude-sonnet-4-5-20250929`, and keeps upper and lower case. */
 const withoutDay = (name: string): string => name.slice(0, bareName(name).length) || name;

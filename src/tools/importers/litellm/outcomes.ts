@@ -1,22 +1,22 @@
 import { type ConfigNode, isEmpty, leavesOf, nodesOf, type SourcePosition, valueAt } from './tree.ts';
 
-/** The outcome of a key, from best to worst: the same meaning, a similar one, or none. */
+/** The outcome of a key, from best to worst: the same meaning, a similar meaning, or none. */
 export const OUTCOMES = ['mapped', 'approximated', 'left_out'] as const;
 type ImportOutcome = (typeof OUTCOMES)[number];
 
-/** A path in the policy: `['models', 'gpt-4o', 'price']`. */
+/** A path in the policy, such as `['models', 'gpt-4o', 'price']`. */
 type PolicyPath = readonly string[];
 
-/** A path that may contain names assigned later. */
+/** A path that may contain names that are assigned later. */
 export type LazyPath = PolicyPath | (() => PolicyPath);
 
 /** The outcome of one key of the configuration. */
 export interface KeyOutcome extends SourcePosition {
   readonly path: string;
-  /** The path of the node that the outcome was recorded for: this one, or a list or map around it. */
+  /** The path of the node for which the outcome was recorded: the key itself, or a list or map that contains it. */
   readonly within: string;
   readonly outcome: ImportOutcome;
-  /** Null if it is left out. */
+  /** Null if the key is left out. */
   readonly to: PolicyPath | null;
   /** The difference, or the reason and an alternative; empty if there is nothing to say. */
   readonly note: string;
@@ -24,7 +24,7 @@ export interface KeyOutcome extends SourcePosition {
 
 interface RecordedOutcome extends Omit<KeyOutcome, 'to'> {
   readonly to: LazyPath | null;
-  /** Whether the outcome was recorded for a list or map around it. */
+  /** Whether the outcome was recorded for a list or map that contains the key. */
   readonly isOfAll: boolean;
 }
 
@@ -35,8 +35,8 @@ export interface ImportProblem extends SourcePosition {
 }
 
 /**
- * Records the outcome of every key. An outcome of a list or map covers all nodes in it without one. If several entries
- * share a node, the worst outcome counts.
+ * Records the outcome of every key. The outcome of a list or map applies to all nodes in it that have no outcome. If several entries share
+ * a node, the worst outcome counts.
  */
 export class OutcomeRecorder {
   readonly #outcomes = new Map<ConfigNode, RecordedOutcome>();
@@ -50,7 +50,7 @@ export class OutcomeRecorder {
     if (node) this.#tell(node, 'approximated', to, note);
   }
 
-  /** @returns nothing, in place of a value */
+  /** @returns null, so that callers can return it instead of a value */
   leftOut(node: ConfigNode | undefined, note: string): null {
     if (node) this.#tell(node, 'left_out', null, note);
     return null;
@@ -61,7 +61,7 @@ export class OutcomeRecorder {
     for (const key of keys) this.leftOut(valueAt(owner, key), note);
   }
 
-  /** Leaves out the keys of a map for which there is a reason. */
+  /** Leaves out the keys of a map for which `reasonOf` returns a reason. */
   leaveRest({ entries }: ConfigNode, reasonOf: (key: string, node: ConfigNode) => string | undefined): void {
     for (const [key, node] of entries) {
       const note = reasonOf(key, node);
@@ -69,13 +69,13 @@ export class OutcomeRecorder {
     }
   }
 
-  /** Reports a value that cannot be read, and leaves it out. @returns nothing, in its place */
+  /** Reports a value that cannot be read, and leaves it out. @returns null, so that callers can return it instead of a value */
   problem(node: ConfigNode, message: string): null {
     this.remark(node, message);
     return this.leftOut(node, `not read: ${message}`);
   }
 
-  /** Reports a mistake in a value that is used all the same. */
+  /** Reports a mistake in a value that is used anyway. */
   remark(node: ConfigNode, message: string): void {
     const { line, column, included, path } = node;
     if (!this.#problems.has(node)) this.#problems.set(node, { line, column, included, path, message });
@@ -103,7 +103,7 @@ export class OutcomeRecorder {
       for (const node of replaced) if (!this.has(node)) this.leftOut(node, 'a later key of the same name replaces it');
     }
     for (const leaf of leavesOf(root)) {
-      if (!this.has(leaf)) this.leftOut(leaf, isEmpty(leaf) ? 'it is empty' : 'this importer does not know it');
+      if (!this.has(leaf)) this.leftOut(leaf, isEmpty(leaf) ? 'it is empty' : 'this importer does not know this key');
     }
     return leavesOf(root)
       .flatMap((leaf) => this.#outcomes.get(leaf) ?? [])
@@ -116,7 +116,7 @@ export class OutcomeRecorder {
   }
 }
 
-/** The configuration first, then its includes by name. */
+/** Sorts the configuration first, then its includes by name. */
 function byPosition(a: SourcePosition, b: SourcePosition): number {
   const [fileA, fileB] = [a.included ?? '', b.included ?? ''];
   if (fileA !== fileB) return fileA < fileB ? -1 : 1;

@@ -13,10 +13,10 @@ export interface ImportedPeople {
   readonly teams: readonly FieldBlock[];
 }
 
-/** The IDs of the models that a name of the configuration stands for; null for an unknown one. */
+/** Returns the IDs of the models that a name of the configuration stands for; null for an unknown name. */
 export type ModelsOf = (name: string) => readonly string[] | null;
 
-/** Reads the teams, and the terms of users that state none of their own. */
+/** Reads the teams, and the default terms of users. */
 export function readPeople(
   { library: settings }: LitellmSettings,
   modelsOf: ModelsOf,
@@ -31,7 +31,7 @@ export function readPeople(
   };
 }
 
-/** One line, without spaces around it, that is no ID of a team. */
+/** One line that does not begin or end with a space and does not have the form of a team's ID. */
 const TEAM_NAME = /^(?!team_[0-9a-z]{17}$)[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u;
 
 function teamOf(item: ConfigNode, taken: TakenNames, modelsOf: ModelsOf, context: ImportContext): FieldBlock | null {
@@ -62,7 +62,7 @@ function usersOf(settings: ConfigNode, modelsOf: ModelsOf, context: ImportContex
   }
   outcomes.leftOut(
     valueAt(defaults, 'user_role'),
-    'a new user is a member; a sign-in or `users change --role` makes others',
+    'a new user is a member; a sign-in or `users change --role` gives other roles',
   );
   const to = ['organization', 'member_defaults'];
   const terms = termsOf(defaults, isOlder ? older : defaults, to, modelsOf, context).filter((one) => one !== null);
@@ -72,7 +72,7 @@ function usersOf(settings: ConfigNode, modelsOf: ModelsOf, context: ImportContex
   );
 }
 
-/** The fields of a level. @param amounts the map of its budget, or its limit and duration */
+/** Reads the terms of a team or of users. @param amounts the map of the budget, or its limit and duration */
 function termsOf(
   item: ConfigNode,
   amounts: Parameters<typeof amountOf>[0],
@@ -99,13 +99,13 @@ function modelsIn(
   if (!node || names.length === 0) return null;
   const found = names.map(modelsOf);
   if (found.some((ids) => ids === null)) {
-    return outcomes.leftOut(node, 'it names something that is no model here; list IDs in `models`');
+    return outcomes.leftOut(node, 'it names a group that is not a model here; list IDs in `models`');
   }
   for (const one of node.kind === 'list' ? node.items : [node]) outcomes.mapped(one, [...to, 'models']);
   return some([...new Set(found.flatMap((ids) => ids ?? []))]);
 }
 
-/** Limits of a level, with their maxima. */
+/** Limits of a team or of users, with their maxima. */
 const LIMITS = {
   rpm_limit: 'requests_per_minute',
   tpm_limit: 'tokens_per_minute',

@@ -27,12 +27,12 @@ interface ImportedPolicy {
   readonly providers: readonly ImportedProvider[];
   readonly chosen: SelectorPlan;
   readonly wildcards: readonly Deployment[];
-  /** Written as comments, which wait for an answer of the operator. */
+  /** Models that need an answer from the operator. They are written as comments. */
   readonly open: readonly Deployment[];
   readonly common: CommonSettings;
   readonly limits: ImportedLimits;
   readonly people: ImportedPeople;
-  /** The configuration's name. */
+  /** The name of the configuration. */
   readonly source: string;
 }
 
@@ -69,7 +69,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
     ...(organization || teams ? [file('people.yaml', PEOPLE, field('organization', organization), teams)] : []),
     file(
       'cases.yaml',
-      'The meaning of the configuration, as cases. They run before a policy comes into force.',
+      'The meaning of the configuration, as cases. They must hold before a policy becomes active.',
       field('cases', casesOf(drafts)),
     ),
   ];
@@ -80,11 +80,11 @@ const PEOPLE =
   'Teams, and the terms of users. Create users with `users create --team`, and their keys with `keys create --user`.';
 const LIMITS = 'The limits on spend in a window of time, in Credits, and on the rate of requests.';
 
-/** Adds the entries that wait for an answer, as comments. */
+/** Adds the entries that need an answer from the operator, as comments. */
 function withQuestions({ name, text }: PolicyText, drafts: ImportedPolicy, context: ImportContext): PolicyText {
   const entries = drafts.open.map((one) => {
     const entry = modelBlock({ id: one.group, deployments: [one] }, drafts.common, context);
-    return `  # QUESTION: write what stands as ?, then remove the marks of the comment.\n${commentedText(2, field(one.group, entry))}`;
+    return `  # QUESTION: replace each ?, then remove the comment marks.\n${commentedText(2, field(one.group, entry))}`;
   });
   // After a comment at the end of a line, the formatter would add a second blank line.
   const gap = / # [^\n]*\n$/.test(text) ? '' : '\n';
@@ -97,9 +97,9 @@ function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
   const longest = Math.max(0, ...chosen.selectors.map(({ steps }) => steps.flat().length - 1));
   const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
   const gateway = block(
-    field('retries_max', common.retriesMax, { beside: 'attempts beside the first at each endpoint' }),
-    field('alternatives', alternatives, { beside: 'models that a failure may fall back to' }),
-    field('concurrency_max', common.concurrencyMax, { beside: 'requests that are worked on at once' }),
+    field('retries_max', common.retriesMax, { beside: 'attempts after the first at each endpoint' }),
+    field('alternatives', alternatives, { beside: 'models that can be tried after a failure' }),
+    field('concurrency_max', common.concurrencyMax, { beside: 'requests that run at the same time' }),
   );
   const embedders = new Set(chosen.groups.flatMap(({ models }) => models.filter(isEmbedder).map(({ id }) => id)));
   const selectors = block(
@@ -140,7 +140,7 @@ const ids = (models: readonly ImportedModel[]): string[] => models.map(({ id }) 
 function selectorField(name: string, { names, steps }: ImportedSelector, common: CommonSettings): Field | null {
   const models = steps.flat();
   const isOrdered = steps.length > 1;
-  // The other built-in selectors take their weights from `auto`.
+  // The other built-in selectors use the weights of `auto`.
   const strategy = isOrdered || name === 'auto' ? 'auto' : common.strategy;
   const value = block(
     field('strategy', strategy),
@@ -152,7 +152,7 @@ function selectorField(name: string, { names, steps }: ImportedSelector, common:
   return field(name, value, said ? { above: [said] } : {});
 }
 
-/** The target quality of the first step, and the distance to each next one. */
+/** The target quality of the first step, and the distance from each step to the next. */
 const BEST = 0.9;
 const STEP = 0.1;
 
@@ -162,7 +162,7 @@ function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
   const step = Math.min(STEP, BEST / steps.length);
   const when = isOneOf('request.model', names);
   return steps.flatMap((models, at) => {
-    // Models of one step with different qualities get different amounts, so that all reach the step's quality.
+    // Models of one step with different qualities get different amounts, so that all reach the quality of the step.
     const worthOf = (model: ImportedModel) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
     const byWorth = Map.groupBy(models, worthOf);
     return [...byWorth].flatMap(([worth, ones], part) => {
@@ -184,7 +184,7 @@ function casesOf(drafts: ImportedPolicy): FieldBlock[] {
   const { groups, selectors, aliases } = drafts.chosen;
   const byName = groups.flatMap(({ name, models }) =>
     models.some((model) => model.id === name && takesUsual(model))
-      ? [caseOf(`${name} is there by its name`, { model: name }, { model: name })]
+      ? [caseOf(`${name} can be requested by name`, { model: name }, { model: name })]
       : [],
   );
   const all = modelsOf(drafts).filter((model) => !isEmbedder(model));
@@ -213,7 +213,7 @@ function selectorCases(
   const [first, ...others] = steps[0] ?? [];
   const outside = all.find((model) => !inside.has(model));
   if (first && others.length === 0 && takesUsual(first))
-    cases.push(caseOf(`${name} takes ${first.id} first`, { model: name }, { model: first.id }));
+    cases.push(caseOf(`${name} chooses ${first.id} first`, { model: name }, { model: first.id }));
   else if (outside)
     cases.push(
       caseOf(`${name} chooses among its own models`, { model: name }, { rejected: flow({ [outside.id]: 'selector' }) }),
@@ -242,7 +242,7 @@ const isEmbedder = ({ deployments }: ImportedModel): boolean => deployments.some
 /** A generous allowance for the output of a request without a cap. */
 const ROOM = 20_000;
 
-/** The model with the largest context window, and an input that only it accepts; null if there is none. */
+/** The model with the largest context window, and an input length that only this model accepts; null if there is none. */
 function longest(models: readonly ImportedModel[]): { readonly id: string; readonly tokens: number } | null {
   const windows = models.flatMap((model) => {
     const window = contextOf(model);

@@ -6,13 +6,13 @@ import { TakenNames } from './names.ts';
 import { BUILT_IN } from './servable.ts';
 import { valueAt } from './tree.ts';
 
-/** A selector of the policy: the `model` of requests, and its models in order of preference. */
+/** A selector of the policy: the name that requests use as `model`, and its models in order of preference. */
 export interface ImportedSelector {
-  /** The name of its group, then the aliases. */
+  /** The name of the group, then its aliases. */
   readonly names: readonly string[];
-  /** Each step holds equivalent models. With a single step, the strategy chooses. */
+  /** Each step has equivalent models. If there is only one step, the strategy chooses. */
   readonly steps: readonly (readonly ImportedModel[])[];
-  /** The number of steps at the end that serve long inputs only. */
+  /** How many steps at the end serve only long inputs. */
   readonly forLength: number;
 }
 
@@ -21,7 +21,7 @@ export interface SelectorPlan {
   readonly selectors: readonly ImportedSelector[];
   /** Alias → the ID of its only model. */
   readonly aliases: readonly { readonly name: string; readonly model: string }[];
-  /** A group's name and its aliases, those that are left out not among them. */
+  /** Returns a group's name and its aliases, without aliases that are left out. */
   readonly namesOf: (group: string) => readonly string[];
 }
 
@@ -31,11 +31,11 @@ interface SelectorInputs {
   readonly patterns: readonly string[];
   readonly fallbacks: Fallbacks;
   readonly aliases: readonly ModelAlias[];
-  /** Names of entries that were left out, for fallbacks and aliases that refer to them. */
+  /** Names of entries that were left out. Fallbacks and aliases may refer to them. */
   readonly skipped: ReadonlySet<string>;
 }
 
-/** Makes a model of each group with one model, and a selector of each group with several. */
+/** Makes a model from each group with one model, and a selector from each group with several. */
 export function planSelectors(choices: SelectorInputs, context: ImportContext): SelectorPlan {
   const { deployments, fallbacks } = choices;
   const byName = Map.groupBy(deployments, ({ group }) => group);
@@ -80,7 +80,7 @@ function fallbackChainOf(
 }
 
 const STEP =
-  'the selector’s next model by preference, also used while the first is down; a request that a provider refuses (400) goes no further';
+  'the selector’s next model by preference, which is also used while the first model is down; a request that a provider refuses (400) is not tried again';
 
 /** Resolves a fallback, and records its outcome. */
 function resolver(
@@ -90,7 +90,7 @@ function resolver(
 ) {
   const groups = new Set(deployments.map(({ group }) => group));
   const byAlias = new Map(usable.map(({ name, group }) => [name, group]));
-  // If two entries share an ID, the first counts.
+  // If two entries share an ID, the first entry counts.
   const byId = new Map(deployments.toReversed().map((one) => [one.id, one]));
   const embedders = new Set(deployments.filter(({ isEmbedder }) => isEmbedder).map(({ group }) => group));
   const isDefault = new Set(fallbacks.byDefault.map(({ node }) => node));
@@ -99,7 +99,10 @@ function resolver(
     const found = groups.has(alias) ? alias : (byId.get(name) ?? null);
     if ((found === owner || embedders.has(owner)) && isDefault.has(node)) return null;
     if (found !== null && (embedders.has(owner) || embedders.has(typeof found === 'string' ? found : found.group))) {
-      outcomes.leftOut(node, 'vectors of different models cannot be compared: nothing stands in for one');
+      outcomes.leftOut(
+        node,
+        'embedding models have no fallbacks, because vectors of different models cannot be compared',
+      );
       return null;
     }
     if (found === owner) outcomes.problem(node, 'a group cannot be its own fallback');
@@ -112,9 +115,9 @@ function resolver(
   };
 }
 
-const BY_WILDCARD = 'a wildcard serves only requests that name its models; give this model an entry of its own';
+const BY_WILDCARD = 'a wildcard serves only requests that name its models; give this model its own entry';
 
-/** Whether a wildcard serves a name, or is it. */
+/** Whether a wildcard serves a name, or has it as its own name. */
 const isOfPattern = (name: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => name.startsWith(pattern.slice(0, -1)));
 

@@ -6,8 +6,8 @@ import { valueAt } from './tree.ts';
 export const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
 
 /**
- * Sorts the deployments of single models, and asks what a policy must know of the others. Those that wait for an answer
- * are `open`.
+ * Separates deployments that can be served, and collects what a policy must still know about the others. Deployments that need an answer
+ * from the operator are `open`.
  */
 export function servableOf(all: readonly Deployment[], { outcomes, todo }: ImportContext) {
   const deployments: Deployment[] = [];
@@ -22,23 +22,23 @@ export function servableOf(all: readonly Deployment[], { outcomes, todo }: Impor
     for (const question of questions) todo.ask(group, question);
     if (why !== null) outcomes.leftOut(valueAt(params, 'model'), `${group}: ${why}`);
     if (why === null && questions.length === 0) deployments.push(one);
-    else refused.push({ name: group, why: why ?? `it waits for ${questions.join(', and ')}` });
+    else refused.push({ name: group, why: why ?? `the operator must state ${questions.join(', and ')}` });
     if (questions.length > 0) open.push(one);
-    // Those that stay out have no endpoints, shares and budgets.
+    // Deployments that are left out have no endpoints, shares and budgets.
     if (why === null && questions.length === 0) continue;
     outcomes.keysLeftOut(params, READ_LATER, 'its entry is not served yet');
   }
   return { deployments, open, refused };
 }
 
-/** Vectors of two models cannot be compared: nothing stands in for an embedding model. */
+/** Only the first model under a name can be used for embeddings, because vectors of two models cannot be compared. */
 function reasonAgainst({ group, isEmbedder, bare }: Deployment, before: readonly Deployment[]): string | null {
   if (isEmbedder && BUILT_IN.includes(group)) return 'every policy has a selector of this name, for conversations';
   const first = before.find((one) => one.group === group);
   if (!first || (!isEmbedder && !first.isEmbedder)) return null;
   return isEmbedder === first.isEmbedder && bare === first.bare
     ? null
-    : 'vectors of another model than the first of this name cannot be compared with its own';
+    : 'its vectors cannot be compared with those of the first model of this name';
 }
 
 function questionsOf({ facts, connection, isEmbedder }: Deployment): string[] {

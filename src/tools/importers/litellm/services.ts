@@ -2,21 +2,21 @@ import file from './services.json' with { type: 'json' };
 
 /** A provider of LiteLLM that Signalbox can reach. */
 export interface LitellmService {
-  /** The preset of the adapter; without one the policy names the adapter alone. */
+  /** The preset of the adapter. Without a preset, the policy names only the adapter. */
   readonly preset?: string;
-  /** The variable of LiteLLM's key, if one is needed. */
+  /** The variable of LiteLLM's key, if the service needs a key. */
   readonly keyEnv?: string;
   /** The variable of the key if the policy states none; by default `keyEnv`. */
   readonly presetKeyEnv?: string;
-  /** Whether it is the operator's own server, which needs an address and may be private. */
+  /** Whether this is the operator's own server, which needs an address and may be private. */
   readonly isOwn?: boolean;
   /** The default address. */
   readonly baseUrl?: string;
-  /** The variable of LiteLLM's address. */
+  /** The variable that has LiteLLM's address. */
   readonly baseEnv?: string;
 }
 
-/** By the prefix of `litellm_params.model` before the first `/`. */
+/** Services by the prefix of `litellm_params.model` before the first `/`. */
 export const SERVICES: ReadonlyMap<string, LitellmService> = new Map(
   Object.entries<LitellmService>(file.services).map(([prefix, service]) => [
     prefix,
@@ -24,7 +24,7 @@ export const SERVICES: ReadonlyMap<string, LitellmService> = new Map(
   ]),
 );
 
-/** LiteLLM's providers without an adapter here, with an alternative. */
+/** LiteLLM's providers for which Signalbox has no adapter, with an alternative. */
 export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map(
   file.without_adapter.flatMap(({ providers, instead }) =>
     providers.flatMap((line) => line.split(' ')).map((name) => [name, instead] as const),
@@ -43,16 +43,16 @@ const OTHER_MODES = formsOf(file.other_modes);
 /** The provider of a model name without a prefix; null if LiteLLM would not know it either. */
 export const providerOfName = (name: string): string | null => meaningOf(name, KNOWN_NAMES);
 
-/** The mode that a name alone implies, without a `mode`; null if it may be chat. */
+/** The mode that a model's name implies if no `mode` is stated; null if the model may be for chat. */
 export const modeOfName = (bare: string): string | null => meaningOf(bare, OTHER_MODES);
 
-/** A model name without provider and date, which is equal for all deployments of a model. */
+/** A model name without provider and date. It is the same for all deployments of a model. */
 export function bareName(name: string): string {
   const last = name.slice(name.lastIndexOf('/') + 1);
   return last.toLowerCase().replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$/, '');
 }
 
-/** Whether a model reasons before it answers, and rejects a temperature. */
+/** Whether a model reasons before it answers and therefore rejects a temperature. */
 export const isReasoner = (bare: string): boolean => /^(?:o[1-9](?:-|$)|gpt-[5-9])/.test(bare);
 
 /** The capabilities to assume if neither the configuration nor the catalog states any. */

@@ -17,20 +17,26 @@ export interface CommonSettings {
   readonly retriesMax: number | null;
   readonly alternatives: number | null;
   readonly concurrencyMax: number | null;
-  /** Milliseconds, for models without a deadline of their own. */
+  /** The timeout in ms, for models without a deadline of their own. */
   readonly totalMs: number | null;
   readonly firstTokenMs: number | null;
-  /** The strategy for models of one name. */
+  /** The strategy that chooses among models of one name. */
   readonly strategy: 'auto' | 'auto-fast' | 'auto-cheap';
 }
 
 const STRATEGIES: ReadonlyMap<string, readonly [CommonSettings['strategy'], string]> = new Map([
-  ['simple-shuffle', ['auto', 'the best by quality, cost and time; traffic is not divided by chance']],
-  ['least-busy', ['auto-fast', 'the weights of `auto` with more on measured latency']],
-  ['latency-based-routing', ['auto-fast', 'the weights of `auto` with more on measured latency']],
-  ['usage-based-routing', ['auto', 'the best by quality, cost and time; a provider’s 429 moves on']],
-  ['usage-based-routing-v2', ['auto', 'the best by quality, cost and time; a provider’s 429 moves on']],
-  ['cost-based-routing', ['auto-cheap', 'the weights of `auto` with more on cost']],
+  ['simple-shuffle', ['auto', 'the best model by quality, cost and latency; traffic is not divided randomly']],
+  ['least-busy', ['auto-fast', 'the weights of `auto` with more weight on measured latency']],
+  ['latency-based-routing', ['auto-fast', 'the weights of `auto` with more weight on measured latency']],
+  [
+    'usage-based-routing',
+    ['auto', 'the best model by quality, cost and latency; after a provider’s 429 the next endpoint is tried'],
+  ],
+  [
+    'usage-based-routing-v2',
+    ['auto', 'the best model by quality, cost and latency; after a provider’s 429 the next endpoint is tried'],
+  ],
+  ['cost-based-routing', ['auto-cheap', 'the weights of `auto` with more weight on cost']],
 ]);
 
 /** Reads the settings that apply to all models, and records the outcome of the others. */
@@ -101,7 +107,7 @@ function reportRest({ router, library }: LitellmSettings, { outcomes }: ImportCo
 function reportApproximated(node: ConfigNode | undefined, key: string, how: string, outcomes: OutcomeRecorder): void {
   const isNumber = key !== 'enable_pre_call_checks';
   if (isNumber && numberOf(node, outcomes, 'a number, not below 0') === null) return;
-  if (!isNumber && node?.isQuoted) outcomes.remark(node, 'true or false is meant; this is a text');
+  if (!isNumber && node?.isQuoted) outcomes.remark(node, 'the value must be true or false; this is a text');
   outcomes.approximated(node, [], how);
 }
 
@@ -112,7 +118,7 @@ export function reportSections(root: ConfigNode, general: ConfigNode | undefined
     if (key === 'master_key' && !isTextOfKey(node)) outcomes.remark(node, 'keys are texts that begin with sk-');
     return LEFT_OUT_GENERAL.get(key);
   });
-  const anchors = 'it only holds anchors, which no imported entry uses';
+  const anchors = 'it has only anchors, which no imported entry uses';
   outcomes.leaveRest(root, (key) => LEFT_OUT_SECTIONS.get(key) ?? (key.startsWith('x-') ? anchors : undefined));
 }
 

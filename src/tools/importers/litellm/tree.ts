@@ -5,21 +5,21 @@ import { linesOf } from '../../../core/yaml-lines.ts';
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
-  /** The included file, by its name in the configuration; null for the configuration itself. */
+  /** The name of the included file in the configuration; null for the configuration itself. */
   readonly included: string | null;
 }
 
 /**
- * A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. What
- * nodes of other kinds have is empty.
+ * A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. Members that do not
+ * apply to the kind of a node are empty.
  */
 export interface ConfigNode extends SourcePosition {
   readonly kind: 'map' | 'list' | 'scalar';
-  /** The path from the root: `model_list[0].litellm_params.model`. For an anchor, where it is defined. */
+  /** The path from the root, such as `model_list[0].litellm_params.model`. For an anchor, the path where it is defined. */
   readonly path: string;
-  /** Those of a map, including the ones of merge keys. */
+  /** The entries of a map, including entries from merge keys. */
   readonly entries: ReadonlyMap<string, ConfigNode>;
-  /** A map's values that a later key of the same name replaces. */
+  /** Values of a map that a later key with the same name replaces. */
   readonly replaced: readonly ConfigNode[];
   readonly items: readonly ConfigNode[];
   /** The source text of a scalar without quotes; empty for null. */
@@ -30,10 +30,10 @@ export interface ConfigNode extends SourcePosition {
 const WITHOUT_CONTENT = { entries: new Map<string, ConfigNode>(), replaced: [], items: [], text: '', isQuoted: false };
 const START = { line: 1, column: 1, included: null };
 
-/** Stands for a map that is absent. */
+/** Used instead of a missing map. */
 export const NO_MAP: ConfigNode = { kind: 'map', path: '', ...START, ...WITHOUT_CONTENT };
 
-/** The text is not YAML. The message quotes nothing, because the text may contain keys. */
+/** The text is not YAML. The message quotes nothing, because the text may contain secret keys. */
 export class NotYaml extends Error {
   override readonly name = 'NotYaml';
   readonly where: SourcePosition;
@@ -44,14 +44,14 @@ export class NotYaml extends Error {
   }
 }
 
-/** The library's own messages quote the text, which may contain keys. */
+/** Replaces the library's own messages, because they quote the text, which may contain secret keys. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: 'a tab stands where spaces indent; indent with spaces',
-  BAD_INDENT: 'the indentation does not fit the lines above, or a quote or bracket before has no end',
-  MISSING_CHAR: 'a quote or bracket has no end',
-  BLOCK_AS_IMPLICIT_KEY: 'this reads like a key within a value: mind the indentation, and quote values with `: `',
-  MULTILINE_IMPLICIT_KEY: 'this key goes over more than one line: a colon or a quote may be missing',
-  BAD_ALIAS: 'this alias names no anchor before it',
+  TAB_AS_INDENT: 'a tab is used for indentation; indent with spaces',
+  BAD_INDENT: 'the indentation does not match the lines above, or an earlier quote or bracket is not closed',
+  MISSING_CHAR: 'a quote or bracket is not closed',
+  BLOCK_AS_IMPLICIT_KEY: 'a value looks like a key: check the indentation, and quote values that contain `: `',
+  MULTILINE_IMPLICIT_KEY: 'this key extends over more than one line: a colon or a quote may be missing',
+  BAD_ALIAS: 'this alias refers to no earlier anchor',
   MULTIPLE_DOCS: 'the file has more than one document',
 };
 
@@ -78,7 +78,7 @@ export function readTree(text: string, included: string | null = null): ConfigNo
 
 class TreeReader {
   readonly #where: (offset: number) => SourcePosition;
-  /** Null while the anchor's node is open: an anchor that contains itself reads as empty. */
+  /** Null while the anchor's node is being read, so that an anchor that contains itself reads as empty. */
   readonly #anchors = new Map<string, ConfigNode | null>();
 
   constructor(where: (offset: number) => SourcePosition) {
@@ -115,7 +115,7 @@ class TreeReader {
       const position = this.#startOf(key) ?? at;
       const node = this.read(value, path === '' ? name : `${path}.${name}`, position);
       if (name === '<<') {
-        // YAML allows a map or a list of maps here.
+        // YAML allows either a map or a list of maps here.
         for (const one of new Set([node, ...node.items]))
           for (const [inner, below] of one.entries) merged.getOrInsertComputed(inner, () => below);
         continue;
@@ -134,7 +134,7 @@ class TreeReader {
   }
 }
 
-/** The value under a path of keys; undefined if there is none. */
+/** Returns the value under a path of keys; undefined if there is none. */
 export const valueAt = (node: ConfigNode | undefined, ...path: readonly string[]): ConfigNode | undefined =>
   path.reduce((at, key) => at?.entries.get(key), node);
 
@@ -147,7 +147,7 @@ const childrenOf = ({ items, entries, replaced }: ConfigNode): ConfigNode[] => [
   ...replaced,
 ];
 
-/** All nodes at or below a node, once each, parents first. */
+/** Returns a node and all nodes below it, each once, parents first. */
 export function nodesOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): Set<ConfigNode> {
   if (seen.has(node)) return seen;
   seen.add(node);
@@ -155,9 +155,9 @@ export function nodesOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): Se
   return seen;
 }
 
-/** All nodes without children at or below a node, once each. */
+/** Returns all nodes without children at or below a node, each once. */
 export const leavesOf = (node: ConfigNode): ConfigNode[] =>
   [...nodesOf(node)].filter((one) => childrenOf(one).length === 0);
 
-/** The text of a scalar; null if it is empty or another node. */
+/** Returns the text of a scalar; null for an empty scalar or another node. */
 export const scalarText = (node: ConfigNode | undefined): string | null => node?.text || null;

@@ -6,12 +6,12 @@ import type { CommonSettings } from './settings.ts';
 import { type ConfigNode, scalarText, valueAt } from './tree.ts';
 import { deadlinesField, UNKNOWN_SIZES } from './write-models.ts';
 
-/** The services with public names of their models, by LiteLLM's name. */
+/** The services whose models have public names, by LiteLLM's name of the service. */
 const PUBLIC = [...SERVICES].flatMap(([name, { preset, isOwn }]) =>
   preset === undefined || isOwn || preset === 'azure-openai' ? [] : [name],
 );
 
-/** Beginnings of names that LiteLLM knows without a provider. */
+/** Beginnings of model names that LiteLLM knows without a provider. */
 const KNOWN_BEGINNINGS = [
   ...['gpt-', 'chatgpt-', 'o1', 'o3', 'o4'].map((start) => [start, 'openai'] as const),
   ['claude-', 'anthropic'],
@@ -21,8 +21,8 @@ const KNOWN_BEGINNINGS = [
 ] as const;
 
 /**
- * Makes a wildcard for each provider of the entry `*`, which stands for any model of any provider; null for another entry.
- * @param named the names that have entries of their own
+ * For the entry `*`, which stands for any model of any provider, makes a wildcard for each provider; null for another entry.
+ * @param named the names that have their own entries
  */
 export function expandEverything(
   entry: ConfigNode,
@@ -35,7 +35,11 @@ export function expandEverything(
   const isEverything =
     scalarText(nameNode) === '*' && scalarText(modelNode) === '*' && !valueAt(params, 'custom_llm_provider');
   if (!isEverything || !params || !nameNode || !modelNode) return null;
-  outcomes.approximated(nameNode, ['models'], 'a wildcard for each provider; one without its key is left out');
+  outcomes.approximated(
+    nameNode,
+    ['models'],
+    'a wildcard for each provider; a wildcard whose key is not set is left out',
+  );
   outcomes.approximated(modelNode, ['models'], 'a wildcard has one provider');
   const patterns = [
     ...PUBLIC.map((provider) => [`${provider}/*`, `${provider}/*`] as const),
@@ -55,9 +59,9 @@ const withEntry = (map: ConfigNode, key: string, node: ConfigNode): ConfigNode =
 });
 
 const OWN_BUDGET = 'write a budget with `match: request.model.startsWith("…")`';
-const ONE_PROVIDER = 'a wildcard has one provider; a 429 of it goes to the caller';
+const ONE_PROVIDER = 'a wildcard has one provider; a 429 from the provider goes to the caller';
 
-/** Keeps the first wildcard of each name, and records what no wildcard has. */
+/** Keeps the first wildcard of each name, and records the keys that a wildcard cannot have. */
 export function firstWildcards(all: readonly Deployment[], { outcomes, todo }: ImportContext): Deployment[] {
   const first = new Map<string, Deployment>();
   for (const one of all) {
@@ -66,12 +70,12 @@ export function firstWildcards(all: readonly Deployment[], { outcomes, todo }: I
     outcomes.keysLeftOut(params, READ_LATER, ONE_PROVIDER);
     const before = first.get(group);
     if (before)
-      outcomes.leftOut(valueAt(params, 'model'), `${ONE_PROVIDER}, here that of the first entry of this name`);
+      outcomes.leftOut(valueAt(params, 'model'), `${ONE_PROVIDER}, here the provider of the first entry of this name`);
     else first.set(group, one);
     if (!before && !hasPublicPrices(one) && !one.connection.isOwn && !one.facts.price) {
       todo.ask(
         group,
-        'a price for all of its models, under `unknown_price` as `as: { input: …, output: … }`; until then it refuses each',
+        'a price for all of its models, under `unknown_price` as `as: { input: …, output: … }`; without a price the wildcard refuses all requests',
       );
     }
   }
@@ -102,7 +106,7 @@ export function wildcardBlock(one: Deployment, common: CommonSettings, { today }
   );
 }
 
-/** A cap above the figures that a policy takes where none are stated is stated as those. */
+/** If a cap is above the sizes that a policy assumes by default, the cap is written as the size. */
 function sizesOf({ facts: { contextWindow, maxOutput }, defaultMaxOutput }: Deployment): (Field | null)[] {
   const cap = defaultMaxOutput && Math.min(defaultMaxOutput, maxOutput ?? Infinity, contextWindow ?? Infinity);
   const above = (unstated: number): number | null => (cap !== null && cap > unstated ? cap : null);

@@ -17,17 +17,17 @@ import type { ImportedModel } from './models.ts';
 import { isReasoner, usualCapabilities } from './services.ts';
 import type { CommonSettings } from './settings.ts';
 
-/** Tokens to assume: most hosted models have at least these, an operator's own server may have less. */
+/** The sizes to assume, in tokens. Most hosted models have at least these; an operator's own server may have less. */
 export const UNKNOWN_SIZES = {
   hosted: { context: 128_000, output: 16_384 },
   own: { context: 32_768, output: 4_096 },
   embedder: { context: 8_192, output: 0 },
 } as const;
-/** For a name that its vendor moves from model to model. */
-const MOVING = 'its price and sizes, since the provider moves this name from model to model';
-/** For models of unknown quality. */
+/** The question for a name that its vendor reuses for newer models. */
+const MOVING = 'its price and sizes, because the provider reuses this name for newer models';
+/** The quality written for models whose quality is unknown. */
 const UNKNOWN_QUALITY = 0.5;
-/** In an entry that is a comment. */
+/** Only used in an entry that is a comment. */
 const UNKNOWN_PRICE = flow({ input: ASK, output: ASK });
 
 /** The entry of a model under `models`. */
@@ -57,7 +57,7 @@ export function modelBlock(
     ...catalogFields(model, ['reasoning_tokens', 'image_tokens_max', 'page_tokens_max', 'pages_max']),
     ...catalogFields(model, ['audio_tokens_per_second_max', 'tokenizer', 'latency']),
     catalogField(model, 'quality') ??
-      field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: correct it by your own outcomes' }),
+      field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: adjust it to your own results' }),
   ];
   return block(
     ...endpointFields(id, deployments, prices),
@@ -69,7 +69,7 @@ export function modelBlock(
   );
 }
 
-/** What the first deployment that knows it says; null if none does. */
+/** Returns the value of the first deployment that has one; null if none has. */
 const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment) => T | null): T | null =>
   deployments.map(of).find((one) => one !== null) ?? null;
 
@@ -96,7 +96,7 @@ function endpointFields(
   return [field('endpoints', endpoints, { beside: 'in this order' })];
 }
 
-/** The price of a model, where it is from, and for each deployment its price if it differs. */
+/** Returns the price of a model, its source, and for each deployment its own price if it differs. */
 function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext) {
   const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
   const all = deployments.map(
@@ -114,7 +114,7 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const comments = {
     configuration: {},
     catalog: { above: [`Price and facts come from ${origin}.`] },
-    'price map': { above: ["Price and facts are those of LiteLLM's map of prices."] },
+    'price map': { above: ["Price and facts come from LiteLLM's price map."] },
     'own server': { beside: 'your own server' },
   };
   return { price, prices, comments: comments[first?.source ?? 'configuration'] };

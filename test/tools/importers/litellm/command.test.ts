@@ -71,9 +71,9 @@ test('import overwrites nothing without --force, and writes nothing when the imp
   expect([full.code, types.code, text.code, forced.code]).toEqual([1, 1, 1, 2]);
   expect(full.err).toContain('is not empty. Name another folder with --out');
   expect(types.err).toContain('4:1 model_list: ');
-  expect(text.err).toContain('not-yaml.yaml:5:1: a tab stands where spaces indent');
+  expect(text.err).toContain('not-yaml.yaml:5:1: a tab is used for indentation');
   expect(forced.out).toContain('broken-entries.yaml:50:7 ');
-  expect(forced.out).toContain('Look at mine.yaml: found in the folder before the import');
+  expect(forced.out).toContain('Check mine.yaml: the folder had these files before the import');
   expect(readdirSync(out)).toContain('mine.yaml');
   expect(readdirSync(folder)).toEqual(before);
 });

@@ -97,7 +97,7 @@ test.each(['cohere/rerank-v3.5', 'whisper-1', 'openai/gpt-4o-mini-tts', 'dall-e-
     const { report } = imported(withModel(`model: ${model}`));
     expect([report.models, report.problems]).toEqual([[], []]);
     expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
-      /^one: Signalbox serves chat and embeddings, and this/,
+      /^one: Signalbox serves chat and embeddings, but this entry is for/,
     );
     const priced = `model: openai/${model.replace(/^.*\//, '')}, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6`;
     expect(imported(withModel(priced, '    model_info: { mode: chat }\n')).report.models).toEqual(['one']);
@@ -209,7 +209,7 @@ describe('names', () => {
   test('keep the order of their fallbacks, whatever their quality in the catalog', () => {
     const entry = (name: string, model: string) => `  - { model_name: ${name}, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${entry('a', 'openai/gpt-4o')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
-    expect(fileOf(text, 'cases.yaml')).toContain('name: a takes gpt-4o first');
+    expect(fileOf(text, 'cases.yaml')).toContain('name: a chooses gpt-4o first');
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ describe('wildcards', () => {
     expect(models).toContain('  claude-*:\n    provider: anthropic\n    unknown_price: refuse\n');
     expect(models).toContain('unknown_price: { as: { input: 0, output: 0, as_of: 2026-11-20, basis: own } }');
     expect([...imported(text).report.questions.keys()]).toEqual(['eu/*']);
-    expect(outcomeOf(text, 'router_settings.fallbacks[0].openai/gpt-4o[0]')?.note).toContain('an entry of its own');
+    expect(outcomeOf(text, 'router_settings.fallbacks[0].openai/gpt-4o[0]')?.note).toContain('its own entry');
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
@@ -68,7 +68,7 @@ describe('wildcards', () => {
     expect(errorsIn(imported(text).files)).toEqual([]);
     const odd = imported(text.replace('name: "*"', 'name: "*-mini"').replace('model: "*"', 'model: "openai/*-mini"'));
     expect(odd.report.skipped).toEqual([
-      { name: '*-mini', why: 'a wildcard has one `*`, at the end of model_name and of model' },
+      { name: '*-mini', why: 'a wildcard must have exactly one `*`, at the end of model_name and of model' },
     ]);
   });
 });

@@ -3,9 +3,9 @@ import { textRequest } from 'signalbox/plugin';
 import { exampleProvider } from './index.ts';
 
 const adapter = exampleProvider.prepare({});
-if (adapter.kind !== 'wire') throw new Error('it speaks over the network');
+if (adapter.kind !== 'wire') throw new Error('the adapter must call a service over the network');
 
-test('a question goes out with its cap', () => {
+test('a request contains the question and the cap on its output', () => {
   const model = { capabilities: [], lacks: [], acceptsTemperature: true, ttftMs: 1, outputTokensPerSecond: 100 };
   const request = textRequest('How is the weather?');
   const made = adapter.request({ upstream: 'm-1', request, extras: {}, stream: false, outputCap: 64, model });
@@ -18,7 +18,7 @@ test('a question goes out with its cap', () => {
   });
 });
 
-test('an answer that ends for its cap says so', () => {
+test('an answer that reaches its cap has the finish reason length', () => {
   expect(adapter.reply('{"text":"Rai","stop":"limit"}')).toContainEqual(
     expect.objectContaining({ type: 'finish', reason: 'length' }),
   );

@@ -14,42 +14,44 @@ import {
 } from 'signalbox/plugin';
 
 /**
- * Speaks a small dialect: `POST /generate` with a model and messages; text, a word on why it ends, and counts of tokens
- * come back, in one JSON or as lines of JSON. Make it your provider's. It only translates: the gateway connects.
+ * An adapter for a small example dialect: `POST /generate` with a model and messages returns text, the reason why it ends, and counts of
+ * tokens, as one JSON value or as lines of JSON. Change it to your provider's dialect. The adapter only translates; the gateway makes the
+ * connection.
  */
 export const exampleProvider = defineProvider({
   contract: 2,
-  // Providers of a policy refer to it by this name: `adapter: example`.
+  // The name that providers of a policy use: `adapter: example`.
   name: 'example',
   status: 'alpha',
-  // The schema of `settings` in a policy. None so far.
+  // The schema of `settings` in a policy. This adapter has none yet.
   settings: Type.Object({}, { additionalProperties: false }),
-  // Where the service is and which variable has its key, for policies that state neither.
+  // The variables with the address of the service and its key, for policies that state neither.
   presets: { example: { baseUrlEnv: 'EXAMPLE_BASE_URL', apiKeyEnv: 'EXAMPLE_API_KEY' } },
   prepare: () => ({
     kind: 'wire',
     dialect: 'example',
     // `sse` for server-sent events, `ndjson` for lines of JSON.
     frames: 'ndjson',
-    // The gateway puts the key there, and nowhere else.
+    // The gateway sends the key in this header, and nowhere else.
     auth: { header: 'authorization', prefix: 'Bearer ' },
-    // The capabilities that the dialect cannot express: requests that need them go to other models. This one has text alone.
+    // The capabilities that the dialect cannot express. Requests that need them go to other models. This dialect has only text.
     lacks: () => CAPABILITY_NAMES,
     request,
     reply: (body) => answerParts(parseJson(body)),
-    // Returns a fresh reader for each stream; keep its state between events in here.
+    // Returns a new reader for each stream. Keep state between events inside the reader.
     stream: () => ({ read: ({ data }) => answerParts(parseJson(data)) }),
     failure,
   }),
 });
 
-/** The HTTP request. It must carry `outputCap`, by which money is reserved for the request. */
+/** Builds the HTTP request. It must contain `outputCap`, because the money reserved for the request depends on this cap. */
 function request({ upstream, request: asked, stream, outputCap }: ProviderCall): HttpCall | ProviderFailure {
   const messages: { role: string; text: string }[] = [];
   for (const turn of asked.conversation.turns) {
     const text = turnText(turn);
-    // Never send a request that the dialect cannot express: the gateway tries another model, or returns this message.
-    if (text === null) return { kind: 'rejected', message: `${pathText(turn.at)} has more than text` };
+    // Never send a request that the dialect cannot express. If you return `rejected`, the gateway tries another model, or returns this
+    // message to the caller.
+    if (text === null) return { kind: 'rejected', message: `${pathText(turn.at)} must contain only text` };
     messages.push({ role: turn.role === 'assistant' ? 'model' : 'user', text });
   }
   const body = {
@@ -59,20 +61,20 @@ function request({ upstream, request: asked, stream, outputCap }: ProviderCall):
     max_tokens: outputCap,
     temperature: asked.settings.temperature,
   };
-  // Settings that were left out, by the caller's names: callers see them in `platform.dropped`.
+  // The names of settings that were left out, in the caller's words. Callers see them in `platform.dropped`.
   const dropped = (['topP', 'user'] as const).flatMap((name) =>
     asked.settings[name] === undefined ? [] : [asked.names[name]],
   );
   return { path: '/generate', headers: {}, body: JSON.stringify(body), dropped };
 }
 
-/** The text of a turn; null where it has anything else. */
+/** Returns the text of a turn; null if the turn contains anything else. */
 function turnText({ parts }: Turn): string | null {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : null));
   return texts.includes(null) ? null : texts.join('');
 }
 
-/** Reads a whole answer, and a line of a stream: they have the same members. Check every member. */
+/** Reads a whole answer, or a line of a stream; both have the same members. Check every member. */
 function answerParts(answer: unknown): StreamPart[] {
   if (!isObject(answer)) return [{ type: 'failure', failure: { kind: 'malformed', message: 'no JSON object' } }];
   if (answer.error !== undefined) return [{ type: 'failure', failure: { kind: 'server', message: reasonIn(answer) } }];
@@ -82,7 +84,7 @@ function answerParts(answer: unknown): StreamPart[] {
     const reason = answer.stop === 'limit' ? 'length' : 'stop';
     parts.push({ type: 'finish', choice: 0, reason, raw: answer.stop });
   }
-  // Where cached or reasoning tokens are counted too, use `canonicalUsage`: one that is counted twice is billed twice.
+  // If the provider also counts cached or reasoning tokens, use `canonicalUsage`. Otherwise tokens could be counted and billed twice.
   if (isObject(answer.tokens)) {
     parts.push({ type: 'usage', usage: plainUsage(Number(answer.tokens.in), Number(answer.tokens.out)) });
   }

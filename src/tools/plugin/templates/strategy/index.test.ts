@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { exampleStrategy } from './index.ts';
 
-/** Two models: one better, one cheaper. A good answer is worth 10 Credits. */
+/** Two models: one has a better quality, the other is cheaper. A good answer is worth 10 Credits. */
 const candidates = {
   n: 2,
   quality: Float64Array.of(0.9, 0.6),
@@ -16,7 +16,7 @@ function best(thrift: number): number {
   return out.indexOf(Math.max(...out));
 }
 
-test('quality wins where cost counts for little, and the cheaper one where it counts for much', () => {
+test('the better model wins if cost has little weight, and the cheaper model wins if cost has much weight', () => {
   expect(best(0.1)).toBe(0);
   expect(best(5)).toBe(1);
 });

@@ -1,28 +1,28 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
 
-/** Quality against cost: the utility is the quality, less the weighted cost. */
+/** Weighs quality against cost: the utility is the quality minus the weighted cost. */
 export const exampleStrategy = defineStrategy({
-  // Selectors of a policy refer to it by this name.
+  // The name that selectors of a policy use.
   name: 'example',
   status: 'alpha',
-  // The schema of a selector's options. A wrong option is an error at its line of the policy.
+  // The schema of a selector's options. The policy check reports a wrong option with its line.
   options: Type.Object(
     {
       thrift: Type.Number({
         minimum: 0,
         maximum: 100,
         default: 1,
-        description: 'How much cost counts against quality.',
+        description: 'The weight of cost compared with quality.',
       }),
     },
     { additionalProperties: false },
   ),
-  // Called once for each selector, when the policy is loaded. Throw an Error to refuse options that do not go together.
+  // Called once for each selector when the policy is loaded. Throw an Error to refuse options that contradict each other.
   prepare: ({ thrift }) => ({
-    // The second half of `route_reason`.
+    // The second part of `route_reason`.
     reason: 'value',
-    // Called for each request: a utility for each candidate; larger is better, -Infinity excludes. It should grow
-    // with quality and fall with cost and latency, or a model could win that is worse in everything.
+    // Called for each request. Writes a utility for each candidate; larger is better, and -Infinity excludes the candidate. The utility
+    // should grow with quality and fall with cost and latency. Otherwise a model could win that is worse in everything.
     score({ n, quality, cost, costReference }, out) {
       for (let i = 0; i < n; i++) out[i] = quality[i]! - (thrift * cost[i]!) / costReference;
     },
