@@ -7,14 +7,14 @@ const FOLDER = `${import.meta.dir}/../../src/admin`;
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && typeof value.perform === 'function';
 
-/** Every operation that a file of `src/admin` exports, alone or in a list, so that tests of all miss none. */
+/** Returns every operation that a file of `src/admin` exports, alone or in a list, so that tests of all operations miss none. */
 export async function everyOperation(): Promise<readonly Operation[]> {
   const files = await Array.fromAsync(new Glob('*.ts').scan(FOLDER));
   const modules: object[] = await Promise.all(files.toSorted().map((file) => import(`${FOLDER}/${file}`)));
   return [...new Set(modules.flatMap((all) => Object.values(all).flat()).filter(isOperation))];
 }
 
-/** The schema of every answer of the operations, by the name that it has in the API's documentation. */
+/** Returns the schema of every operation's answer, by its name in the OpenAPI document. */
 export const operationAnswers = async (): Promise<ReadonlyMap<string, TSchema>> =>
   new Map(
     (await everyOperation()).flatMap(({ output }) =>
@@ -23,5 +23,5 @@ export const operationAnswers = async (): Promise<ReadonlyMap<string, TSchema>> 
     ),
   );
 
-/** As the OpenAPI document and the matrix of roles name an operation. */
+/** Returns an operation's name in the OpenAPI document and in the matrix of roles. */
 export const documentedName = ({ method, path }: Operation): string => `${method} ${path.replace(':id', '{id}')}`;

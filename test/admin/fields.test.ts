@@ -7,7 +7,7 @@ import { parsedValue } from '../../src/admin/kit/values.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { tries } from '../deep/effort.ts';
 
-/** A field with a value that the program may have in it. */
+/** A field with a possible value of the program. */
 interface Sample {
   readonly field: TSchema;
   readonly value: unknown;
@@ -29,7 +29,7 @@ const leaf = fc.oneof(
   of(f.mapOf(f.text(''), ''), fc.dictionary(fc.stringMatching(/^[a-z]{1,3}$/), fc.string())),
 );
 
-/** Names on the wire and in the program; the last is one of `as`. */
+/** Names in JSON and in the program. The last one uses `as`. */
 const NAMES = [
   ['id', 'id'],
   ['limit_credits', 'limitCredits'],
@@ -71,7 +71,7 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
 
 const WORTH = { usd: () => null };
 
-/** What is written satisfies the schema of its field, also as JSON, and is read as the same value. */
+/** An encoded value must match the schema of its field and be decoded to the same value, also after conversion to a JSON text. */
 const law = (encode: typeof f.encode) =>
   fc.property(sample, ({ field, value }) => {
     const written: unknown = JSON.parse(JSON.stringify(encode(field, value, WORTH)));
@@ -79,11 +79,11 @@ const law = (encode: typeof f.encode) =>
     expect(f.decode(field, written)).toEqual(value);
   });
 
-test('a value of any field satisfies its schema on the wire, and is read as it was written', () => {
+test('every field encodes a value that matches its JSON schema and decodes to the same value', () => {
   fc.assert(law(f.encode), tries('fields', 300, 20_000));
 });
 
-/** Writes moments to the second. */
+/** Writes moments without milliseconds. */
 const withoutMs: typeof f.encode = (field, value, worth) =>
   JSON.parse(JSON.stringify(f.encode(field, value, worth)).replaceAll(/\.\d{3}Z"/g, 'Z"'));
 
@@ -98,7 +98,7 @@ test.each([
   ['501', 'out_of_range', 'out_of_range'],
   ['many', 'out_of_range', 'out_of_range'],
   ['501', 'invalid_value', 'invalid_value'],
-] as const)('a page size %s is read, or refused with the code of its list, %s', (text, code, expected) => {
+] as const)('a page size %s is read, or refused with the error code of its list, %s', (text, code, expected) => {
   const field = f.pageSize({ most: 500, unlessGiven: 50, ...(code === 'invalid_value' && { code }) });
   const read = () => {
     try {
@@ -110,7 +110,7 @@ test.each([
   expect(read()).toBe(expected);
 });
 
-test('an answer has a member with one value, which its result need not state', () => {
+test('an answer contains members that always have the same value, even if the result does not state them', () => {
   const shape = f.shape('', { object: f.always('list'), data: f.list(f.shape('', { object: f.always('key') }), '') });
   const answer = f.encode(shape, { data: [{}] }, { usd: () => null });
   expect(answer).toEqual({ object: 'list', data: [{ object: 'key' }] });

@@ -24,21 +24,21 @@ import { strict } from '../support/strict-schema.ts';
 import { Visitor } from '../support/visitor.ts';
 import { documentedName, everyOperation } from './every-operation.ts';
 
-/** What holds for every operation of `src/admin`, by its definition. */
+/** Tests properties that every operation of `src/admin` has because of its definition. */
 
 const OPERATIONS = await everyOperation();
 const CHANGES = OPERATIONS.filter(({ method }) => method !== 'GET');
 
-/** What the matrix refuses by its policy, too: test/security/own-content.test.ts has another policy. */
+/** Operations that the matrix refuses because of its policy. test/security/own-content.test.ts uses another policy. */
 const POLICY_REFUSES = new Set(['decisions content']);
 
-/** Changes that write nothing to the store. */
+/** Operations that change something without writing to the store. */
 const WRITES_NOTHING = new Set([
   'ledger audit',
   ...['policy check', 'policy diff', 'policy explain', 'policy patch', 'policy reload', 'policy test'],
 ]);
 
-/** With texts that are kept, and a webhook at which nothing listens. */
+/** The policy stores texts, and has a webhook at which no server listens. */
 const POLICY = `${MODEL}records: { content: {} }
 alerts:
   webhooks:
@@ -48,15 +48,15 @@ const ENV = { OPS_URL: 'http://127.0.0.1:9/ops', OPS_SECRET: 'a secret of 24 cha
 
 const folder = temporaryFolder();
 let store: OpenStore;
-/** Whether the disk has no room. */
+/** Whether the disk is full. */
 let isFull = false;
 let box: Signalbox;
-/** The secrets of keys, by the beginning of the paths that need them: one that makes child keys, and one of a wallet. */
+/** Secrets of keys, by the beginning of the paths that need them: a key that creates child keys, and a key of a wallet. */
 const secrets = { '/v1/keys': '', '/v1/wallets/': '' };
 const secretFor = (path: string): string =>
   Object.entries(secrets).find(([start]) => path.startsWith(start))?.[1] ?? box.key;
 
-/** The product's store, whose commits a test may let fail. */
+/** Returns the real store, whose commits a test can make fail. */
 const failing = (inner: OpenStore): OpenStore =>
   new Proxy(inner, {
     get(target, name) {
@@ -116,7 +116,7 @@ async function seenSubject(): Promise<string> {
   return SUBJECT;
 }
 
-/** A wallet with a balance. */
+/** Creates a wallet with a balance. */
 async function paidWallet(): Promise<string> {
   const wallet = newWallet();
   await make(`/admin/wallets/${wallet}/credit`, { credits: 5 });
@@ -135,11 +135,11 @@ async function decision(): Promise<string> {
 }
 
 let made = 0;
-/** Teams have names of their own. */
+/** No two teams may have the same name. */
 const newName = () => `subject ${made++}`;
 const newWallet = () => `0x${(made++).toString(16).padStart(40, '0')}`;
 
-/** Makes what an operation is about, by the beginning of its path. @returns its ID */
+/** Creates the subject of an operation, by the beginning of its path. @returns the ID of the subject */
 const SUBJECTS: Readonly<Record<string, () => Promise<string>>> = {
   '/admin/decisions/': decision,
   '/admin/keys/': newKey,
@@ -155,7 +155,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<string>>> = {
   '/v1/payments/': settledPayment,
 };
 
-/** The operation that undoes another one, so that the second finds something to do. */
+/** The operation that undoes another operation, so that the second call has something to do. */
 const AFTER: Readonly<Record<string, string>> = {
   'keys resume': 'suspend',
   'subjects unblock': 'block',
@@ -163,7 +163,7 @@ const AFTER: Readonly<Record<string, string>> = {
   'wallets unblock': 'block',
 };
 
-/** Makes what an operation is about. @returns the path of its request */
+/** Creates the subject of an operation. @returns the path of the request */
 async function pathFor({ name, path }: Operation): Promise<string> {
   if (!path.includes('/:id')) return path;
   const [start = '', make] = Object.entries(SUBJECTS).find(([one]) => path.startsWith(one)) ?? [];
@@ -179,10 +179,10 @@ async function activeRevision(): Promise<string> {
   return revision;
 }
 
-/** A policy of which no other has been active. */
+/** Returns a policy that has not been active before. */
 const newPolicy = () => `language_worth: ${(++made / 10_000).toFixed(4)}\n`;
 
-/** Makes what the body of an operation names, which its examples only invent. */
+/** Creates what the body of an operation refers to, because its examples contain invented IDs. */
 const BODIES: Readonly<Record<string, () => Promise<object>>> = {
   'policy push': async () => ({
     files: [
@@ -194,7 +194,7 @@ const BODIES: Readonly<Record<string, () => Promise<object>>> = {
   'trail erase': async () => ({ subject: await newKey() }),
 };
 
-/** The bodies of the examples, each with a name of its own; an empty one where there are none. */
+/** Returns the bodies of the examples, each with a unique name; an empty body if there are no examples. */
 async function bodiesOf({ name, examples = {} }: Operation): Promise<readonly object[]> {
   const own = BODIES[name];
   if (own) return [await own()];
@@ -202,7 +202,7 @@ async function bodiesOf({ name, examples = {} }: Operation): Promise<readonly ob
   return bodies.length > 0 ? bodies : [{}];
 }
 
-/** A body that an operation accepts. */
+/** Returns a body that an operation accepts. */
 const bodyOf = async (operation: Operation): Promise<object> => (await bodiesOf(operation))[0]!;
 
 async function send(operation: Operation, path: string, { body, headers = {} }: Sending) {
@@ -212,7 +212,7 @@ async function send(operation: Operation, path: string, { body, headers = {} }: 
     headers: {
       authorization: `Bearer ${secretFor(pattern)}`,
       'content-type': 'application/json',
-      // An edit states the revision that it began from.
+      // An edit must state the revision on which it is based.
       ...(/^policy (?:push|write)$/.test(name) && { 'if-match': await activeRevision() }),
       ...headers,
     },
@@ -224,13 +224,13 @@ interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** All that operators can see of the state: the trail, and what the path names. */
+/** Returns everything that operators can see of the state: the trail, and the subject of the path. */
 async function stateOf({ path }: Operation, at: string): Promise<unknown> {
   const end = path.indexOf('/:id');
   const about = path.startsWith('/v1/') || end < 0 ? path : at.split('/').slice(0, 4).join('/');
   const read = async (one: string) => {
     const answer = await box.get(one, { headers: { authorization: `Bearer ${secretFor(one)}` } });
-    // A read is a use of the key, and has a time.
+    // A read counts as a use of the key and changes its time.
     return [answer.status, (await answer.text()).replaceAll(/"(?:last_used_at|counted_until)":"[^"]*"/g, '')];
   };
   return Promise.all(['/admin/trail?limit=5', about].map(read));
@@ -238,15 +238,15 @@ async function stateOf({ path }: Operation, at: string): Promise<unknown> {
 
 const codeOf = async (answer: Response) => ((await answer.json()) as { error?: { code: string } }).error?.code;
 
-test('there are operations, each with a name and an address of its own', () => {
+test('every operation has a unique name and a unique address', () => {
   expect(OPERATIONS.length).toBeGreaterThan(20);
   expect(new Set(OPERATIONS.map(({ name }) => name)).size).toBe(OPERATIONS.length);
-  // A second name of one operation does the same.
+  // An operation with a second name is the same operation.
   const performers = Map.groupBy(OPERATIONS, documentedName);
   for (const same of performers.values()) expect(new Set(same.map(({ perform }) => perform)).size).toBe(1);
 });
 
-test('each is served, as its definition says, and has a row in the matrix of roles', async () => {
+test('every operation is served as its definition says, and has a row in the matrix of roles', async () => {
   const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as {
     paths: Record<string, Record<string, { summary: string }>>;
   };
@@ -257,18 +257,18 @@ test('each is served, as its definition says, and has a row in the matrix of rol
   expect(OPERATIONS.map(documentedName).filter((one) => !(one in MATRIX))).toEqual([]);
 });
 
-test('each that has a command is in the help', () => {
+test('every operation with a command is in the help', () => {
   const commands = OPERATIONS.filter(({ command }) => command !== false).map(({ name }) => name);
   expect(commands.filter((name) => !(name in HELP))).toEqual([]);
 });
 
-describe('the action of each is for the roles of its row:', () => {
+describe('every operation is allowed only for the roles in its row of the matrix:', () => {
   for (const operation of OPERATIONS) {
     test(operation.name, () => {
       for (const [at, role] of ROLES.entries()) {
         const isRefused = cellsOf(MATRIX[documentedName(operation)]!, 'own')[at] === 403;
         const isAllowed = roles.mayTake(role, operation.action);
-        // At other routes no login counts, and a scope decides besides the role.
+        // Other routes accept no logins, and also check scopes.
         if (!operation.path.startsWith('/admin/')) continue;
         if (isRefused && POLICY_REFUSES.has(operation.name)) continue;
         expect([role, isRefused]).toEqual([role, !isAllowed]);
@@ -277,7 +277,7 @@ describe('the action of each is for the roles of its row:', () => {
   }
 });
 
-describe('each checks its action itself, where its route did not, before it changes anything:', () => {
+describe('every operation checks its action before it changes anything, even if its route did not check:', () => {
   for (const operation of OPERATIONS) {
     test(operation.name, async () => {
       const path = await pathFor(operation);
@@ -290,7 +290,7 @@ describe('each checks its action itself, where its route did not, before it chan
   }
 });
 
-/** Sends a request whose caller is let into the route, and may not take the action. */
+/** Sends a request that the route lets in, although the caller may not take the action. */
 async function refusedBehindTheEdge(operation: Operation, path: string, body: object): Promise<Response> {
   const { checkAction } = roles;
   let isBehind = false;
@@ -303,7 +303,7 @@ async function refusedBehindTheEdge(operation: Operation, path: string, body: ob
   return await send(operation, path, { body });
 }
 
-describe('each accepts its own examples, and its answer is as its definition says:', () => {
+describe('every operation accepts its own examples, and its answer matches its definition:', () => {
   for (const operation of OPERATIONS) {
     const { name, input, output, examples = {} } = operation;
     test(name, async () => {
@@ -322,7 +322,7 @@ describe('each accepts its own examples, and its answer is as its definition say
   }
 });
 
-describe('a change that is repeated with its Idempotency-Key gets the same answer, and is made once:', () => {
+describe('a change that is repeated with its Idempotency-Key gets the same answer and is made once:', () => {
   for (const operation of CHANGES) {
     test(operation.name, async () => {
       const path = await pathFor(operation);
@@ -339,7 +339,7 @@ describe('a change that is repeated with its Idempotency-Key gets the same answe
   }
 });
 
-describe('a change whose If-Match is of another version is refused, and nothing is changed:', () => {
+describe('a change whose If-Match names another version is refused and changes nothing:', () => {
   for (const operation of CHANGES.filter(({ takesTags }) => takesTags)) {
     test(operation.name, async () => {
       const path = await pathFor(operation);

@@ -50,16 +50,19 @@ const looks = fc.array(fc.tuple(fc.constantFrom(1_000, 15_000, 400_000, DAY_MS, 
   maxLength: 30,
 });
 
-/** What an alert is about: the rule, the subject and, where it has one, the window and the step. */
+/** Identifies what an alert reports: the rule, the subject and, if there are any, the window and the threshold. */
 function aboutOf(subject: Readonly<Record<string, unknown>>): string {
   const { budget: name, subject: of, window_starts, at, key_id, expires_at, days, provider: one } = subject;
   return JSON.stringify([name, of, window_starts, at, key_id, expires_at, days, one]);
 }
 
-/** What begins, and is over. */
+/** Rules about problems that begin and end. */
 const LASTING: ReadonlySet<string> = new Set(['provider_down', 'policy_refused', 'policy_split', 'cached_share']);
 
-/** No rule tells of a subject twice in its window; of what lasts, not twice in a quarter of an hour, nor while it lasts. */
+/**
+ * Checks that no rule reports a subject twice in its window. A lasting problem must not be reported twice in a quarter of an hour, nor
+ * again while it lasts.
+ */
 function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): boolean {
   const house = new House(RULES, judge);
   const told = new Map<string, { at: number; isOpen: boolean }>();
@@ -67,7 +70,7 @@ function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): b
   for (const [ms, seen] of steps) {
     now += ms;
     const { alerts, stale } = house.look(seen, now);
-    // A provider that the policy has no more is well without a message.
+    // If the policy no longer has a provider, its alert is closed without a message.
     if (stale.length > 0) for (const [about, one] of told) if (about.startsWith('down ')) one.isOpen = false;
     for (const { rule: by, type, findings } of alerts) {
       for (const { subject } of findings) {
@@ -88,17 +91,18 @@ function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): b
   return true;
 }
 
-/** The figures of cached shares are no part of what it is about. */
+/** The numbers in alerts about cached shares do not identify what the alert reports. */
 const lawOf = (judge: Judge) => fc.property(looks, (steps) => isCalm(steps, judge));
 
-test('no sequence of readings makes a storm: one alert for each rule, subject and window', () => {
+test('alert rules send one alert for each rule, subject and window, whatever the sequence of measurements', () => {
   fc.assert(lawOf(dueAlerts), { numRuns: runs, seed });
-  proved('no rule tells of a subject twice in its window, whatever the readings');
+  proved('no rule reports a subject twice in its window, whatever the measurements');
 });
 
 const MUTANTS: Readonly<Record<string, Judge>> = {
-  'forgets what was told': (rules, readings, memory) => dueAlerts(rules, readings, { ...memory, marks: new Map() }),
-  'goes by the time of its look': (rules, readings, memory) => {
+  'forgets what was already reported': (rules, readings, memory) =>
+    dueAlerts(rules, readings, { ...memory, marks: new Map() }),
+  'uses the time of its check as the time of the event': (rules, readings, memory) => {
     const { alerts, stale } = dueAlerts(rules, readings, memory);
     const renamed = alerts.map((alert) => ({
       ...alert,
@@ -109,7 +113,7 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
     }));
     return { alerts: renamed, stale };
   },
-  'takes the end of an outage for the beginning of quiet': (rules, readings, memory) => {
+  'starts the quiet time at the end of an outage': (rules, readings, memory) => {
     const marks = new Map(
       [...memory.marks].map(([id, mark]) => [id, mark.state === 'closed' ? { ...mark, since: 0 } : mark]),
     );
@@ -118,7 +122,7 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
 };
 
 for (const [name, judge] of Object.entries(MUTANTS)) {
-  test(`a judge that ${name} is found out`, () => {
+  test(`the law finds a rule checker that ${name}`, () => {
     expect(fc.check(lawOf(judge), { numRuns: 2_000, seed }).failed).toBe(true);
   });
 }

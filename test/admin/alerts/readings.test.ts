@@ -7,7 +7,7 @@ type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, nu
 const samples = (...endpoints: readonly Counts[]) =>
   endpoints.map(([state, attempts]) => ({ provider: 'p', state, attempts: new Map(Object.entries(attempts)) }));
 
-/** How the provider is after looks at these counts, a second apart. */
+/** Returns the state of the provider after checks with these counts, a second apart. */
 function seen(...looks: readonly (readonly Counts[])[]) {
   let watches: ProviderWatches = new Map();
   for (const [at, endpoints] of looks.entries()) watches = watchProviders(watches, samples(...endpoints), at * 1_000);
@@ -16,11 +16,11 @@ function seen(...looks: readonly (readonly Counts[])[]) {
 }
 
 describe('a provider', () => {
-  test('is neither up nor down before it was asked', () => {
+  test('a provider is neither up nor down before its first attempt', () => {
     expect(seen([['healthy', {}]])).toMatchObject({ isUp: false, downSince: null, shut: 0, endpoints: 1 });
   });
 
-  test('is down since the look at which all attempts had failed and an endpoint was shut', () => {
+  test('a provider is down from the check at which all attempts had failed and an endpoint was shut', () => {
     const good: Counts = ['healthy', { ok: 5 }];
     const failing: Counts = ['healthy', { ok: 5, timeout: 3 }];
     const shut: Counts = ['ejected', { ok: 5, timeout: 9 }];
@@ -31,18 +31,18 @@ describe('a provider', () => {
     });
   });
 
-  test('whose key is refused is down; one that asks for fewer requests is not', () => {
+  test('a provider that refuses the key is down; a provider that asks for fewer requests is not', () => {
     expect(seen([['healthy', {}]], [['misconfigured', { auth: 1 }]])).toMatchObject({ downSince: 1_000 });
     expect(seen([['healthy', {}]], [['cooling', { rate_limited: 4 }]])).toMatchObject({ downSince: null });
   });
 
-  test('is without credit only where all its endpoints are', () => {
+  test('a provider counts as out of credit only if all its endpoints are', () => {
     const unpaid: Counts = ['out_of_credit', { credit: 1 }];
     expect(seen([['healthy', {}]], [unpaid, unpaid])).toMatchObject({ downSince: 1_000, isUnpaid: true, shut: 2 });
     expect(seen([['healthy', {}]], [unpaid, ['healthy', {}]])).toMatchObject({ isUnpaid: false, shut: 1 });
   });
 
-  test('is up again with the first answer of any endpoint, though another one stays shut', () => {
+  test('a provider is up again after the first answer of any endpoint, even if another endpoint is still shut', () => {
     const before = [
       ['ejected', { ok: 1, timeout: 9 }],
       ['healthy', { ok: 4 }],
@@ -65,7 +65,7 @@ describe('a provider', () => {
     });
   });
 
-  test('stays as it was while nobody asks it, and callers who leave say nothing of it', () => {
+  test('the state of a provider does not change without requests, or when callers disconnect', () => {
     const shut: Counts = ['ejected', { ok: 5, timeout: 9 }];
     expect(
       seen([['healthy', { ok: 5 }]], [shut], [shut], [['ejected', { ok: 5, timeout: 9, dropped: 3 }]]),
@@ -76,7 +76,7 @@ describe('a provider', () => {
   });
 });
 
-test('tokens count in the windows that they lie in, and are forgotten after a day', () => {
+test('tokens count in the windows that contain them, and are forgotten after a day', () => {
   const counts = new CachedTokenCounts();
   const MINUTE = 60_000;
   counts.add(100, 90, 0);

@@ -1,11 +1,11 @@
 import { startOwnServer } from '../../support/own-server.ts';
 
-/** A request as a receiver of alerts got it. */
+/** A request that a receiver of alerts got. */
 export interface ReceivedAlert {
   readonly path: string;
   readonly headers: Headers;
   readonly body: string;
-  /** The ID of the message; undefined in Slack's form. */
+  /** The ID of the message; undefined in Slack's format. */
   readonly id: string | undefined;
   readonly text: string;
 }
@@ -13,13 +13,13 @@ export interface ReceivedAlert {
 export interface AlertReceiver extends Disposable {
   readonly url: string;
   readonly received: ReceivedAlert[];
-  /** Statuses of the next answers by path, before 200 for all. */
+  /** Statuses of the next answers, by path. After them, all answers have status 200. */
   readonly statuses: Map<string, number[]>;
-  /** The answers wait for it while it is not null. */
+  /** If not null, answers wait for this promise. */
   hold: Promise<unknown> | null;
 }
 
-/** A service on loopback that takes alerts. A status from 300 to 399 leads to `/elsewhere`. */
+/** Starts a local service that receives alerts. An answer with a status from 300 to 399 redirects to `/elsewhere`. */
 export function startReceiver(): AlertReceiver {
   const received: ReceivedAlert[] = [];
   const statuses = new Map<string, number[]>();

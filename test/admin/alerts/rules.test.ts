@@ -7,7 +7,7 @@ const NOON = START + 12 * 3_600_000;
 describe('a share of a budget', () => {
   const shares = () => new House([rule({ on: 'budget_share', at: [0.5, 0.8, 1], budgets: [] })]);
 
-  test('is told of once in its window, the greatest one that is reached', () => {
+  test('a budget is reported once in its window, for the highest threshold that it reached', () => {
     const house = shares();
     expect(house.lines({ budgets: [budget(0.3)] }, NOON)).toEqual([]);
     expect(house.lines({ budgets: [budget(0.85)] }, NOON)).toEqual([
@@ -21,7 +21,7 @@ describe('a share of a budget', () => {
     expect(house.lines({ budgets: [next] }, END + 1)).toHaveLength(1);
   });
 
-  test('of several subjects is one message, the fullest first; those that follow soon wait and come together', () => {
+  test('budgets of several subjects are reported in one message, the fullest first; later ones wait and are sent together', () => {
     const house = shares();
     const of = (...figures: readonly [string, number][]) => ({
       budgets: figures.map(([subject, share]) => budget(share, { subject })),
@@ -33,13 +33,13 @@ describe('a share of a budget', () => {
     expect(house.lines(more, NOON + GATHER_MS)).toHaveLength(2);
   });
 
-  test('is told of for the budgets alone that a rule names, and never for a limit of 0', () => {
+  test('a rule reports only the budgets that it names, and never a limit of 0', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: ['other'] })]);
     const budgets = [budget(1), budget(1, { name: 'other' }), budget(1, { name: 'other', subject: 'none', limit: 0 })];
     expect(house.lines({ budgets }, NOON)).toEqual([expect.stringContaining('Budget other of search has spent 100 %')]);
   });
 
-  test('of a budget without an end is told of once for good', () => {
+  test('a budget without an end is reported only once', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: [] })]);
     const endless = { budgets: [budget(1, { subject: '', starts: 0, ends: Number.POSITIVE_INFINITY })] };
     expect(house.lines(endless, NOON)).toEqual(['alert: Budget month has spent 100 % of its 1 Credits.']);
@@ -48,7 +48,7 @@ describe('a share of a budget', () => {
   });
 });
 
-test('a forecast beyond the limit is told of once in its window', () => {
+test('a forecast beyond the limit is reported once in its window', () => {
   const house = new House([rule({ on: 'budget_forecast', budgets: [] })]);
   const at = (forecast: number | null) => ({ budgets: [budget(0.4, { forecast })] });
   expect([house.lines(at(null), NOON), house.lines(at(1_000_000), NOON)]).toEqual([[], []]);
@@ -61,7 +61,7 @@ test('a forecast beyond the limit is told of once in its window', () => {
 describe('a key near its expiry', () => {
   const expiry = () => new House([rule({ on: 'key_expiry', days: [14, 3, 1] })]);
 
-  test('is told of once at each step', () => {
+  test('a key is reported once for each number of days before its expiry', () => {
     const house = expiry();
     const told = [20, 14, 13, 3, 2.9, 0.5, 0.1, -1].map((left) => {
       return house.lines({ keys: [key(END)] }, END - left * DAY_MS).length;
@@ -69,7 +69,7 @@ describe('a key near its expiry', () => {
     expect(told).toEqual([0, 1, 0, 1, 0, 1, 0, 0]);
   });
 
-  test('is told of by the step that it is at; a longer one is not made up for', () => {
+  test('a key close to its expiry is reported only for the nearest number of days, not for earlier ones', () => {
     const house = expiry();
     expect(house.lines({ keys: [key(END)] }, END - 2 * DAY_MS)).toEqual([
       'alert: Key ci (k1) expires in 2 days, at 2026-12-01 00:00 UTC.',
@@ -77,13 +77,13 @@ describe('a key near its expiry', () => {
     expect(house.lines({ keys: [key(END)] }, END - 2 * DAY_MS + GATHER_MS)).toEqual([]);
   });
 
-  test('is told of anew once its expiry has changed', () => {
+  test('a key is reported again after its expiry was changed', () => {
     const house = expiry();
     expect(house.lines({ keys: [key(END)] }, END - DAY_MS)).toHaveLength(1);
     expect(house.lines({ keys: [key(END + 5 * DAY_MS)] }, END)).toHaveLength(1);
   });
 
-  test('is not told of where its whole life is shorter than the step', () => {
+  test('a key is not reported if its whole life is shorter than the number of days', () => {
     const house = expiry();
     const hourly = key(START + 3_600_000);
     expect(house.lines({ keys: [hourly] }, START + 1)).toEqual([]);
@@ -99,7 +99,7 @@ describe('what lasts', () => {
   const unknown = { providers: [provider()] };
   const outage = () => new House([rule({ on: 'provider_down', afterMs: 60_000 })]);
 
-  test('is told of when it has lasted, and when it is over', () => {
+  test('a provider that is down is reported after it has lasted, and again when it is over', () => {
     const house = outage();
     expect(house.lines(down(NOON), NOON + 59_999)).toEqual([]);
     expect(house.lines(down(NOON), NOON + 60_000)).toEqual([
@@ -113,7 +113,7 @@ describe('what lasts', () => {
     expect(house.lines(up, NOON + DAY_MS)).toEqual([]);
   });
 
-  test('is reported at once for a provider without credit, with what to do', () => {
+  test('a provider without credit is reported at once, with what to do', () => {
     const house = outage();
     const unpaid = { providers: [provider({ downSince: NOON, shut: 2, isUnpaid: true })] };
     expect(house.lines(unpaid, NOON)).toEqual([
@@ -122,7 +122,7 @@ describe('what lasts', () => {
     expect(house.lines(up, NOON + DAY_MS)).toHaveLength(1);
   });
 
-  test('is told of again only a quarter of an hour behind the last time', () => {
+  test('a provider is reported again only a quarter of an hour after the last message', () => {
     const house = outage();
     const begun = NOON + 60_000;
     expect(house.lines(down(NOON), begun)).toHaveLength(1);
@@ -131,21 +131,21 @@ describe('what lasts', () => {
     expect(house.lines(down(NOON), begun + QUIET_MS)).toHaveLength(1);
   });
 
-  test('is over by what the instance sees that told of it, or once that is gone', () => {
+  test('the server that reported a problem also reports its end, or another server once that server is gone', () => {
     const house = outage();
     house.look(down(NOON), NOON + 60_000);
     expect(house.lines(up, NOON + 120_000, { mayClose: () => false })).toEqual([]);
     expect(house.lines(up, NOON + 120_000)).toHaveLength(1);
   });
 
-  test('of a provider that the policy has no more is over without a message', () => {
+  test('an alert about a provider that the policy no longer has is closed without a message', () => {
     const house = outage();
     house.look(down(NOON), NOON + 60_000);
     const { alerts, stale } = house.look({}, NOON + DAY_MS);
     expect([alerts, stale.length]).toEqual([[], 1]);
   });
 
-  test('may be a refused policy', () => {
+  test('a refused policy is reported', () => {
     const house = new House([rule({ on: 'policy_refused' })]);
     const refusal = { message: 'The policy has 1 error.', first: 'p.yaml:3:1 unknown-key: no', time: NOON };
     expect(house.lines({}, NOON)).toEqual([]);
@@ -156,7 +156,7 @@ describe('what lasts', () => {
     expect(house.lines({}, NOON + DAY_MS)).toHaveLength(1);
   });
 
-  test('may be servers that run different policies, once they have for a minute', () => {
+  test('servers that run different policies for a minute are reported', () => {
     const house = new House([rule({ on: 'policy_split', afterMs: 60_000 })]);
     const instances = ['aaaa', 'aaaa', 'bbbb'].map((revision, at) => {
       return { name: `host:${at}`, revision, error: at === 2 ? 'policy.yaml:3:1 unknown-key: no' : null };
@@ -172,7 +172,7 @@ describe('what lasts', () => {
     ]);
   });
 
-  test('may be a share of cached tokens, with room between its beginning and its end', () => {
+  test('a low share of cached tokens is reported, and counts as recovered only clearly above the limit', () => {
     const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 })]);
     const at = (share: number, input = CACHED_INPUT_MIN) => ({ cached: [input, input * share] as const });
     expect(house.lines(at(0.1, CACHED_INPUT_MIN - 1), NOON)).toEqual([]);

@@ -40,7 +40,7 @@ const SPENT: Figures = { budgets: [budget(0.9)] };
 
 let time = START + DAY_MS;
 let store: ReturnType<typeof storeInMemory>;
-/** Instances that will not come back. */
+/** Servers that have ended for good. */
 let gone: InstanceName[] = [];
 let lines: string[] = [];
 let opened: Alerts[] = [];
@@ -51,7 +51,7 @@ interface Opened {
   readonly owner: InstanceName;
 }
 
-/** Opens the alerts of an instance, which look and send by a clock in the test's hands. */
+/** Opens the alerts of a server, whose clock the test controls. */
 function open(
   figures: () => Figures,
   policy: AlertPolicy = POLICY,
@@ -72,13 +72,13 @@ function open(
 }
 
 const log = createLog({ write: (text) => void lines.push(...text.trim().split('\n')), pretty: false, now: () => time });
-/** The lines of the log with a text. */
+/** Returns the log lines that contain a text. */
 function logged(text: string): readonly string[] {
   log.flush();
   return lines.filter((line) => line.includes(text));
 }
 
-/** Lets so much time pass, second by second, as the timers of these instances see it. */
+/** Moves the clock forward second by second and runs the timers of these servers. */
 async function pass(ms: number, ...instances: readonly Opened[]): Promise<void> {
   for (const end = time + ms; time < end; ) {
     time += SEND_EVERY_MS;
@@ -87,7 +87,7 @@ async function pass(ms: number, ...instances: readonly Opened[]): Promise<void> 
   }
 }
 
-/** An instance that looks and sends. */
+/** Opens the alerts of a server and starts to check and send. */
 const begun = (...terms: Parameters<typeof open>): Opened => {
   const one = open(...terms);
   one.alerts.begin();
@@ -105,7 +105,7 @@ afterEach(async () => {
   for (const alerts of opened) await alerts.close();
 });
 
-/** As `GET /admin/alerts` answers. */
+/** Returns the answer of `GET /admin/alerts`. */
 async function statusOf(): Promise<Static<typeof AlertList>> {
   const services = {
     alerts: { list: store.alerts.list, test: async () => [] },
@@ -120,7 +120,7 @@ async function statusOf(): Promise<Static<typeof AlertList>> {
 const texts = () => receiver.received.map(({ text }) => text);
 
 describe('an alert', () => {
-  test('is on its way half a minute behind what it tells of, at most', async () => {
+  test('an alert is sent at most half a minute after the event', async () => {
     let figures: Figures = {};
     const one = begun(() => figures);
     await pass(DAY_MS / 24, one);
@@ -136,7 +136,7 @@ describe('an alert', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('is tried five times over six minutes with one ID, and then shown as failing', async () => {
+  test('an alert is tried five times over six minutes with the same ID, and then shown as failed', async () => {
     receiver.statuses.set('/ops/T0pS3cr3tSegment', [500, 503, 404, 429, 500]);
     const one = begun(() => SPENT);
     const began = time;
@@ -177,7 +177,7 @@ describe('an alert', () => {
     ]);
   });
 
-  test('that arrives at the second try is not sent again', async () => {
+  test('an alert that arrives at the second try is not sent again', async () => {
     receiver.statuses.set('/ops/T0pS3cr3tSegment', [500]);
     const one = begun(() => SPENT);
     await pass(DAY_MS / 24, one);
@@ -185,7 +185,7 @@ describe('an alert', () => {
     expect(await statusOf()).toMatchObject({ webhooks: [{ state: 'ok', problem: null }, {}] });
   });
 
-  test('goes to each webhook of its rule in the form of that', async () => {
+  test('an alert is sent to each webhook of its rule, in the format of the webhook', async () => {
     const one = begun(() => ({ budgets: [budget(0.9, { subject: 'team_7', called: 'R&D <a>' })] }), {
       webhooks: [OPS, SLACK],
       rules: [{ ...SHARE, to: ['ops', 'slack'] }],
@@ -215,7 +215,7 @@ describe('an alert', () => {
     });
   });
 
-  test('names twenty subjects, and counts the rest', async () => {
+  test('an alert names twenty subjects and counts the rest', async () => {
     const budgets = Array.from({ length: 200 }, (_, at) => budget(0.9, { subject: `key ${at}` }));
     const one = begun(() => ({ budgets }));
     await pass(DAY_MS / 24, one);
@@ -238,26 +238,26 @@ describe('a webhook', () => {
     return message!.deliveries[0]!.problem;
   };
 
-  test('that redirects gets nothing more', async () => {
+  test('a webhook that redirects receives nothing at the new address', async () => {
     receiver.statuses.set('/ops/T0pS3cr3tSegment', [307]);
     expect(await failing({})).toBe('the webhook answered with status 307, and redirects are not followed');
     expect(receiver.received.map(({ path }) => path)).toEqual(['/ops/T0pS3cr3tSegment']);
   });
 
-  test('at a private address gets nothing unless that is allowed', async () => {
+  test('a webhook at a private address receives nothing unless the policy allows it', async () => {
     expect(await failing({ allowPrivate: false })).toBe(
       '`127.0.0.1` leads to a private address, which is not allowed: set `allow_private_network` of the webhook to allow this address',
     );
     expect(receiver.received).toEqual([]);
   });
 
-  test('without its variable, or that is not the policy’s any more, is shown with the reason', async () => {
+  test('a webhook whose variable is not set, or that the policy no longer has, is shown with the reason', async () => {
     expect(await failing({ urlEnv: 'NOT_SET' })).toBe('the variable `NOT_SET` is not set');
     store = storeInMemory();
     expect(await failing({ name: 'other' })).toBe('the policy no longer has a webhook with this name');
   });
 
-  test('never has its address or its secret shown', async () => {
+  test('the address and the secret of a webhook are never shown', async () => {
     receiver.statuses.set('/ops/T0pS3cr3tSegment', [500, 500, 500, 500, 500]);
     await failing({});
     const shown = `${logged('').join('\n')}${JSON.stringify(await statusOf())}`;
@@ -265,16 +265,16 @@ describe('a webhook', () => {
   });
 });
 
-describe('instances of one store', () => {
+describe('servers that share a store', () => {
   const OTHER = { slot: 1, epoch: 1 };
 
-  test('send an alert once', async () => {
+  test('servers that share a store send an alert only once', async () => {
     const [one, other] = [begun(() => SPENT), begun(() => SPENT, POLICY, OTHER)];
     await pass(DAY_MS / 24, one, other);
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('tell that an outage is over by what the one sees that told of it', async () => {
+  test('the end of an outage is decided by the server that reported the outage', async () => {
     let seen = provider({ downSince: time, shut: 2 });
     const [one, other] = [
       begun(() => ({ providers: [seen] })),
@@ -288,7 +288,7 @@ describe('instances of one store', () => {
     expect(texts()).toHaveLength(2);
   });
 
-  test('take over what one that is gone has not sent, with the tries that it made', async () => {
+  test('a server sends the alerts of a server that has ended, and continues to count its tries', async () => {
     receiver.statuses.set('/ops/T0pS3cr3tSegment', [500, 500]);
     const one = begun(() => SPENT);
     await pass(20_000, one);
@@ -304,14 +304,14 @@ describe('instances of one store', () => {
   });
 });
 
-test('a start sends nothing again that was sent, and knows what lasts', async () => {
+test('after a restart, a server sends no alert again and remembers lasting problems', async () => {
   const down: Figures = { ...SPENT, providers: [provider({ downSince: time, shut: 2 })] };
   const before = begun(() => down);
   await pass(60_000, before);
   expect(texts()).toHaveLength(2);
   await before.alerts.close();
   gone = [before.owner];
-  // Until it is asked, the new run does not know how the provider is.
+  // The new run does not know the state of the provider before its first attempt.
   let figures: Figures = { ...SPENT, providers: [provider()] };
   const after = begun(() => figures, POLICY, { slot: 0, epoch: 2 });
   await pass(DAY_MS / 24, after);
@@ -322,7 +322,7 @@ test('a start sends nothing again that was sent, and knows what lasts', async ()
   expect(texts()).toHaveLength(3);
 });
 
-test('while the store is away nothing is sent twice, and later nothing is lost', async () => {
+test('while the store is unavailable no alert is sent twice, and later no alert is lost', async () => {
   const one = begun(() => SPENT);
   store.fault = new StoreError('the disk is full', { reason: 'full' });
   await pass(60_000, one);
@@ -343,7 +343,7 @@ test('while the store is away nothing is sent twice, and later nothing is lost',
   expect(await statusOf()).toMatchObject({ data: [{ deliveries: [{ state: 'sent', tries: 1 }] }] });
 });
 
-test('an alert whose commit was answered with an error, and was written all the same, is sent once', async () => {
+test('an alert is sent once if its commit was reported as failed but was written', async () => {
   const one = begun(() => SPENT);
   const { commit } = store;
   store.commit = async (writes) => {
@@ -356,7 +356,7 @@ test('an alert whose commit was answered with an error, and was written all the 
   expect(await statusOf()).toMatchObject({ data: [{ deliveries: [{ state: 'sent' }] }] });
 });
 
-test('a test is one try at each webhook, and is listed', async () => {
+test('a test message is sent once to each webhook, and is listed', async () => {
   receiver.statuses.set('/slack', [500]);
   const { alerts } = open(() => ({}));
   expect(await alerts.test([OPS, SLACK])).toEqual([

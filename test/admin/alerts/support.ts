@@ -39,7 +39,7 @@ export const provider = (more: Partial<ProviderReading> = {}): ProviderReading =
   ...more,
 });
 
-/** What readings have, without the functions that give it. */
+/** The values of `AlertReadings`, without its functions. */
 export interface Figures extends Partial<Pick<AlertReadings, 'providers' | 'refusal' | 'split'>> {
   readonly budgets?: readonly BudgetWindowReading[];
   readonly keys?: readonly ExpiringKey[];
@@ -58,7 +58,7 @@ export const readings = ({ budgets = [], keys = [], cached = [0, 0], ...more }: 
 
 export type Judge = typeof dueAlerts;
 
-/** A house whose marks are kept, as the store keeps them. */
+/** Keeps the marks of alerts, as the store does. */
 export class House {
   readonly marks = new Map<string, AlertMark>();
   readonly #rules: readonly AlertRule[];
@@ -69,7 +69,7 @@ export class House {
     this.#judge = judge;
   }
 
-  /** Looks, and notes what was found. */
+  /** Checks the rules, and keeps the marks. */
   look(figures: Figures, now: number, memory: Partial<AlertMemory> = {}): AlertJudgement {
     const found = this.#judge(this.#rules, readings(figures), {
       ...{ marks: this.marks, mayClose: () => true, owner: OWNER, now },
@@ -80,7 +80,7 @@ export class House {
     return found;
   }
 
-  /** The lines that a look is told of, each with the type of its message. */
+  /** Returns the lines that a check reports, each with the type of its message. */
   lines(figures: Figures, now: number, memory: Partial<AlertMemory> = {}): string[] {
     const { alerts } = this.look(figures, now, memory);
     return alerts.flatMap(({ type, findings }) => findings.map(({ line }) => `${type}: ${line}`));

@@ -5,7 +5,7 @@ import { KEY, serveModelLists } from '../../support/model-lists.ts';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder, writePolicy } from '../../support/signalbox.ts';
 
-/** `signalbox catalog sync` against a double of each service's list of models. */
+/** Tests `signalbox catalog sync` with an imitation of each service's list of models. */
 const lists = serveModelLists();
 const at = (path: string) => `${lists.url}/${path}`;
 const POLICY = `version: 1
@@ -70,17 +70,17 @@ async function patchOf(provider: string): Promise<string> {
   return out;
 }
 
-describe('a list becomes a patch to review:', () => {
-  test('OpenAI’s names get figures from the table, and those that it does not know are questions', async () => {
+describe('catalog sync writes a list of models as a patch to review:', () => {
+  test('OpenAI’s models get figures from the table, and unknown models become questions', async () => {
     const out = await patchOf('openai');
     expect(out).toContain(
       '# Models of openai on 2026-11-23: 1 model of its list in the policy, 2 to add, 2 with questions.',
     );
-    // The policy has another model of this name.
+    // The policy already uses this name for another model.
     expect(out).toContain(
       '  openai/gpt-4.1-mini:\n    provider: openai\n    upstream: gpt-4.1-mini\n    price: { input: 0.4, cached_input: 0.1, output: 1.6, as_of: 2026-07-01, basis: aggregator }\n    context_window: 1047576\n',
     );
-    // A date behind a name does not hide its figures; beside the name itself it is nothing new.
+    // A name with a date still gets its figures. If the list also has the name without the date, it is not new.
     expect(out).toContain('  gpt-4o-mini-2024-07-18:\n    provider: openai\n    price: { input: 0.15,');
     expect(out).toContain('# - versions of other models in the list: gpt-4.1-mini-2025-04-14\n');
     expect(out).toContain('# - price: ft:gpt-4o:acme::1, gpt-nova-9\n');
@@ -97,7 +97,7 @@ describe('a list becomes a patch to review:', () => {
     expect(out).not.toContain(KEY);
   });
 
-  test('Anthropic’s limits and abilities win over the table’s, over both pages', async () => {
+  test('Anthropic’s own limits and capabilities replace those of the table, on both pages of the list', async () => {
     const out = await patchOf('anthropic');
     expect(lists.requests).toContain('GET /anthropic/v1/models?limit=1000&after_id=claude-sonnet-4-5');
     expect(out).toContain(
@@ -113,7 +113,7 @@ describe('a list becomes a patch to review:', () => {
     expect(out).not.toMatch(/No longer listed|^ *claude-dated-1/m);
   });
 
-  test('Gemini’s names lose their prefix, and tiers of a price stay', async () => {
+  test('Gemini’s names lose their prefix, and tiers of a price are kept', async () => {
     const out = await patchOf('gemini');
     expect(lists.requests).toContain('GET /gemini/v1beta/models?pageSize=1000&pageToken=p%202');
     expect(out).toContain(
@@ -122,7 +122,7 @@ describe('a list becomes a patch to review:', () => {
     expect(out).toContain('# - embedContent: gemini-embedding-001\n');
   });
 
-  test('OpenRouter’s prices are exact and of today, routers and pictures stay out', async () => {
+  test('OpenRouter’s prices are exact and dated today; routers and image models are left out', async () => {
     const out = await patchOf('openrouter');
     expect(out).toContain(
       '  anthropic/claude-opus-4.7-fast:\n    provider: openrouter\n    price: { input: 30, output: 150, cached_input: 3, cache_write: 37.5, as_of: 2026-11-23, basis: vendor-list }\n    context_window: 1000000\n    max_output: 128000\n    capabilities: [tools, vision, json_schema, reasoning, file_input]\n',
@@ -137,7 +137,7 @@ describe('a list becomes a patch to review:', () => {
     expect(out).toContain('# - billed for more than tokens, such as searches and tools: perplexity/sonar-pro\n');
   });
 
-  test('an own server costs nothing, and its settings are asked for where it does not state them', async () => {
+  test('models on your own server are free, and become questions if the server does not state their sizes', async () => {
     expect(await patchOf('vllm')).toContain(
       '  Qwen/Qwen3-8B:\n    provider: vllm\n    price: { input: 0, output: 0, as_of: 2026-11-23, basis: own }\n    context_window: 40960\n    max_output: 40960\n',
     );
@@ -145,13 +145,13 @@ describe('a list becomes a patch to review:', () => {
     expect(ollama).toContain(
       '  # qwen3:8b:\n  #   provider: ollama\n  #   price: { input: 0, output: 0, as_of: 2026-11-23, basis: own }\n  #   context_window: ?\n',
     );
-    // Ollama runs it elsewhere, for money.
+    // Ollama runs this model in its cloud, for money.
     expect(ollama).toContain('  # gpt-oss:120b-cloud:\n  #   provider: ollama\n  #   price: { input: ?, output: ? }\n');
     expect(ollama).toContain('# - embeddings: nomic-embed-text:latest\n');
   });
 
   test.each(['openai', 'anthropic', 'gemini', 'openrouter', 'vllm', 'ollama'])(
-    '%s: the file is valid in the folder of the policy',
+    '%s: the written file is valid in the policy folder',
     async (provider) => {
       const reviewed = writePolicy({ 'policy.yaml': POLICY, 'patch.yaml': await patchOf(provider) });
       const { code, out } = await runHere(['policy', 'check', reviewed], ENV, '', () => NOW);
@@ -162,7 +162,7 @@ describe('a list becomes a patch to review:', () => {
 });
 
 describe('nothing changes silently:', () => {
-  test('--out writes a new file, never over another and never into the policy', async () => {
+  test('--out writes a new file; it never overwrites a file and never writes into the policy folder', async () => {
     const before = readFileSync(join(folder, 'policy.yaml'), 'utf8');
     const file = join(scratch, 'patch.yaml');
     const written = await sync('openrouter', ENV, '--out', file);
@@ -184,7 +184,7 @@ describe('nothing changes silently:', () => {
   });
 });
 
-describe('a list that cannot be read is explained:', () => {
+describe('catalog sync explains why it cannot read a list:', () => {
   const without = (name: string) => Object.fromEntries(Object.entries(ENV).filter(([key]) => key !== name));
   const CASES: readonly (readonly [string, Readonly<Record<string, string>>, string])[] = [
     ['openai', without('OPENAI_API_KEY'), '`openai` cannot be used: OPENAI_API_KEY is not set.'],
@@ -217,7 +217,7 @@ describe('a list that cannot be read is explained:', () => {
     expect(await sync(provider, env)).toEqual({ code: 1, out: '', err: `signalbox: ${message}\n` });
   });
 
-  test('a policy with mistakes, and a command without a provider', async () => {
+  test('catalog sync refuses a policy with mistakes and a command without a provider', async () => {
     const wrong = writePolicy({ 'policy.yaml': `${POLICY}  broken: { provider: nobody }\n` });
     const { code, err } = await runHere(['catalog', 'sync', 'openai', '--policies', wrong], ENV);
     expect([code, err]).toEqual([

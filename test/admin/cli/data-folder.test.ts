@@ -19,13 +19,13 @@ const COMMANDS = [
   ['serve', '--port', '0'],
 ];
 
-test('a data folder with a database that the user may not read is reported as such, not as a missing database', async () => {
+test('a database that the user may not read is reported as unreadable, not as missing', async () => {
   const data = temporaryFolder();
   await (await openStore(join(data, 'signalbox.db'), { mode: 'serve' })).close();
   chmodSync(data, isRoot ? 0o700 : 0);
   try {
     for (const words of COMMANDS) {
-      // Root may read any folder, so the command runs as another user.
+      // Root may read every folder, so the command runs as another user.
       const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words, '--data', data], {
         ...(isRoot && { uid: 65_534, gid: 65_534 }),
         env: { PATH: process.env.PATH, TMPDIR: '/tmp' },
@@ -49,7 +49,7 @@ test('a data folder that is a file is reported as such', async () => {
   }
 });
 
-test('a data folder without a database is reported with what to do', async () => {
+test('a data folder without a database is reported with advice', async () => {
   const { code, err } = await runHere(['keys', 'list', '--data', join(temporaryFolder(), 'none')]);
   expect([code, err]).toEqual([1, expect.stringContaining('There is no database in')]);
 });

@@ -19,26 +19,26 @@ const from = snapshot([
 const certificateBy = (strategy: PreparedStrategy) =>
   certify(from, asked, { id: 0, seed: '0', reason: 'auto:balanced', strategy });
 
-/** A strategy with more parts than a line has room for. */
+/** A strategy with more parts than fit on a line. */
 const talkative: PreparedStrategy = {
   ...byQuality,
   parts: ({ quality }, at) =>
     Object.fromEntries([...Array(20).keys()].map((part) => [`part number ${part}`, quality[at]! / 20])),
 };
 
-describe('what is printed of a certificate', () => {
-  test('fits into 100 columns of a terminal, whatever names and parts are like', () => {
+describe('the printed table of candidates', () => {
+  test('the printed table fits into 100 columns of a terminal, whatever the names and parts', () => {
     for (const strategy of [usual('auto'), usual('auto-fast'), talkative]) {
       const certificate = certificateBy(strategy);
       const text = Bun.stripANSI(certificateText(certificate, true) + paragraphs(story(certificate, asked), true));
-      // A name that is longer than a line is left whole in the story.
+      // A name that is longer than a line is not shortened in the sentences.
       const lines = text.split('\n').filter((line) => !line.startsWith(LONG) || line.includes(' '));
       expect(lines.length).toBeGreaterThan(8);
       for (const line of lines.filter((one) => !one.includes(LONG))) expect(line.length).toBeLessThanOrEqual(100);
     }
   });
 
-  test('carries nothing of a plugin that commands a terminal', () => {
+  test('the printed table contains no terminal commands from a plugin', () => {
     const rude: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ '\u001b[2Jgone': quality[at]! }) };
     const certificate = certificateBy(rude);
     const text = certificateText(certificate, false) + paragraphs(story(certificate, asked), false);
@@ -46,7 +46,7 @@ describe('what is printed of a certificate', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  test('has colours on a terminal alone, and whole names elsewhere', () => {
+  test('the printed table has colours only on a terminal, and whole names elsewhere', () => {
     const certificate = certificateBy(usual('auto'));
     expect(certificateText(certificate, true)).toContain('\u001b[1m');
     const plain = certificateText(certificate, false);
@@ -55,7 +55,7 @@ describe('what is printed of a certificate', () => {
     expect(plain).toContain('it lacks vision; it does not declare cobol, fortran, haskell, typescript\n');
   });
 
-  test('shows nothing of a caller’s words that a terminal would obey', () => {
+  test('the printed text contains no terminal commands from a caller’s words', () => {
     const hostile = facts({ languages: ['go\u001b]0;owned\u0007', 'a\u202eb'] });
     const certificate = certify(from, hostile, { id: 0, seed: '0', reason: 'auto:balanced', strategy: usual('auto') });
     const text = certificateText(certificate, false) + paragraphs(story(certificate, hostile), false);
@@ -63,7 +63,7 @@ describe('what is printed of a certificate', () => {
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  test('aligns figures to the right, each part of a utility in a column of its own', () => {
+  test('figures are aligned to the right, and each part of a utility has its own column', () => {
     const two = snapshot([model('good', { q: 0.9 }), model('poor', { q: 0.5 })]);
     const given = { id: 0, seed: '0', reason: 'fast:margin', strategy: usual('fastest-within-margin') };
     expect(certificateText(certify(two, facts(), given), false)).toBe(

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { runHealth } from '../../../src/admin/cli/health.ts';
 import { runCommand } from '../../support/signalbox.ts';
 
-/** Answers by the path; what is under `/mute` is never answered. */
+/** Answers according to the path. Requests under `/mute` get no answer. */
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
@@ -16,7 +16,7 @@ const server = Bun.serve({
 const base = `http://127.0.0.1:${server.port}`;
 afterAll(() => server.stop(true));
 
-test('the server of this machine is asked past any proxy, and says that it is alive', async () => {
+test('health ignores proxies and reports that the server of this machine is alive', async () => {
   const env = { PORT: `${server.port}`, http_proxy: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' };
   expect(await runCommand(['health'], env)).toEqual({
     code: 0,
@@ -31,7 +31,7 @@ test('the server of this machine is asked past any proxy, and says that it is al
   });
 });
 
-test('with --json it prints for programs, with an address of any form', async () => {
+test('health --json prints JSON, for every form of the address', async () => {
   const text = await runHealth(['--json', '--url', `${base}/?a=1#b`], 1);
   expect(JSON.parse(text)).toEqual({ ok: true, url: `${base}/healthz`, status: 200 });
 });
@@ -46,6 +46,6 @@ test.each([
   await expect(runHealth(args, 1)).rejects.toThrow(sentence);
 });
 
-test('who never answers is not waited for', async () => {
+test('health stops waiting for a server that does not answer', async () => {
   await expect(runHealth(['--url', `${base}/mute`], 1)).rejects.toThrow('/mute/healthz did not answer within 3 s.');
 });

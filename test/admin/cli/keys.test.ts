@@ -24,7 +24,7 @@ const run = async (...args: string[]) => {
   return typeof output === 'string' ? output : output.text;
 };
 
-describe('wrong usage gives one clear sentence, and no key is made:', () => {
+describe('a keys command with wrong arguments prints one clear sentence and creates no key:', () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [['create', '--rpm', '0'], /--rpm must be a whole number from 1 to 1000000000/],
     [['create', '--tpm', '1e3'], /--tpm must be a whole number from 1 to/],
@@ -76,7 +76,7 @@ test.each([
   expect((await opened.keys.get(id))?.budgets).toMatchObject([budget]);
 });
 
-test('--has-models lists keys with a list of models of their own, --no-has-models the others', async () => {
+test('--has-models lists keys with their own list of models, --no-has-models lists the others', async () => {
   for (const [name, ...flags] of [['listed', '--model', 'toy'], ['open']] as const) {
     await run('create', '--name', name, ...flags);
   }
@@ -87,13 +87,13 @@ test('--has-models lists keys with a list of models of their own, --no-has-model
   expect(await names('--no-has-models')).not.toContain('listed');
 });
 
-test('scopes may be named one by one, or in one list, each once', async () => {
+test('scopes can be given one by one or as one list, and each is stored once', async () => {
   await run('create', '--name', 'scoped', '--scope', 'route,chat', '--scope', 'admin', '--scope', 'chat');
   const made = (await everyKey(opened.keys)).find(({ name }) => name === 'scoped');
   expect(made?.scopes.toSorted()).toEqual(['admin', 'chat', 'route']);
 });
 
-test('with --json a key that is made or rotated is one object with all of the key, this once, and nothing else', async () => {
+test('keys create and keys rotate with --json print one object with the whole key, and nothing else', async () => {
   const made = JSON.parse(await run('create', '--name', 'for-ci', '--scope', 'chat', '--json'));
   expect(made).toMatchObject({ name: 'for-ci', scopes: ['chat'], state: 'valid', overlap_ends_at: null });
   expect(made.key).toStartWith(`sb_live_${made.id}_`);
@@ -106,7 +106,7 @@ test('with --json a key that is made or rotated is one object with all of the ke
   expect(JSON.parse(await run('list', '--json')).data).toContainEqual(known);
 });
 
-test('a database without a ledger shows budgets of which nothing is spent, and takes no grant', async () => {
+test('a database without a ledger shows budgets as unspent, and refuses a grant', async () => {
   const id = (await run('create', '--budget', '5/day', '--expires-in', '1h')).split('_')[2]!;
   expect(JSON.parse(await run('show', id, '--json'))).toMatchObject({
     expires_at: new Date(MORNING + 3_600_000).toISOString(),
@@ -116,7 +116,7 @@ test('a database without a ledger shows budgets of which nothing is spent, and t
   await expect(run('grant', id, '5')).rejects.toThrow('no ledger of this version yet');
 });
 
-test('a key may be bound to wallets, each address given in any case; show tells them, and all where there are none', async () => {
+test('a key can be bound to wallets in upper or lower case; keys show lists them, or all', async () => {
   const flags = ['--wallet', WALLET.toUpperCase().replace('0X', '0x'), '--wallet', `0x${'12'.repeat(20)}`];
   const id = (await run('create', ...flags)).split('_')[2]!;
   const wallets = [WALLET, `0x${'12'.repeat(20)}`];
@@ -126,7 +126,7 @@ test('a key may be bound to wallets, each address given in any case; show tells 
   expect(await run('show', plain)).toMatch(/^wallets +all$/m);
 });
 
-test('a key of a wallet is marked, and has that wallet’s balance, which is never post-paid', async () => {
+test('a key of a wallet is marked as such and shows the wallet’s balance, which is always prepaid', async () => {
   expect(await run('list')).not.toContain('WALLET');
   const { info } = await opened.keys.createForHolder(WALLET, 'laptop');
   expect(await run('list')).toMatch(/^ID .* WALLET$/m);

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/open.ts';
 import { TOY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
-/** The commands on scores, next to a server, over outcomes of this version and of earlier ones. */
+/** Tests the commands on scores while a server runs, with scores of this version and of earlier versions. */
 const NOON = Date.UTC(2026, 10, 20, 12);
 const MINUTE_MS = 60_000;
 
@@ -43,14 +43,14 @@ beforeAll(async () => {
 afterAll(() => box.stop());
 
 describe('learn status', () => {
-  test('without scores says how to give some', async () => {
+  test('learn status without scores says how to score answers', async () => {
     const empty = await startSignalbox({ policy: TOY });
     const { out } = await empty.run('learn', 'status');
     expect(out).toContain('POST /v1/feedback');
     await empty.stop();
   });
 
-  test('shows the means of the scores that count, by model and task', async () => {
+  test('learn status shows the means of the scores that count, by model and task', async () => {
     const { models, outcomes } = JSON.parse(await learn('status', '--json'));
     expect(outcomes).toEqual([
       { source: 'caller', outcomes: 4, learnt: 3, withheld: 1 },
@@ -75,7 +75,7 @@ describe('learn status', () => {
 });
 
 describe('learn export', () => {
-  test('writes a line for each outcome, in their order', async () => {
+  test('learn export writes a line for each score, in order', async () => {
     const lines = (await learn('export')).trimEnd().split('\n');
     const [first, ...rest] = lines.map((line) => JSON.parse(line));
     expect(first).toEqual({
@@ -91,12 +91,12 @@ describe('learn export', () => {
     ['a key', ['--key', 'k2'], 2],
     ['a source', ['--source', 'retry'], 1],
     ['a period', ['--from', '2026-11-21'], 0],
-  ])('of %s has no others', async (_, args, count) => {
+  ])('learn export with %s writes only those scores', async (_, args, count) => {
     const out = await learn('export', ...args);
     expect(out.split('\n').length - 1).toBe(count);
   });
 
-  test('as CSV begins with the names of its columns', async () => {
+  test('learn export as CSV begins with the names of its columns', async () => {
     const [head, ...lines] = (await learn('export', '--format', 'csv')).trimEnd().split('\r\n');
     expect(head).toBe(
       'time,decision,key_id,model,task,score,weight,offered,source,label,declared,estimated,probability,among,estimator',
@@ -105,10 +105,10 @@ describe('learn export', () => {
   });
 });
 
-describe('a command that cannot run is refused in one sentence:', () => {
+describe('a learn command that cannot run prints one sentence:', () => {
   test.each<[string, string[], RegExp]>([
     ['none of them', [], /The commands of learn are status, export or reset/],
-    ['learn replay, which earlier versions had', ['replay'], /The commands of learn are status, export or reset/],
+    ['learn replay, which only earlier versions had', ['replay'], /The commands of learn are status, export or reset/],
     ['a format that does not exist', ['export', '--format', 'xml'], /--format must be jsonl or csv, not "xml"/],
     [
       'a source that does not exist',
@@ -124,7 +124,7 @@ describe('a command that cannot run is refused in one sentence:', () => {
   });
 });
 
-test('learn reset leaves the scores of a model, then all, out of the means, and the export keeps them', async () => {
+test('learn reset excludes the scores of a model, then of all models, from the means; the export keeps them', async () => {
   const models = async () => {
     const shown = JSON.parse(await learn('status', '--json')) as { models: { model: string }[] };
     return [...new Set(shown.models.map(({ model }) => model))];

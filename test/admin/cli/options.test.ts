@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string>>;
 
 const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, () => '/shipped');
 
-test('a wrong subcommand leads to the one that is near, and to all', () => {
+test('an unknown command suggests the most similar command and lists all commands', () => {
   expect(unknownCommand('policy', 'chek').message).toBe(
     'There is no command `policy chek`. Did you mean `policy check`? The commands of policy are check, test, explain, diff, schema, push, history or rollback. See ./signalbox help policy.',
   );
@@ -41,9 +41,12 @@ test.each([
   ['teams', 'rm', 'teams delete'],
   ['users', 'add', 'users create'],
   ['policy', 'get', 'policy history'],
-])('a word of another tool leads to the command that does the same: %s %s', (group, word, command) => {
-  expect(unknownCommand(group, word).message).toContain(`Did you mean \`${command}\`?`);
-});
+])(
+  'a command name of another tool suggests the Signalbox command that does the same: %s %s',
+  (group, word, command) => {
+    expect(unknownCommand(group, word).message).toContain(`Did you mean \`${command}\`?`);
+  },
+);
 
 test.each([
   ['keys', 'new', 'keys create'],
@@ -52,9 +55,12 @@ test.each([
   ['keys', 'delete', 'keys revoke'],
   ['users', 'add', 'users create'],
   ['decisions', 'ls', 'decisions list'],
-])('such a word within a group is recognized before a database is opened: %s %s', (group, word, command) => {
-  expect(() => parse([group, word, '--data', '/no/such/folder'])).toThrow(`Did you mean \`${command}\`?`);
-});
+])(
+  'a command name of another tool within a group is recognized before a database is opened: %s %s',
+  (group, word, command) => {
+    expect(() => parse([group, word, '--data', '/no/such/folder'])).toThrow(`Did you mean \`${command}\`?`);
+  },
+);
 
 test('every command of every group is accepted before a database is opened', () => {
   for (const command of Object.keys(HELP))
@@ -64,38 +70,45 @@ test('every command of every group is accepted before a database is opened', () 
 test.each([
   ['', 'stop', 'SIGTERM stops a server'],
   ['policy', 'fmt', '`npx prettier --write policies`'],
-])('a word for which no command is needed says what to do instead: %s %s', (group, word, instead) => {
-  const { message } = unknownCommand(group, word);
-  expect(message).toContain(instead);
-  expect(message).not.toContain('Did you mean');
-});
+])(
+  'a command name of another tool that Signalbox does not need prints what to do instead: %s %s',
+  (group, word, instead) => {
+    const { message } = unknownCommand(group, word);
+    expect(message).toContain(instead);
+    expect(message).not.toContain('Did you mean');
+  },
+);
 
-test('a word of another tool that leads to no command of the group has no hint', () => {
+test('a command name of another tool gets no suggestion if the group has no such command', () => {
   expect(unknownCommand('ledger', 'apply').message).not.toContain('Did you mean');
 });
 
-describe('a command line that cannot be is refused in one sentence:', () => {
+describe('an invalid command line is refused in one sentence:', () => {
   const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp, env?: Environment])[] = [
     [
       'an unknown flag',
       ['serve', '--prot', '1'],
       /^Unknown option '--prot'\. Did you mean `--port`\? See \.\/signalbox help\.$/,
     ],
-    ['an unknown flag like none', ['serve', '--verbose'], /^Unknown option '--verbose'\. See/],
+    ['an unknown flag that is similar to no known flag', ['serve', '--verbose'], /^Unknown option '--verbose'\. See/],
     ['a flag at the end without its value', ['serve', '--port'], /^--port needs a value\./],
     ['a flag before another flag', ['serve', '--port', '--host', 'x'], /^--port needs a value\./],
     ['a flag without its value', ['serve', '--data'], /--data/],
-    ['a flag where a value is due', ['serve', '--data', '--port', '1'], /--data/],
+    ['a flag in the place of a value', ['serve', '--data', '--port', '1'], /--data/],
     [
       'an unknown command',
       ['sevre'],
       /no command `sevre`\. Did you mean `serve`\? The commands of Signalbox are serve, restart, health, policy, /,
     ],
     ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
-    ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. The commands of Signalbox are serve, /],
-    ['a port that is none', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
-    ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
-    ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
+    [
+      'an unknown command that is similar to no known command',
+      ['frobnicate'],
+      /no command `frobnicate`\. The commands of Signalbox are serve, /,
+    ],
+    ['a port that is not a number', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
+    ['a port variable that is not a number', ['serve'], /port must be a number/, { PORT: 'abc' }],
+    ['a drain time that is not a number', ['serve', '--drain-ms', 'soon'], /drain time/],
     ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
     ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice; give it once/],
     ['a folder given twice', ['policy', 'check', '--data', 'a', '--data', 'b'], /--data is given twice/],
@@ -130,13 +143,13 @@ describe('a command line that cannot be is refused in one sentence:', () => {
       { SIGNALBOX_PROCESSES: 'many' },
     ],
     [
-      'a port of metrics that is that of requests',
+      'a metrics port that equals the port of requests',
       ['serve', '--processes', '2', '--port', '8787', '--metrics-port', '8787'],
       /^--metrics-port must differ from --port\.$/,
       { DATABASE_URL: 'postgres://a@b/c' },
     ],
-    ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
-    ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
+    ['an unknown log format', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
+    ['an unknown log format in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
   ];
   for (const [what, args, message, env] of cases) {
     test(what, () => {
@@ -148,7 +161,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
   }
 });
 
-test('the folder of policies is named as for serve, or alone', () => {
+test('policy commands accept the policy folder as --policies or as an argument', () => {
   const folders = (...argv: string[]) =>
     parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, () => 'shipped');
   expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
@@ -160,7 +173,7 @@ test('the folder of policies is named as for serve, or alone', () => {
   expect(learn).toEqual({ name: 'learn', folder: 'mine', folderFlags, ...place, args: ['reset', '--yes'] });
 });
 
-test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {
+test('the log format comes from the flag, or else SIGNALBOX_LOG, or else depends on the output', () => {
   const formOf = (args: readonly string[], env: Environment = {}) => {
     const command = parse(['serve', ...args], env);
     return command.name === 'serve' && command.options.log;
@@ -171,7 +184,7 @@ test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it g
   expect(formOf(['--log', 'pretty'], { SIGNALBOX_LOG: 'off' })).toBe('pretty');
 });
 
-test('help is of the command that is asked about, and of all where there is none', () => {
+test('help describes the named command, or all commands if none is named', () => {
   const help = (...argv: string[]) => {
     const command = parse(argv);
     return command.name === 'help'
@@ -185,7 +198,7 @@ test('help is of the command that is asked about, and of all where there is none
   expect(help()).toEqual(help('help'));
 });
 
-test('help is a line for each of all commands, usage for a group, and everything for one', () => {
+test('help prints a line for each command, the usage of a group’s commands, and the full text of one command', () => {
   const help = (...argv: string[]) => {
     const command = parse(['help', ...argv]);
     return command.name === 'help' ? helpOf(command.words) : '';

@@ -7,7 +7,7 @@ import { GOLDEN } from '../../policy/golden.ts';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder, writePolicy } from '../../support/signalbox.ts';
 
-/** `signalbox policy check` on mistakes that newcomers make: each message leads to the mend. */
+/** Tests `signalbox policy check` on mistakes that newcomers make. Each message leads to the fix. */
 const MISTAKES: readonly (readonly [golden: string, place: string, mend: string])[] = [
   ['regions-of-a-model', 'p.yaml:3:29', 'did you mean `endpoint.regions`?'],
   ['regions-in-a-filter', 'p.yaml:2:65', 'only the `require` of a constraint sees `endpoint.regions`'],
@@ -46,14 +46,14 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['credits-in-usd', 'p.yaml:6:16', 'with `usd_per_credit: 0.01`, 2.5 USD are `limit_credits: 250`'],
 ];
 
-/** Later than the day on which some of the shipped figures were seen. */
+/** Later than the day on which some of the shipped figures were checked. */
 const LATER = () => Date.parse('2026-11-23T12:00:00Z');
 
 const TASKS_BUT_ONE = `tasks:\n${TASK_NAMES.filter((name) => name !== 'chat')
   .map((name) => `  ${name}: { expected_output_tokens: 100, default_input_tokens: 100 }\n`)
   .join('')}`;
 
-/** Mistakes of meaning: the policy loads, with a warning. */
+/** Mistakes of meaning. The policy loads, with a warning. */
 const SLIPS: readonly (readonly [golden: string, place: string, warning: string, mend: string])[] = [
   [
     'region-excluded-by-negation',
@@ -76,7 +76,7 @@ afterAll(() => {
 const MENDED: Readonly<Record<string, string>> = { 'base.yaml': readFileSync(join(GOLDEN, 'base.yaml'), 'utf8') };
 
 describe('signalbox policy check', () => {
-  test.each(MISTAKES)('%s: shows the place and the mend', async (golden, place, mend) => {
+  test.each(MISTAKES)('%s: policy check shows the location and the fix', async (golden, place, mend) => {
     const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
     folders.push(folder);
     const { out, code } = await runHere(['policy', 'check', folder]);
@@ -85,22 +85,25 @@ describe('signalbox policy check', () => {
     expect(out).toContain(mend);
   });
 
-  test('shows the hint above the list of known keys', async () => {
+  test('policy check shows the hint above the list of known keys', async () => {
     const folder = writePolicy({ ...MENDED, 'p.yaml': 'constrains: []\n' });
     folders.push(folder);
     const { out } = await runHere(['policy', 'check', folder]);
     expect(out).toMatch(/hint: did you mean `constraints`\?\n {2}expected: one of /);
   });
 
-  test.each(SLIPS)('%s: warns of what it does, and shows the mend', async (golden, place, warning, mend) => {
-    const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
-    folders.push(folder);
-    const { out, code } = await runHere(['policy', 'check', folder]);
-    expect(code).toBe(0);
-    for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
-  });
+  test.each(SLIPS)(
+    '%s: policy check warns about the effect and shows the fix',
+    async (golden, place, warning, mend) => {
+      const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
+      folders.push(folder);
+      const { out, code } = await runHere(['policy', 'check', folder]);
+      expect(code).toBe(0);
+      for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
+    },
+  );
 
-  test('warns of a budget that is small for the models with a key here, and not where one of them is free', async () => {
+  test('policy check warns about a budget that is small for the models with a key here, unless one of them is free', async () => {
     const budget = 'budgets:\n  - { name: b, limit_credits: 5, window: day, on_exhausted: reject }\n';
     const free = `providers:
   mine: { adapter: openai-compatible, base_url_env: MINE_URL }
@@ -117,7 +120,7 @@ models:
     expect(set.out).not.toContain('small-budget');
   });
 
-  test('warns of labels that no key has and that resemble one which some have', async () => {
+  test('policy check warns about labels that no key has but that are similar to labels of keys', async () => {
     const data = temporaryFolder();
     const rule = (when: string, at: number) => `  - { name: r${at}, when: '${when}', max_cost_credits: 3 }\n`;
     const rules = [
@@ -142,7 +145,7 @@ models:
     expect(out).toContain('did you mean `"legal"`?');
   });
 
-  test('says in one line that an untouched clone is right', async () => {
+  test('policy check says in one line that an unchanged clone is valid', async () => {
     const { out, code } = await runHere(['policy', 'check'], {}, '', LATER);
     expect(code).toBe(0);
     expect(out).toMatch(
@@ -153,7 +156,7 @@ models:
     expect(all).toContain('openai (OPENAI_API_KEY is not set)');
   });
 
-  test('says in a line what version 2 changes in a policy of version 1', async () => {
+  test('policy check says in one line what version 2 changes in a policy of version 1', async () => {
     const check = async (more: string) => {
       const folder = writePolicy({ ...MENDED, 'p.yaml': more });
       folders.push(folder);
@@ -170,7 +173,7 @@ selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1,
     expect((await check(all)).out).toContain('`version: 2` would change nothing here.');
   });
 
-  test('shows which cases version 2 changes', async () => {
+  test('policy diff --as-version shows which cases version 2 changes', async () => {
     const rust =
       '{ name: rust, given: { constraints: { required_languages: [elixir] } }, expect: { refused: no_eligible_model } }';
     const folder = writePolicy({
@@ -183,7 +186,7 @@ selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1,
     expect(out).toContain('~ version: 1 → 2');
     expect(out).toContain('case `rust`');
     expect(out).toContain('Decided differently: 1 of 2 cases');
-    // The other way round, for whoever wants the former defaults back.
+    // The opposite direction works, too, for users who want the old defaults back.
     expect((await runHere(['policy', 'diff', folder, '--as-version', '1'])).code).toBe(0);
     expect((await runHere(['policy', 'diff', folder, '--as-version', '3'])).err).toContain(
       '--as-version must be one of 1, 2, not 3',

@@ -9,7 +9,7 @@ import { waitFor } from '../../support/answers.ts';
 import { runHere } from '../../support/run-here.ts';
 import { cleanEnvironment, PROGRAM, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
 
-/** A repository whose first commit has `mine` choose the worst, and whose second has it choose the best. */
+/** A repository with two commits. In the first, the selector `mine` chooses the worst model, in the second the best. */
 let repository: string;
 let data: string;
 
@@ -39,7 +39,7 @@ export const thrifty = defineStrategy({
 });
 `;
 
-/** Without the strategy of its own. */
+/** The policy without its own strategy. */
 const plain = (text: string) =>
   text.replace(/plugins:.*\n|selectors:\n.*\n/g, '').replace(/ {2}- \{ name: mine.*\n/, '');
 
@@ -64,7 +64,7 @@ async function git(...args: string[]) {
   if (code !== 0) throw new Error(err);
 }
 
-/** Runs it in the repository. @returns `left`: what its own folder for temporary files has at its end */
+/** Runs policy diff in the repository. @returns `left`: the files that remain in its own folder for temporary files */
 async function diff(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const temporary = temporaryFolder();
   const command = [PROGRAM, 'policy', 'diff', ...args, '--data', data];
@@ -76,7 +76,10 @@ async function diff(args: readonly string[], env: Readonly<Record<string, string
   return { ...ended, left };
 }
 
-/** The same without a process, where it matters neither from where nor how it ends. Relative names are the repository’s. */
+/**
+ * Runs policy diff without a process, for tests that do not depend on the current folder or the end of the process. Relative names are in
+ * the repository.
+ */
 const diffHere = (...args: string[]) => diffIn({}, ...args);
 
 async function diffIn({ folder = join(repository, 'policies'), path = process.env.PATH }, ...args: string[]) {
@@ -125,7 +128,7 @@ afterAll(() => {
 });
 
 describe('signalbox policy diff', () => {
-  test('tells what is declared differently, and what would be chosen differently at which cost', async () => {
+  test('policy diff shows which declarations differ, and which choices would differ at what cost', async () => {
     const [text, json] = await Promise.all([
       diff(['HEAD~1', '--requests', 'requests.jsonl']),
       diff(['HEAD~1:policies', 'HEAD:./linked', '--requests', 'requests.jsonl', '--json']),
@@ -158,13 +161,16 @@ describe('signalbox policy diff', () => {
     expect([text.left, json.left]).toEqual([[], []]);
   });
 
-  deeply('`policy diff` means by a commit the folder that it is compared with, where no other is set', async () => {
-    const { code, out } = await diff(['HEAD~1', 'policies'], { SIGNALBOX_POLICIES: '' });
-    expect(code).toBe(2);
-    expect(out).toContain('case `usual` (policies/p.yaml:12); held in HEAD~1, fails in policies');
-  });
+  deeply(
+    '`policy diff` with a commit uses the folder that it is compared with, if no other folder is set',
+    async () => {
+      const { code, out } = await diff(['HEAD~1', 'policies'], { SIGNALBOX_POLICIES: '' });
+      expect(code).toBe(2);
+      expect(out).toContain('case `usual` (policies/p.yaml:12); held in HEAD~1, fails in policies');
+    },
+  );
 
-  test('names a removed rule that no case is affected by, and says so', async () => {
+  test('policy diff names a removed rule that affects no case, and says so', async () => {
     const rule = 'constraints:\n  - { name: legal, when: key.labels.team == "legal", max_cost_credits: 5 }\n';
     write('ruled/p.yaml', `${plain(BEFORE)}${rule}`);
     write('unruled/p.yaml', plain(BEFORE));
@@ -179,7 +185,7 @@ describe('signalbox policy diff', () => {
     expect((await diffHere(to, to)).out).toContain('Changed decisions\n  nothing\n');
   });
 
-  test('counts any other choice as a finding where it is asked to', async () => {
+  test('policy diff --strict counts every different choice as a finding', async () => {
     const lax = (text: string) => plain(text).replace('expect: { model: best }', 'expect: { quality_above: 0.5 }');
     write('plain/p.yaml', lax(BEFORE));
     write('moved/p.yaml', lax(AFTER));
@@ -188,24 +194,24 @@ describe('signalbox policy diff', () => {
     expect([lenient.code, strict.code]).toEqual([0, 2]);
   });
 
-  test('runs the plugins of each commit, and nothing that the repository’s configuration names', async () => {
+  test('policy diff runs the plugins of each commit, but no commands from the repository’s configuration', async () => {
     const trap = join(repository, 'trap');
     appendFileSync(
       join(repository, '.git/config'),
       `[core]\n\tfsmonitor = "touch ${trap}; false"\n\tpager = touch ${trap}\n[filter "t"]\n\tsmudge = touch ${trap}\n\tclean = touch ${trap}\n[diff "t"]\n\ttextconv = touch ${trap}\n[alias]\n\tcat-file = "!touch ${trap}"\n`,
     );
     write('.gitattributes', '* filter=t diff=t\n');
-    // Neither does a hook's own environment lead elsewhere.
+    // The environment of a hook must not make git use another repository, either.
     const { out, code } = await diff(['HEAD~1', '--json'], { GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere' });
     expect(code).toBe(2);
-    // By the sign of the first commit `mine` is for what is worst: `good`, which by then was.
+    // With the sign of the first commit, `mine` chooses the worst model, which was `good` at that time.
     expect(JSON.parse(out).cases).toHaveLength(1);
     expect(JSON.parse(out).totals.cases).toMatchObject({ a: { quality: 0.85 }, b: { quality: 0.95 } });
     expect(existsSync(trap)).toBe(false);
     rmSync(join(repository, '.gitattributes'));
   });
 
-  test('leaves the repository of a commit as it is', async () => {
+  test('policy diff leaves the repository of a commit unchanged', async () => {
     const state = async () => {
       const files = readdirSync(join(repository, '.git'), { recursive: true, encoding: 'utf8' }).sort();
       return [files, (await runToEnd(['git', 'status', '--porcelain'], {}, repository)).out];
@@ -216,7 +222,7 @@ describe('signalbox policy diff', () => {
   });
 
   test.each(['sha1', 'sha256'])(
-    'reads the top folder of a repository with %s, and reports what a commit lacks',
+    'policy diff reads the top folder of a repository with %s, and reports what a commit lacks',
     async (format) => {
       const own = temporaryFolder();
       const run = async (...args: string[]) => {
@@ -246,7 +252,7 @@ describe('signalbox policy diff', () => {
     },
   );
 
-  test('tells a section that is one value in a line, and gives no unit to a figure that is not there', async () => {
+  test('policy diff shows a section with a single value in one line, and adds no unit to a missing figure', async () => {
     const text = `answer_worth: 20\n${plain(BEFORE)}`;
     const refusing = 'constraints: [{ name: no, require: model.price.output > 12.0 }]';
     write('plain/p.yaml', text);
@@ -262,7 +268,7 @@ describe('signalbox policy diff', () => {
     expect(out).toContain('    cost     6.3 Credits → none\n    latency  9,000 ms → none\n    quality  0.900 → none\n');
   });
 
-  test('finds no difference in what is only written differently', async () => {
+  test('policy diff finds no difference between policies that are only written differently', async () => {
     const lines = AFTER.split('\n');
     const at = lines.findIndex((line) => line.startsWith('  best:'));
     const swapped = lines.toSpliced(at, 2, lines[at + 1]!, `${lines[at]} # as before`);
@@ -275,7 +281,7 @@ describe('signalbox policy diff', () => {
     expect(code).toBe(0);
   });
 
-  test('knows revisions that the database keeps, by a part of them, and their code by its hash', async () => {
+  test('policy diff finds stored revisions by a part of their name, and checks their plugin code by its hash', async () => {
     await keepRevision('abcdef0123456789', plain(BEFORE));
     await keepRevision('abcdef0999999999', AFTER.replace('price', 'prise'));
     await keepRevision('0123456789abcdef', BEFORE);
@@ -299,7 +305,7 @@ describe('signalbox policy diff', () => {
     expect(code.code).toBe(2);
   });
 
-  test('says what is broken: of the later policy it is a finding, of the earlier one nothing can be compared', async () => {
+  test('a later policy that cannot be loaded is a finding; an earlier one makes a comparison of decisions impossible', async () => {
     const [earlier, outside] = await Promise.all([diff(['HEAD:broken']), diff(['HEAD', 'HEAD:outside'])]);
     expect(earlier.code).toBe(1);
     expect(earlier.out).toContain('~ max_output: many → 8192');
@@ -312,7 +318,7 @@ describe('signalbox policy diff', () => {
     expect([earlier.left, outside.left]).toEqual([[], []]);
   });
 
-  test('tells a thing that only goes by another name as one', async () => {
+  test('policy diff shows a renamed item as renamed, not as removed and added', async () => {
     const text = plain(AFTER);
     write('renamed-a/p.yaml', text);
     write('renamed-b/p.yaml', text.replaceAll('name: usual', 'name: the usual one'));
@@ -323,7 +329,7 @@ describe('signalbox policy diff', () => {
     expect(JSON.parse(json.out).renamed).toEqual([{ section: 'cases', from: 'usual', to: 'the usual one' }]);
   });
 
-  test('says in one sentence why it cannot run', async () => {
+  test('policy diff says in one sentence why it cannot run', async () => {
     const bad = (line: string) => {
       const name = `bad-${line.length}.jsonl`;
       write(name, `${REQUESTS[0]}\n${line}\n`);
@@ -368,7 +374,7 @@ describe('signalbox policy diff', () => {
     }
   });
 
-  test('reads a request as the page about it writes one, on any line, and passes over empty ones', async () => {
+  test('policy diff reads requests in the documented form, and ignores empty lines', async () => {
     const page = await Bun.file(join(import.meta.dir, '../../../docs/policies/testing.md')).text();
     const [, written = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     const line = JSON.stringify(JSON.parse(written));
@@ -379,7 +385,7 @@ describe('signalbox policy diff', () => {
   });
 
   test.each(orDeeply<'SIGINT' | 'SIGTERM' | 'SIGKILL'>(['SIGINT'], ['SIGTERM', 'SIGKILL']))(
-    'ends by %s, even in a plugin that loops, and leaves nothing behind',
+    'policy diff is ended by %s, even while a plugin loops, and leaves no files',
     async (signal) => {
       const temporary = temporaryFolder();
       const env = cleanEnvironment({ TMPDIR: temporary });
@@ -397,7 +403,7 @@ describe('signalbox policy diff', () => {
     },
   );
 
-  test('compares in USD where a Credit is worth something else, and tells no secret', async () => {
+  test('policy diff compares in USD if the value of a Credit differs, and shows no secret', async () => {
     const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
     write(
       'worth/p.yaml',

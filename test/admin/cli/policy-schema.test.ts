@@ -17,7 +17,7 @@ import { temporaryFolder, writePolicy } from '../../support/signalbox.ts';
 const folder = writePolicy('version: 1\n');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a schema that cannot be written is reported in a sentence, and leaves nothing behind', async () => {
+test('policy schema reports in a sentence that it cannot write, and leaves no file', async () => {
   const path = join(folder, 'policy.schema.json');
   mkdirSync(join(path, 'in-its-place'), { recursive: true });
   const { code, out, err } = await runHere(['policy', 'schema', folder, '--write']);
@@ -27,7 +27,7 @@ test('a schema that cannot be written is reported in a sentence, and leaves noth
   expect(readdirSync(folder).sort()).toEqual(['policy.schema.json', 'policy.yaml']);
 });
 
-test('a schema that is written stays the file that it was: its mode, and what a link leads to', async () => {
+test('policy schema keeps the mode of an existing file, and writes to the target of a link', async () => {
   const [home, elsewhere] = [writePolicy('version: 1\n'), temporaryFolder()];
   const [path, real] = [join(home, 'policy.schema.json'), join(elsewhere, 'kept.json')];
   const write = () => runHere(['policy', 'schema', home, '--write']);
@@ -39,7 +39,7 @@ test('a schema that is written stays the file that it was: its mode, and what a 
     expect(lstatSync(path).isSymbolicLink()).toBe(true);
     expect(statSync(real).mode & 0o777).toBe(0o640);
     expect(JSON.parse(readFileSync(real, 'utf8'))).toHaveProperty('properties');
-    // What a link leads to may be gone: nothing says where it should be made.
+    // If the target of a link does not exist, the command cannot know where to create it.
     rmSync(real);
     expect(await write()).toMatchObject({ code: 1, err: `signalbox: ${path} cannot be written: it does not exist.\n` });
     rmSync(path);

@@ -54,7 +54,7 @@ const CASES = `  - name: Europe is the "second" provider's
     expect: { cost_below_credits: 100 }
 `;
 
-/** Two thirds of the variables: what is judged here is not what is judged as if all were set. */
+/** Two thirds of the variables are set, so that results differ from those with all variables set. */
 const HERE = { FIRST_KEY: 'first-key-of-a-test' };
 const folders: string[] = [];
 let folder: string;
@@ -95,7 +95,7 @@ const lineOf = (text: string): number =>
     .findIndex((line) => line.includes(text)) + 1;
 
 describe('signalbox policy test', () => {
-  test('tells of each case whether it holds, and of what failed what was expected, what came, why, and how to see more', () => {
+  test('policy test shows whether each case holds, and for failures the expected and actual values, the reason, and how to see more', () => {
     expect(told.code).toBe(2);
     expect(told.out).toBe(`holds    Europe is the "second" provider's
 failed   legal may use what is dear
@@ -122,7 +122,7 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
 `);
   });
 
-  test('names what rejected each model of a refused request, with the places of the rules, the expected model first', async () => {
+  test('policy test names what rejected each model of a refused request, with locations of rules, the expected model first', async () => {
     const text = policy(`  - name: legal work in the EU
     given: { key: { labels: { department: legal, region: eu } } }
     expect: { model: dear }
@@ -139,7 +139,7 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
     expect(out).toContain(`${cheap}; ${dear}`);
   });
 
-  test('tells programs the same', () => {
+  test('policy test --json returns the same results', () => {
     const { cases, counts, coverage } = JSON.parse(json.out);
     expect(json.code).toBe(2);
     expect(counts).toEqual({ cases: 4, hold: 1, failed: 2, not_run: 1 });
@@ -170,21 +170,21 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
     expect(coverage).toEqual({ touched: 3, total: 4, percent: 75, min: null, enough: true, untouched: [untouched] });
   });
 
-  test('counts what no case touched, with its place, and ends with 2 below the least that is asked for', () => {
+  test('policy test lists rules and models that no case uses, with locations, and ends with code 2 below the minimum', () => {
     expect(covered.code).toBe(0);
     expect(covered.out).toContain(`untouched  constraint  legal-is-cheap  ${place}:${lineOf('name: legal-is')}:13
 Coverage: 75 %, 3 of 4 rules and models.
 `);
   });
 
-  test('with --here runs as the server would here alone', () => {
+  test('policy test --here runs cases only with the variables that are set', () => {
     expect(here.code).toBe(2);
     expect(here.out).toContain('not run  Europe is the "second" provider\'s: the case names second');
     expect(here.out).toContain('--case "legal may use what is dear" --here');
     expect(here.out).toContain(`${folder}: 4 cases: 2 failed, 2 not run\n`);
   });
 
-  test('says in a sentence what it cannot run', async () => {
+  test('policy test says in a sentence why it cannot run', async () => {
     const broken = newFolder(policy(CASES.replace('provider: second', 'provider: secnd')));
     const [wrong, nobody, tooMuch, below] = await Promise.all([
       run('test', broken),
@@ -208,7 +208,7 @@ Coverage: 75 %, 3 of 4 rules and models.
   });
 });
 
-test('a file whose name is not UTF-8 is reported, and not looked for without end', async () => {
+test('policy test reports a file whose name is not UTF-8, and does not search forever', async () => {
   const made = newFolder(policy(CASES));
   writeFileSync(Buffer.concat([Buffer.from(`${made}/`), Buffer.from([0xff]), Buffer.from('.yaml')]), '\n');
   const { code, out } = await run('check', made);
@@ -223,7 +223,7 @@ describe('a plugin of the policy', () => {
     return made;
   };
 
-  test('that ends the process does not pass for a policy with nothing wrong', async () => {
+  test('a plugin that ends the process cannot make policy test report success', async () => {
     const { code, err } = await runCommand(['policy', 'check', withPlugin('process.exit(0);')], HERE);
     expect([code, err]).toEqual([
       1,
@@ -231,14 +231,14 @@ describe('a plugin of the policy', () => {
     ]);
   });
 
-  test('that ends the process keeps the server from starting, with a word and a code that say so', async () => {
+  test('a plugin that ends the process prevents the server from starting, with a message and an exit code', async () => {
     const made = withPlugin('process.exit(0);');
     const { code, err } = await runCommand(['serve', '--port', '0', '--data', made, '--policies', made], HERE);
     expect(code).toBe(1);
     expect(err).toContain('signalbox: A plugin of the policy ended the process while the policy was loaded.\n');
   });
 
-  test('prints nothing into what programs read', async () => {
+  test('a plugin cannot print into the JSON output', async () => {
     const print = "console.log('loud'); process.stdout.write('loud');";
     const { out, err } = await runCommand(
       ['policy', 'test', withPlugin(`${print}\nexport default 1;`), '--json'],
@@ -250,7 +250,7 @@ describe('a plugin of the policy', () => {
 });
 
 describe('signalbox policy explain --case', () => {
-  test('explains the request of a case, with the facts of the case, whether it holds or not', async () => {
+  test('policy explain --case explains the request of a case with the facts of the case, whether it holds or not', async () => {
     const [failed, text, many] = await Promise.all([
       run('explain', folder, '--case', 'legal may', '--json'),
       run('explain', folder, '--case', 'wherever', '--here'),
@@ -269,7 +269,7 @@ describe('signalbox policy explain --case', () => {
 });
 
 describe('signalbox policy test --watch', () => {
-  test('runs again for an edit of the policy or of what a plugin imports, and ends with the last code', async () => {
+  test('policy test --watch runs again after an edit of the policy or of a plugin’s imports, and ends with the last exit code', async () => {
     const plugin = `import { defineStrategy, Type } from 'signalbox/plugin';
 import { reason } from './inner.ts';
 const score = ({ n, quality }, utility) => { for (let i = 0; i < n; i++) utility[i] = quality[i]; };
@@ -312,13 +312,13 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
     expect(runs).toHaveLength(3);
   });
 
-  test('ends at once where there is nothing to watch', async () => {
+  test('policy test --watch ends at once if there is nothing to watch', async () => {
     const { code, err } = await run('test', join(folder, 'nowhere'), '--watch');
     expect(code).toBe(1);
     expect(err).toContain('nowhere cannot be read');
   });
 
-  test('can be ended while a plugin has lost itself in a loop', async () => {
+  test('policy test --watch can be ended while a plugin is in an endless loop', async () => {
     const home = newFolder(policy(CASES).replace('version: 1', 'version: 1\nplugins: [./own.ts]'));
     writeFileSync(join(home, 'own.ts'), 'export default 1;\n');
     const child = Bun.spawn([PROGRAM, 'policy', 'test', home, '--watch', '--data', home], {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { runHere } from '../../support/run-here.ts';
 import { writePolicy } from '../../support/signalbox.ts';
 
-/** A policy that lists no model: two providers serve any, and one of them states where it computes. */
+/** A policy that lists no models. Two providers serve any model, and one of them states its region. */
 const PROVIDERS = `version: 2
 providers:
   a: { preset: openai }
@@ -12,7 +12,7 @@ models:
   "a/*": { provider: a, regions: [europe], tags: [private] }
 `;
 const ENV = { OPENAI_API_KEY: 'sk-one', SECOND_KEY: 'sk-two' };
-/** Later than the day of the public table. */
+/** Later than the date of the public table. */
 const LATER = () => Date.parse('2027-11-23T12:00:00Z');
 
 const folders: string[] = [];
@@ -38,7 +38,7 @@ describe('a policy of wildcards alone', () => {
     'model.provider == "a"',
     'model.id.startsWith("a/") || model.max_output > 100.0',
     '"europe" in endpoint.regions',
-  ])('may have a rule that some of their models fulfil: %s', async (require) => {
+  ])('a policy with only wildcards may have a rule that some of their models satisfy: %s', async (require) => {
     const { out, code } = await run('check', constraint(require));
     expect([out.match(/refuses-everything|error/), code]).toEqual([null, 0]);
     const { out: conditional } = await run('check', constraint(require, 'key.labels.role == "intern"'));
@@ -46,26 +46,26 @@ describe('a policy of wildcards alone', () => {
   });
 
   test.each(['model.provider == "b" && "europe" in endpoint.regions', 'model.quality.default > 0.9'])(
-    'is told of a rule that none of their models fulfils: %s',
+    'policy check warns about a rule that no model of the wildcards satisfies: %s',
     async (require) => {
       const { out, code } = await run('check', constraint(require));
       expect([out.includes('refuses-everything'), code]).toEqual([true, 2]);
     },
   );
 
-  test('is told of a tag and a region that a wildcard has in other words', async () => {
+  test('policy check suggests the tag and the region of a wildcard for similar words', async () => {
     const { out } = await run('check', constraint('"Europe" in endpoint.regions || "privat" in model.tags'));
     expect(out).toContain('did you mean `"europe"`?');
     expect(out).toContain('did you mean `"private"`?');
   });
 
-  test('is no free model, though its provider uses a key', async () => {
+  test('a wildcard of a provider with a key does not count as a free model', async () => {
     const { out } = await run('check', '', ['--strict', '--all']);
     expect(out).not.toContain('free-model');
     expect(out).toContain('1 file, 2 wildcards, 0 cases, ');
   });
 
-  test('is told once how old the public figures are', async () => {
+  test('policy check says once how old the public figures are', async () => {
     const { out } = await run('check', '', [], LATER);
     expect(out).toContain('. 1 figure is older than 90 days: --all');
     const { out: all } = await run('check', '', ['--all'], LATER);
@@ -74,7 +74,7 @@ describe('a policy of wildcards alone', () => {
     );
   });
 
-  test('reads in a rule the ID that rules see, where a name without its provider stands', async () => {
+  test('policy check suggests the ID with its provider for a model name in a rule', async () => {
     const { out, code } = await run('check', constraint('false', 'request.model == "gpt-4.1"'));
     expect(out).toContain('`gpt-4.1` is another name of a model');
     expect(out).toContain('expected: `a/gpt-4.1`, the ID of that model');
@@ -85,7 +85,7 @@ describe('a policy of wildcards alone', () => {
 describe('a case about a wildcard’s model', () => {
   const CHEAP = constraint('model.price.output < 5.0');
 
-  test('names it as callers do, and its wildcard in the list of a key', async () => {
+  test('a case names a wildcard’s model as callers do, and lists the wildcard for a key', async () => {
     const given = 'model: gpt-4o-mini, key: { models: ["a/*"] }';
     expect(await run('test', oneCase(given, 'model: a/gpt-4o-mini'))).toMatchObject({ code: 0 });
     const { out } = await run('test', oneCase(given, 'model: a/gpt-4o-mini'), ['--json']);
@@ -94,7 +94,7 @@ describe('a case about a wildcard’s model', () => {
     expect(await run('test', oneCase(other, 'refused: insufficient_permissions'))).toMatchObject({ code: 0 });
   });
 
-  test('proves that a rule rejects it, asked for or not', async () => {
+  test('a case proves that a rule rejects a wildcard’s model, whether it was requested or not', async () => {
     const refused = 'refused: no_eligible_model, rejected: { a/gpt-4.1: c }';
     expect(await run('test', CHEAP + oneCase('model: gpt-4.1', refused))).toMatchObject({ code: 0 });
     const aside = 'model: a/gpt-4o-mini, rejected: { b/gpt-4.1: c }';
@@ -107,12 +107,12 @@ describe('a case about a wildcard’s model', () => {
     );
   });
 
-  test('fails where it expects a quality, which nobody states', async () => {
+  test('a case fails if it expects a quality of a wildcard’s model, because none is stated', async () => {
     const { out } = await run('test', oneCase('model: gpt-4o-mini', 'quality_above: 0.1'));
     expect(out).toContain('+ quality_above: unknown');
   });
 
-  test('that misspells it is an error', async () => {
+  test('a case with a misspelt name of a wildcard’s model is an error', async () => {
     const { out, code } = await run('check', oneCase('model: gpt-4o-minii', 'model: a/gpt-4o-mini'));
     expect(out).toContain('there is no selector or model `gpt-4o-minii`');
     expect(code).toBe(2);

@@ -21,7 +21,7 @@ const refusals = async (words: readonly string[]) => {
   return [code, err.replace(/^signalbox: /, '').trim()];
 };
 
-describe('a word that took a value away in earlier builds is refused, with the flag that does so now:', () => {
+describe('a word that removed a value in earlier versions is refused, with the flag that removes it now:', () => {
   test.each([
     ['keys change KEY --model all', '--no-model'],
     ['keys change KEY --model none', '--no-model'],
@@ -69,7 +69,7 @@ test.each([
   expect([code, message]).toEqual([1, expect.stringMatching(new RegExp(`^${beginning}`))]);
 });
 
-describe('a day or a month in the right form, but beyond the calendar of reports, is refused with the range:', () => {
+describe('a valid day or month outside of the range of reports is refused with the range:', () => {
   test.each([
     ['traffic show --to 9999-12-31', '--to', '1970-01-01 to 2199-12-31'],
     ['traffic show --from 1969-12-31', '--from', '1970-01-01 to 2199-12-31'],
@@ -83,7 +83,7 @@ describe('a day or a month in the right form, but beyond the calendar of reports
   test.each([
     ['traffic show --to tomorrow', /^--to must look like 2026-11-20 /],
     ['ledger usage --from 2026-02-30', /such as 2026-11-20/],
-  ])('while another form is refused with the form: %s', async (line, message) => {
+  ])('a day or month in another form is refused with the right form: %s', async (line, message) => {
     expect(await refusals(line.split(' '))).toEqual([1, expect.stringMatching(message)]);
   });
 });

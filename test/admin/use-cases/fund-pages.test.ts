@@ -12,7 +12,7 @@ const fund = (name: string, subject: string, spent: number, limit: number): Fund
 });
 const namesIn = (funds: readonly FundUse[]): string[] => funds.map(({ title }) => title.name);
 
-test('the budget that runs out first is the first, however little of it is spent beside others', () => {
+test('the budget that runs out first is listed first, even if others are fuller', () => {
   const funds = [
     fund('full by night', '', 90, 100),
     fund('within', '', 40, 100),
@@ -27,8 +27,8 @@ test('the budget that runs out first is the first, however little of it is spent
 
 type Page = ReturnType<typeof pageOfFunds<FundUse>>;
 
-test('the pages have each fund once, in the order of the whole, however the clock moves between them', () => {
-  // Few names, so that several funds have one rank.
+test('the pages contain each fund once, in the overall order, even if the clock moves between them', () => {
+  // Use few names, so that several funds have the same rank.
   const some = fc.array(
     fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom('', 'app'), fc.nat(3), fc.integer({ min: 1, max: 4 })),
     { maxLength: 30 },
@@ -55,13 +55,13 @@ test('the pages have each fund once, in the order of the whole, however the cloc
   );
 });
 
-test('a cursor that no page has given is refused', () => {
+test('a cursor that no page returned is refused', () => {
   for (const after of ['', 'x', Buffer.from('[1]').toString('base64url')]) {
     expect(() => pageOfFunds([], { limit: 1, after }, NOON, (use) => use)).toThrow('next_after');
   }
 });
 
-test('twenty thousand budgets are ordered in one request', () => {
+test('twenty thousand budgets are sorted within one request', () => {
   const funds = Array.from({ length: 20_000 }, (_, at) => fund('user-day', `user_${at}`, at % 97, 60 + (at % 11)));
   const { funds: page } = pageOfFunds(funds, { limit: 1_000, after: null }, NOON, (use) => use);
   expect(page).toHaveLength(1_000);

@@ -22,7 +22,7 @@ function rowsOf(count: number, bytes = 1_000) {
 }
 
 describe('a page', () => {
-  test('ends at its limit of rows and says whether more follow', async () => {
+  test('a page ends at its limit of rows and says whether more follow', async () => {
     for (const [count, limit, hasMore] of [
       [5, 5, false],
       [6, 5, true],
@@ -38,7 +38,7 @@ describe('a page', () => {
     }
   });
 
-  test('ends at 1 MiB, in UTF-8, and no body is made after the first row without a place', async () => {
+  test('a page ends at 1 MiB in UTF-8, and stops at the first row that does not fit', async () => {
     const { rows, bodyOf, read, shown } = rowsOf(100_000);
     const page = await pageOf(rows, 100_000, bodyOf);
     expect(page.hasMore).toBe(true);
@@ -49,12 +49,12 @@ describe('a page', () => {
     expect([wide.rows.length, wide.hasMore]).toEqual([3, true]);
   });
 
-  test('has one row that is larger than 1 MiB, so that a reader always gets further', async () => {
+  test('a page has at least one row, even if the row is larger than 1 MiB, so that a reader always advances', async () => {
     const { rows, bodyOf } = rowsOf(2, 2 * MIB);
     expect(await pageOf(rows, 10, bodyOf)).toMatchObject({ rows: [0], hasMore: true });
   });
 
-  test('reads no batch after the one that fills it', async () => {
+  test('a page reads no batch after the batch that fills it', async () => {
     const { rows, bodyOf, read } = rowsOf(1_000);
     await pageOf(rows, 10, bodyOf);
     expect(read.length).toBe(64);

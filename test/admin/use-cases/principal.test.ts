@@ -76,7 +76,7 @@ const MONEY = [...REPORTED, 'finance'];
 const MEMBERS = ['lead', 'member'];
 const PEOPLE_AND_KEYS = [...AUDITED, 'finance', ...MEMBERS, 'caller'];
 
-/** Stands for all that a use case works with. */
+/** Stands for everything that a use case works with, and throws when it is touched. */
 class Touched extends Error {}
 const stub = new Proxy(() => {}, {
   get: (_, name) => (name === 'then' || name === Symbol.dispose || name === Symbol.asyncDispose ? undefined : stub),
@@ -86,14 +86,14 @@ const stub = new Proxy(() => {}, {
 }) as never;
 const GRANT = { amount: 1, note: '' };
 
-/** Carries out an operation on what is not there. */
+/** Runs an operation whose subject does not exist. */
 const operation = (name: string, input = {}) => {
   const found = [...TEAM_OPERATIONS, ...USER_OPERATIONS].find((one) => one.name === name);
   return (by: Principal) => found!.perform(stub, { by, now: 0, id: 'x', credentials: null, tags: null }, input);
 };
 const PEOPLE_READERS = [...AUDITED, 'finance', ...MEMBERS];
 
-/** Every use case with the roles that may use it. */
+/** Every use case, with the roles that may use it. */
 const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
   backUp: [['owner'], (by) => backUp(by, stub, { target: import.meta.path, onSpool: stub })],
   blockSubject: [OPERATORS, (by) => blockSubject(by, stub, 's', '')],
@@ -150,14 +150,14 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   pushRevision: [OPERATORS, (by) => pushRevision(by, stub, '/nowhere', { from: null })],
   pushPolicy: [OPERATORS, (by) => pushPolicy(by, stub, {}, [''])],
   writePolicyFiles: [OPERATORS, (by) => writePolicyFiles(by, stub, [], [''])],
-  // A person has no scope to hand on.
+  // A person has no scope to give to a child key.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   meOf: [[...REPORTED, 'finance', ...MEMBERS], (by) => meOf(by, stub)],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT, stub)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0, stub)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub)],
-  // Members their own, where the policy says so: test/security/own-content.test.ts.
+  // Members may read their own texts if the policy allows it: see test/security/own-content.test.ts.
   readContent: [[...OPERATORS, ...MEMBERS], (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readScores: [AUDITED, (by) => readScores(by, '/nowhere', stub)],
   rebuildTraffic: [OPERATORS, (by) => rebuildTraffic(by, stub, stub)],
@@ -195,7 +195,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   'users delete': [[...OPERATORS, 'lead'], operation('users delete')],
 };
 
-/** Whether a use case lets a caller in, whatever it comes upon there. */
+/** Whether a use case accepts a caller, whatever happens after that. */
 async function admits(run: (by: Principal) => unknown, caller: Caller): Promise<boolean> {
   try {
     await run({ caller, actor: { kind: 'server' } });
@@ -205,7 +205,7 @@ async function admits(run: (by: Principal) => unknown, caller: Caller): Promise<
   }
 }
 
-describe('a use case refuses by the table, whoever calls it:', () => {
+describe('a use case refuses the roles that the table does not allow, whoever calls it:', () => {
   for (const [name, [roles, run]] of Object.entries(USE_CASES)) {
     test(name, async () => {
       const admitted: string[] = [];
@@ -218,11 +218,11 @@ describe('a use case refuses by the table, whoever calls it:', () => {
 const filesIn = (folder: string): { readonly file: string; readonly text: string }[] =>
   [...new Glob(`src/${folder}/**/*.ts`).scanSync()].sort().map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 
-/** What keys, people and applications do for themselves, in the modules that do it. */
+/** Actions that keys, people and applications take for themselves. The modules of these actions check them. */
 const ELSEWHERE: readonly Action[] = ['models.read', 'models.list', 'feedback.give', 'wallets.pay'];
 
 describe('the one door', () => {
-  test('checks every action of the table but those of requests', () => {
+  test('use cases check every action of the table except requests to models', () => {
     const text = ['admin']
       .flatMap(filesIn)
       .map((one) => one.text)
@@ -232,7 +232,7 @@ describe('the one door', () => {
     ]);
   });
 
-  test('has every use case that takes a principal in this test', () => {
+  test('this test has every use case that takes a principal', () => {
     const taking =
       /^export (?:async )?function (\w+)(?:<\w+>)?\(\s*(?:\w+|\{[^}]*\}): Principal\b|^export const (\w+) = (?:async )?\(\s*(?:\w+|\{[^}]*\}): Principal\b/gm;
     const names = filesIn('admin/use-cases').flatMap(({ text }) =>
@@ -242,7 +242,7 @@ describe('the one door', () => {
     expect([...names, ...operations].filter((name = '') => !Object.hasOwn(USE_CASES, name))).toEqual([]);
   });
 
-  test('is the only way of routes and commands to what is stored of keys, the policy, content, payments and the trail', () => {
+  test('routes and commands reach stored keys, policies, content, payments and the trail only through use cases', () => {
     const around =
       /\bkeys\.(?:create|rotate|revoke|change|suspend|resume|grant|get|list|trail)\(|\btrail\.(?:list|links|erase|add\w*)\(|\bpolicy\.reload\(|\.findContent\(|\bblocklist\.(?:add|remove)\(|\bpayments\.(?:list|reconcile)\(|\bledger\.(?:usage|status|grant|refund)\(|\brecords\.(?:list|find)\(/;
     const found = [...filesIn('http'), ...filesIn('admin')]
@@ -251,7 +251,7 @@ describe('the one door', () => {
     expect(found).toEqual([]);
   });
 
-  test('decides by roles: nothing else asks for the scope of operators', () => {
+  test('only use cases decide by roles: no other code checks the scopes of operators', () => {
     const found = ['core', 'access', 'routing', 'gateway', 'admin', 'http', 'server', 'payments', 'dialects'].flatMap(
       filesIn,
     );

@@ -27,7 +27,7 @@ interface TestKey {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Keys with their team, their user and their requests; `moved` was of the red team when it asked. */
+/** Keys with their team, their user and their requests. `moved` belonged to the red team at the time of its requests. */
 const KEYS: readonly TestKey[] = [
   { id: 'own', name: 'mine', team: 'red', user: 'u1', asked: 1, of: 'red', labels: { env: 'a', use: 'chat' } },
   { id: 'mate', name: 'shared', team: 'red', user: 'u2', asked: 2, of: 'red', labels: { env: 'b=c', use: 'chat' } },
@@ -66,7 +66,7 @@ const { scopes: _, ...application } = OPERATOR;
 const person = (role: 'lead' | 'member'): Caller => ({ ...OPERATOR, role, keyId: 'u1', user: 'u1', team: 'red' });
 const report: Caller = { ...application, keyId: 'r', scopes: new Set(['report']) };
 
-test('an operator is told of everything, by the team of the time, and the rest as one', async () => {
+test('an operator sees all traffic, by the team at that time, and the rest as one line', async () => {
   expect(await tell(OPERATOR, { by: 'team' })).toEqual({
     total: 15,
     lines: [
@@ -88,7 +88,7 @@ test('an operator is told of everything, by the team of the time, and the rest a
   });
 });
 
-test('the time of which nothing is known ends with the first request, to the minute', async () => {
+test('traffic is known from the first request on, to the minute', async () => {
   const store = openMemoryStore(() => NOON);
   const sources = { store, sight: FULL_SIGHT, nameOf: () => null };
   const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
@@ -98,7 +98,7 @@ test('the time of which nothing is known ends with the first request, to the min
   expect(await firstAt()).toBe(Date.parse('2026-11-20T11:00:00.000Z'));
 });
 
-test('where the store cannot take what was just written, the answer is counted until the last row that it has', async () => {
+test('if the store cannot count the latest requests, the answer is counted until the last row that it has', async () => {
   const store = openMemoryStore(() => NOON);
   const [time, principal] = [
     NOON - 60_000,
@@ -113,7 +113,7 @@ test('where the store cannot take what was just written, the answer is counted u
   expect(await until(() => Promise.reject(new StoreError('disk full')))).toBe(time);
 });
 
-test('users and labels are those of the time; what has a label of no value, or not the label, is one line where all others are told', async () => {
+test('users and labels are those at the time of the request; an empty label and a missing label share one line', async () => {
   const told = async (by: string, more = {}) => {
     const { total, lines, other } = await tell(OPERATOR, { by, ...more });
     return { total, lines: lines.map(([value, , requests]) => [value, requests]), other };
@@ -157,7 +157,7 @@ test('users and labels are those of the time; what has a label of no value, or n
   }
 });
 
-test('nothing that somebody may not see adds to a total: a lead has the keys of its team, a member its own', async () => {
+test('totals contain only what the caller may see: a lead sees the keys of its team, a member its own', async () => {
   const mine = ['own', 'mine', 1] as const;
   const mate = ['mate', 'shared', 2] as const;
   expect(await tell(person('lead'), { by: 'key' })).toEqual({ total: 3, lines: [mate, mine], other: null });
@@ -178,7 +178,7 @@ test('nothing that somebody may not see adds to a total: a lead has the keys of 
   }
 });
 
-test('a report sees names for keys, and keys of one name as one', async () => {
+test('a report sees names instead of keys, and keys with the same name as one', async () => {
   expect(await tell(report, { by: 'key' })).toEqual({
     total: 15,
     lines: [
@@ -191,7 +191,7 @@ test('a report sees names for keys, and keys of one name as one', async () => {
   expect(await tell(report, { by: 'key', key: 'shared' })).toMatchObject({ total: 10, other: null });
 });
 
-const LAW = 'sums without points are those with points';
+const LAW = 'sums without points equal sums with points';
 test(LAW, async () => {
   const store = openMemoryStore(() => NOON);
   const HOURS = 5 * 24;
@@ -240,7 +240,7 @@ test(LAW, async () => {
   );
 });
 
-test('months are the sums of their days, by calendar', async () => {
+test('months are the sums of their days in the calendar', async () => {
   const store = openMemoryStore(() => NOON);
   const times = [Date.UTC(2026, 9, 31, 22, 30), Date.UTC(2026, 9, 31, 23, 30), Date.UTC(2026, 10, 2)];
   const made = times.map((time, at) => record(idAt(time), time, { keyId: `key${at % 2}`, outcome }));

@@ -25,7 +25,7 @@ async function stage() {
     ...{ keyId: 'user_lead', user: 'user_lead', team, role: 'lead', scopes: new Set(), labels: {} },
     ...{ models: null, limits: null, budgets: [] },
   };
-  /** Gives a key the scope `report` right before it is revoked. */
+  /** Gives a key the scope `report` immediately before it is revoked. */
   const revoke: Keys['revoke'] = async (id, ...more) => {
     await keys.change(id, (before) => ({ ...before, scopes: ['report'] }));
     return await keys.revoke(id, ...more);
@@ -38,7 +38,7 @@ async function stage() {
   return { people, keys, revoke, user, own, by: { caller, actor: SERVER }, close };
 }
 
-test('a lead who removes a user does not revoke a key that an operator gives a scope beyond the lead at the same time', async () => {
+test('a lead who removes a user does not revoke a key to which an operator gives a higher scope at the same time', async () => {
   const { people, keys, revoke, user, own, by, close } = await stage();
   const desk: PeopleDesk = { people, keys: { read: (query) => keys.read(query), revoke } };
   await expect(removeUser(by, desk, user)).rejects.toMatchObject({ code: 'insufficient_permissions' });
@@ -48,7 +48,7 @@ test('a lead who removes a user does not revoke a key that an operator gives a s
   await close();
 });
 
-test('a lead does not revoke a key that an operator gives a scope beyond the lead at the same time', async () => {
+test('a lead does not revoke a key to which an operator gives a higher scope at the same time', async () => {
   const { keys, revoke, own, by, close } = await stage();
   const revoking = revokeKey(by, { get: (id) => keys.get(id), revoke }, own[0]!);
   await expect(revoking).rejects.toMatchObject({ code: 'insufficient_permissions' });

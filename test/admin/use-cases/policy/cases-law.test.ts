@@ -10,7 +10,7 @@ import { anyGiven, caseOf, policyText, runtimeFor } from './cases-support.ts';
 type Run = (policyCase: PolicyCase, runtime: Runtime) => CaseRun;
 type Expect = PolicyCase['expect'];
 const RUNS = { numRuns: 150, endOnFailure: true };
-/** A mutant is tried until it fails. */
+/** Each mutant is tried until it fails. */
 const MUTANT_RUNS = { ...RUNS, numRuns: 20_000, endOnFailure: true };
 let runtime: Runtime;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   runtime = await runtimeFor(policyText());
 });
 
-/** All that can be expected of what comes of a request. */
+/** Returns everything that a case can expect from a request. */
 function truthOf(given: PolicyCase['given']): Partial<Expect> {
   const { outcome } = runCase(caseOf(given), runtime);
   if (outcome === null) throw new Error('every model of the policy is served');
@@ -50,7 +50,7 @@ const spoil =
     return value === null ? null : { [key]: other(value) };
   };
 
-/** The same expectation where one key alone is another; null where it is not stated. */
+/** Changes one key of the expectation so that it is wrong; null if the key is not stated. */
 const SPOILT: Readonly<Record<string, (expect: Expect) => Partial<Expect> | null>> = {
   model: spoil('models', (models) => ['dear', 'middle', 'cheap'].filter((id) => !models.includes(id))),
   provider: spoil('provider', (provider) => (provider === 'first' ? 'second' : 'first')),
@@ -63,7 +63,7 @@ const SPOILT: Readonly<Record<string, (expect: Expect) => Partial<Expect> | null
   'rejected.dear': spoil('rejected', (rejected) => ({ ...rejected, dear: 'unbounded_media' })),
 };
 
-/** Whatever keys of the truth are made untrue, a run names exactly them. */
+/** Whichever true expectations are made wrong, a run reports exactly these. */
 const namesWhatIsWrong = (run: Run) =>
   fc.property(anyGiven, fc.subarray(Object.keys(SPOILT)), (given, keys) => {
     const truth = caseOf(given, truthOf(given));
@@ -79,7 +79,7 @@ const namesWhatIsWrong = (run: Run) =>
     return JSON.stringify([...found].sort()) === JSON.stringify([...wrong].sort());
   });
 
-/** What comes of a case has nothing to do with the cases before it. */
+/** The outcome of a case does not depend on the cases before it. */
 const standsAlone = (run: Run) =>
   fc.property(fc.array(anyGiven, { minLength: 1, maxLength: 6 }), fc.nat(), (givens, pick) => {
     const cases = givens.map((given) => caseOf(given, { task: 'coding', models: ['middle'] }));
@@ -95,25 +95,27 @@ const shownOf = ({ outcome, failures }: CaseRun) => ({
 });
 
 describe('of any request', () => {
-  test('what comes of it, written down as its expectation, holds; and of what is changed in it exactly that fails', () => {
+  test('the actual outcome of a request, used as its expectation, holds; each changed part, and only that, fails', () => {
     fc.assert(namesWhatIsWrong(runCase), RUNS);
   });
 
-  test('what comes of it is the same whatever cases ran before', () => {
+  test('the outcome of a case does not depend on the cases that ran before', () => {
     fc.assert(standsAlone(runCase), RUNS);
   });
 });
 
 const MUTANTS: Readonly<Record<string, Run>> = {
-  'that stops at the first failure': (one, on) => {
+  'a case run that stops at the first failure': (one, on) => {
     const run = runCase(one, on);
     return { ...run, failures: run.failures.slice(0, 1) };
   },
-  'that never looks at the provider': (one, on) => runCase({ ...one, expect: { ...one.expect, provider: null } }, on),
-  'that takes a bound for met': (one, on) => runCase({ ...one, expect: { ...one.expect, latencyBelowMs: null } }, on),
+  'a case run that never checks the provider': (one, on) =>
+    runCase({ ...one, expect: { ...one.expect, provider: null } }, on),
+  'a case run that treats every bound as met': (one, on) =>
+    runCase({ ...one, expect: { ...one.expect, latencyBelowMs: null } }, on),
 };
 
-describe('the first law kills a run', () => {
+describe('the first law finds a faulty case run', () => {
   for (const [name, mutant] of Object.entries(MUTANTS)) {
     test(name, () => {
       expect(fc.check(namesWhatIsWrong(mutant), MUTANT_RUNS).failed).toBe(true);
@@ -121,7 +123,7 @@ describe('the first law kills a run', () => {
   }
 });
 
-test('the second law kills a run that remembers by the model that is asked for', () => {
+test('the second law finds a case run that remembers results by the requested model', () => {
   const memory = new Map<string, CaseRun>();
   const forgetful: Run = (one, on) => {
     const known = memory.get(one.given.model) ?? runCase(one, on);
@@ -131,7 +133,7 @@ test('the second law kills a run that remembers by the model that is asked for',
   expect(fc.check(standsAlone(forgetful), MUTANT_RUNS).failed).toBe(true);
 });
 
-test('the requests of these laws are decided, refused and turned away', () => {
+test('the random requests of these laws include decided, refused and rejected ones', () => {
   const kinds = new Set(fc.sample(anyGiven, 300).map((given) => Object.keys(truthOf(given)).length));
   expect([...kinds].sort()).toEqual([1, 3, 8]);
 });

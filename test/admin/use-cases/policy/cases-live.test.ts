@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { testPolicy } from '../../../support/policies.ts';
 import { useLivePolicy, useUpstream } from '../../../support/use.ts';
 
-/** Of the better one, cases expect that it is chosen, at an endpoint, and how fast it is. */
+/** The cases expect the better model to be chosen, at its first endpoint, with its declared speed. */
 const policy = (comment: string) =>
   testPolicy(
     { broken: broken.url, fine: fine.url },
@@ -19,10 +19,10 @@ const broken = useUpstream({ behaviour: { status: 401, error: { message: 'Incorr
 const fine = useUpstream({ behaviour: { firstChunkAfterMs: 150, text: ['well'] } });
 const live = useLivePolicy(() => ({ 'policy.yaml': policy('before') }));
 
-test('an endpoint that is out, and another that is slow, fail no case at a reload', async () => {
+test('an unavailable endpoint and a slow endpoint do not make a case fail at a reload', async () => {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   for (let at = 0; at < 3; at++) await live.box.post('/v1/chat/completions', { model: 'best', messages });
-  // What a live request is decided by is otherwise now: the first endpoint is out.
+  // Real requests are now decided differently, because the first endpoint is unavailable.
   expect(broken.requests).toHaveLength(1);
   expect(fine.requests).toHaveLength(3);
 

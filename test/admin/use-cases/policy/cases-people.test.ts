@@ -3,7 +3,7 @@ import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
 import { policyText, runtimeFor } from './cases-support.ts';
 
-/** The team and the user of a case: as conditions see them, and with the terms that the policy declares. */
+/** The team and the user of a case, as conditions see them and with the terms that the policy declares. */
 const PEOPLE = `organization:
   models: [cheap, middle, dear]
   member_defaults: { models: [cheap, middle] }
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 describe('a case with a team or a user', () => {
-  test.each(Object.keys(CASES))('%s is decided as a request of such a key', (name) => {
+  test.each(Object.keys(CASES))('a case %s is decided like a request with such a key', (name) => {
     const found = runtime.snapshot.cases.find((one) => one.name === name)!;
     expect(runCase(found, runtime).failures).toEqual([]);
   });

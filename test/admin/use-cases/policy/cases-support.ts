@@ -63,7 +63,7 @@ const NOTHING: PolicyCase['expect'] = {
   refused: null,
 };
 
-/** A case that expects nothing but what is stated. */
+/** A case that has only the stated expectations. */
 export const caseOf = (given: PolicyCase['given'], expect: Partial<PolicyCase['expect']> = {}): PolicyCase => ({
   name: JSON.stringify(given),
   place: { file: 'policy.yaml', line: 1, column: 1 },
@@ -73,7 +73,7 @@ export const caseOf = (given: PolicyCase['given'], expect: Partial<PolicyCase['e
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 
-/** Requests of that policy, some of which are refused. */
+/** Random requests to this policy. Some of them are refused. */
 export const anyGiven: fc.Arbitrary<PolicyCase['given']> = fc
   .record({
     model: fc.constantFrom('auto', 'auto-cheap', 'small', 'dear', 'cheap'),

@@ -27,7 +27,7 @@ const failuresOf = (name: keyof typeof CASES) =>
 const briefly = (name: keyof typeof CASES) => failuresOf(name).map(({ key, wanted, got }) => [key, wanted, got]);
 
 describe('what fails', () => {
-  test('is every key that does not hold, with what is expected and what came', () => {
+  test('a failed case reports every key that does not hold, with the expected and the actual value', () => {
     expect(briefly('everything')).toEqual([
       ['task', 'general', 'coding'],
       ['model', 'dear', 'middle'],
@@ -41,7 +41,7 @@ describe('what fails', () => {
     ]);
   });
 
-  test('is nothing where one of several models is chosen, and told where none of them is', () => {
+  test('a case with several allowed models holds if one of them is chosen, and fails otherwise', () => {
     expect(briefly('one of two')).toEqual([]);
     expect(briefly('none of two')).toEqual([['model', 'cheap or dear', 'middle']]);
     expect(failuresOf('none of two')[0]!.hint).toMatch(
@@ -49,19 +49,19 @@ describe('what fails', () => {
     );
   });
 
-  test('is told of the endpoint that would be tried first', () => {
+  test('a failed case reports the endpoint that would be tried first', () => {
     expect(briefly('another endpoint')).toEqual([['provider', 'second', 'first']]);
     expect(failuresOf('no endpoint there')[0]!.hint).toBe('`cheap` has no endpoint of `second`');
   });
 
-  test('is not passed over in silence where a request is turned away before it is judged', () => {
+  test('a case reports all its expectations as failed if its request is refused early', () => {
     expect(briefly('turned away')).toEqual([
       ['task', 'coding', 'refused: insufficient_permissions'],
       ['rejected.dear', 'key_models', 'refused: insufficient_permissions'],
     ]);
   });
 
-  test('is told with why: another refusal in its words, a rule with its place', () => {
+  test('a failed case reports the reason: the message of another refusal, or a rule with its location', () => {
     expect(briefly('refused otherwise')).toEqual([['refused', 'no_eligible_model', 'context_length_exceeded']]);
     expect(failuresOf('refused otherwise')[0]!.hint).toContain('5000000 tokens');
     expect(failuresOf('rule that applies')[0]!.hint).toMatch(
@@ -70,7 +70,7 @@ describe('what fails', () => {
   });
 });
 
-test('a case that is refused where a choice is expected is one diagnostic, with every key in the result', async () => {
+test('a case that is refused although it expects a choice is one diagnostic, with every key in the result', async () => {
   const text = policyText(`cases:
   - { name: it, given: { constraints: { max_latency_ms: 1 } }, expect: { model: dear, provider: first, quality_above: 0.1 } }
 `);

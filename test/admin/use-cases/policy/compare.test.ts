@@ -27,7 +27,7 @@ const tools: PolicyTools = {
   rehearse,
 };
 
-/** A catalog of three, two cases of which each policy may lack one, and where its first model is served. */
+/** A catalog of three models, and two cases. Each policy may lack a case, and has a different provider for the first model. */
 interface Written {
   readonly quality: readonly number[];
   readonly price: readonly number[];
@@ -79,7 +79,7 @@ function compared(a: Side, b: Side) {
   }
 }
 
-/** What a policy makes of a case by itself. */
+/** Returns how one policy alone decides a case. */
 function alone(name: string, own: Side, other: Side): { answer: RequestOutcome; holds: boolean } {
   const found = [...own.cases, ...other.cases].find((one) => one.name === name)!;
   const { outcome, failures } = runCase(found, own.anywhere);
@@ -87,7 +87,7 @@ function alone(name: string, own: Side, other: Side): { answer: RequestOutcome; 
 }
 
 const LAWS: Readonly<Record<string, (compare: Compare) => fc.IAsyncProperty<unknown>>> = {
-  'a policy decides as itself, however it is written': (compare) =>
+  'a policy equals itself, however it is written': (compare) =>
     fc.asyncProperty(written, async (one) => {
       const [a, b] = [await sideOf(textOf(one)), await sideOf(textOf(one, (ids) => ids.reverse()))];
       const found = compare(a, b);
@@ -95,7 +95,7 @@ const LAWS: Readonly<Record<string, (compare: Compare) => fc.IAsyncProperty<unkn
       const totals = found.reduce((sum, { a, b }) => withOutcomes(sum, a, b, 3), NO_TOTALS);
       expect(totals).toMatchObject({ requests: found.length * 3, different: 0, a: totals.b });
     }),
-  'every case is told once, as each policy decides it alone': (compare) =>
+  'every case is compared once, with the result that each policy gives alone': (compare) =>
     fc.asyncProperty(written, written, async (one, other) => {
       const [a, b] = [await sideOf(textOf(one)), await sideOf(textOf(other))];
       const names = new Set([...a.cases, ...b.cases].map(({ name }) => name));
@@ -109,7 +109,7 @@ const LAWS: Readonly<Record<string, (compare: Compare) => fc.IAsyncProperty<unkn
         expect(told.broken.length > 0).toBe(wasThere && inA.holds && !inB.holds);
       }
     }),
-  'the way back goes from B to A': (compare) =>
+  'the comparison of B with A is the reverse of A with B': (compare) =>
     fc.asyncProperty(written, written, async (one, other) => {
       const [a, b] = [await sideOf(textOf(one)), await sideOf(textOf(other))];
       const brief = (side: Side, next: Side) =>
@@ -119,27 +119,35 @@ const LAWS: Readonly<Record<string, (compare: Compare) => fc.IAsyncProperty<unkn
     }),
 };
 
-/** Comparisons as a plausible author might get them wrong. */
+/** Comparisons with mistakes that an author could plausibly make. */
 const MUTANTS: readonly (readonly [law: string, what: string, compare: Compare])[] = [
   [
-    'a policy decides as itself, however it is written',
-    'takes another text for another choice',
+    'a policy equals itself, however it is written',
+    'treats a different text as a different choice',
     (a, b) =>
       compared(a, b).map((told, at) => ({ ...told, b: { code: b.anywhere.snapshot.revision, message: `${at}` } })),
   ],
-  ['every case is told once, as each policy decides it alone', 'asks one policy twice', (a) => compared(a, a)],
   [
-    'every case is told once, as each policy decides it alone',
-    'forgets the cases that are gone',
+    'every case is compared once, with the result that each policy gives alone',
+    'decides with the same policy twice',
+    (a) => compared(a, a),
+  ],
+  [
+    'every case is compared once, with the result that each policy gives alone',
+    'leaves out removed cases',
     (a, b) => compared(a, b).filter(({ of }) => of !== 'a'),
   ],
   [
-    'every case is told once, as each policy decides it alone',
-    'does not ask whether a case held before',
+    'every case is compared once, with the result that each policy gives alone',
+    'does not check whether a case held before',
     (a, b) =>
       compared(b, b).map((told, at) => ({ ...compared(a, b)[at]!, broken: runCase(told.case, b.anywhere).failures })),
   ],
-  ['the way back goes from B to A', 'asks the later policy twice', (_, b) => compared(b, b)],
+  [
+    'the comparison of B with A is the reverse of A with B',
+    'decides with the later policy twice',
+    (_, b) => compared(b, b),
+  ],
 ];
 
 describe('the decisions of two policies', () => {
@@ -149,13 +157,13 @@ describe('the decisions of two policies', () => {
 
   for (const [law, what, compare] of MUTANTS) {
     test(`the law “${law}” finds a comparison that ${what}`, async () => {
-      // Told with its seed where it survives.
+      // If the mutant survives, the test reports its seed.
       const found = await fc.check(LAWS[law]!(compare), { endOnFailure: true, numRuns: 2_000 });
       expect(found).toMatchObject({ failed: true });
     });
   }
 
-  test('another provider of the same model is another choice, and another price alone is none', async () => {
+  test('another provider of the same model is a different choice; another price alone is not', async () => {
     const one: Written = { quality: [0.9, 0.6, 0.3], price: [1, 1, 1], home: 'first', expected: 'm0', lacks: '' };
     const before = await sideOf(textOf(one));
     const moved = compared(before, await sideOf(textOf({ ...one, home: 'second' })));

@@ -38,42 +38,46 @@ const legal = { ...PLAIN, key: { ...PLAIN.key, labels: { department: 'legal' } }
 const quick = { interactive: 'true' };
 
 const TOUCHED: readonly (readonly [string, PolicyCase, readonly string[]])[] = [
-  ['a choice touches its model', caseOf(PLAIN), ['middle']],
-  ['a constraint that rejects models is touched', caseOf(legal), ['legal-is-cheap', 'cheap']],
+  ['a case covers the model that is chosen', caseOf(PLAIN), ['middle']],
+  ['a case covers a constraint that rejects models', caseOf(legal), ['legal-is-cheap', 'cheap']],
   [
-    'a constraint that leaves a model fewer endpoints is touched',
+    'a case covers a constraint that leaves a model fewer endpoints',
     caseOf({ ...PLAIN, model: 'dear', metadata: { where: 'second' } }),
     ['second-only', 'dear'],
   ],
-  ['a constraint that all fulfil is not', caseOf({ ...PLAIN, model: 'cheap', key: legal.key }), ['cheap']],
   [
-    'a ceiling that a model is above is touched',
+    'a case does not cover a constraint that all models satisfy',
+    caseOf({ ...PLAIN, model: 'cheap', key: legal.key }),
+    ['cheap'],
+  ],
+  [
+    'a case covers a ceiling that a model exceeds',
     caseOf({ ...PLAIN, query: { task_type: 'coding' }, metadata: quick }),
     ['quick'],
   ],
-  ['a ceiling that none is above is not', caseOf({ ...PLAIN, metadata: quick }), ['middle']],
+  ['a case does not cover a ceiling that no model exceeds', caseOf({ ...PLAIN, metadata: quick }), ['middle']],
   [
-    'a preference is touched when one that it prefers is eligible, and one that it does not',
+    'a case covers a preference if a preferred and another model are eligible',
     caseOf({ ...PLAIN, time: '2026-11-20T03:00:00Z' }),
     ['cheap-at-night', 'cheap'],
   ],
   [
-    'a preference moves nothing where it prefers all that are eligible',
+    'a case does not cover a preference that prefers all eligible models',
     caseOf({ ...PLAIN, key: { ...PLAIN.key, models: ['cheap'] }, time: '2026-11-20T03:00:00Z' }),
     ['cheap'],
   ],
   [
-    'a preference moves nothing where a model is requested by name',
+    'a case does not cover a preference if the request names a model',
     caseOf({ ...PLAIN, model: 'cheap', time: '2026-11-20T03:00:00Z' }),
     ['cheap'],
   ],
   [
-    'what a selector does not choose from is not what a constraint rejects',
+    'a constraint is not covered by models that the selector cannot choose',
     caseOf({ ...legal, model: 'small' }),
     ['legal-is-cheap', 'cheap'],
   ],
   [
-    'a model whose rejection is expected is touched',
+    'a case covers a model whose rejection it expects',
     caseOf({ ...PLAIN, model: 'small' }, { rejected: { dear: 'selector' } }),
     ['dear', 'middle'],
   ],
@@ -85,7 +89,7 @@ describe('what a case touches:', () => {
   }
 });
 
-test('every rule and model has its place in the policy', () => {
+test('the coverage report has the location of every rule and model', () => {
   const lines = text.split('\n');
   const found = coverageBy([]).map(({ kind, name, place }) => {
     expect(lines[place.line - 1]!.slice(place.column - 1)).toStartWith(name);
@@ -94,7 +98,7 @@ test('every rule and model has its place in the policy', () => {
   expect(new Set(found)).toEqual(new Set(['constraint', 'preference', 'model']));
 });
 
-test('the percentage is rounded down, and the minimum is compared exactly', () => {
+test('the coverage percentage is rounded down, and the minimum is compared exactly', () => {
   const place = { file: 'a.yaml', line: 1, column: 1 };
   const parts = [true, true, false].map(
     (isTouched, at) => ({ kind: 'model', name: `${at}`, place, isTouched }) as const,
@@ -104,7 +108,7 @@ test('the percentage is rounded down, and the minimum is compared exactly', () =
   expect(summaryOf([], 100)).toMatchObject({ touched: 0, total: 0, percent: 100, enough: true });
 });
 
-/** What is touched by some cases is touched by more of them, in whatever order. */
+/** Whatever some cases cover is also covered by more cases, in any order. */
 const grows = (touched: (cases: readonly PolicyCase[]) => readonly string[]) =>
   fc.property(fc.array(anyGiven, { maxLength: 5 }), anyGiven, (givens, more) => {
     const cases = givens.map((given) => caseOf(given));
@@ -119,15 +123,15 @@ const grows = (touched: (cases: readonly PolicyCase[]) => readonly string[]) =>
 
 const LAW = { numRuns: 100, endOnFailure: true };
 
-test('one more case never uncovers anything, and the order of cases does not matter', () => {
+test('one more case never reduces the coverage, and the order of cases does not matter', () => {
   fc.assert(
     grows((cases) => touchedIn(coverageBy(cases))),
     LAW,
   );
 });
 
-describe('the law of coverage kills', () => {
-  test('one that counts the last case alone', () => {
+describe('the law of coverage finds a wrong count', () => {
+  test('the law of coverage finds a count of only the last case', () => {
     expect(
       fc.check(
         grows((cases) => touchedIn(coverageBy(cases.slice(-1)))),
@@ -135,7 +139,7 @@ describe('the law of coverage kills', () => {
       ).failed,
     ).toBe(true);
   });
-  test('one that counts a part as covered only while one case touches it', () => {
+  test('the law of coverage finds a count in which a second case uncovers a part', () => {
     const alone = (cases: readonly PolicyCase[]) => {
       const all = cases.flatMap((one) => touchedIn(coverageBy([one])));
       return all.filter((name) => all.indexOf(name) === all.lastIndexOf(name));

@@ -8,7 +8,7 @@ const MODEL = {
   latency: { ttft_ms: 100, output_tokens_per_second: 50, basis: 'guessed' },
 };
 
-/** Edits by what they state: those that give power or send data elsewhere, in whatever form they come, and all others. */
+/** Edits by their meaning: edits that give rights or send data to other places, in any form, and all others. */
 export type Data = Readonly<Record<string, unknown>>;
 type Edit = (policy: Data) => Data;
 
@@ -74,7 +74,7 @@ export const ORDINARY: Readonly<Record<string, Edit>> = {
   worth: at(['answer_worth'], 5),
 };
 
-/** A form of a policy: sections and members over several files, in any order, as flow or block YAML, with comments. */
+/** A form of a policy: sections and members in several files, in any order, as flow or block YAML, with comments. */
 export interface Form {
   readonly order: readonly number[];
   readonly isSplit: boolean;
@@ -113,7 +113,7 @@ export const PLAIN: Form = { order: [0], isSplit: false, isFlow: false, comment:
 export const names = (of: Readonly<Record<string, Edit>>, least: number) =>
   fc.uniqueArray(fc.constantFrom(...Object.keys(of)), { minLength: least, maxLength: 3 });
 
-/** A policy after edits, all of one kind or of both. */
+/** Returns a policy after edits, all of one kind or of both kinds. */
 export const editedBy = (ordinary: readonly string[], guarded: readonly string[]): Data =>
   [...ordinary.map((name) => ORDINARY[name]!), ...guarded.map((name) => GUARDED[name]!)].reduce<Data>(
     (policy, edit) => edit(policy),

@@ -23,7 +23,7 @@ async function outlineOf(policy: Data, form: Form): Promise<Outline> {
 
 type Judge = (before: Outline, after: Outline) => readonly GuardedChange[];
 
-/** An edit is guarded exactly where something guarded is among it, whatever else is and however it is written. */
+/** An edit is guarded exactly if it contains a guarded change, whatever else it contains and however it is written. */
 const law = (judge: Judge, numRuns: number) =>
   fc.check(
     fc.asyncProperty(names(GUARDED, 0), names(ORDINARY, 0), forms, async (guarded, ordinary, form) => {
@@ -33,12 +33,12 @@ const law = (judge: Judge, numRuns: number) =>
     { numRuns, seed: 47, endOnFailure: true },
   );
 
-test('a guarded difference never passes for an ordinary one, in no disguise, and no ordinary one for it', async () => {
+test('a guarded change is always recognized, in any form, and an ordinary change never counts as guarded', async () => {
   const { failed, counterexample, seed } = await law(guardedChanges, 400);
   expect([failed, counterexample, seed]).toEqual([false, null, 47]);
 });
 
-/** Judges that look at less. */
+/** Checks that compare less than they must. */
 const MUTANTS: Readonly<Record<string, Judge>> = {
   'addresses alone': (a, b) => guardedChanges(a, b).filter(({ key }) => key === 'base_url'),
   'no new sections': (a, b) => guardedChanges(a, b).filter(({ section }) => Object.hasOwn(a, section)),
@@ -47,7 +47,7 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
     JSON.stringify(a) === JSON.stringify(b) ? [] : [{ section: '', name: null, key: null, why: '' }],
 };
 
-test.each(Object.keys(MUTANTS))('a judge of %s breaks the law', async (name) => {
+test.each(Object.keys(MUTANTS))('the law finds a check that compares only %s', async (name) => {
   expect((await law(MUTANTS[name]!, 5_000)).failed).toBe(true);
 });
 

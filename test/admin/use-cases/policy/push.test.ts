@@ -19,7 +19,7 @@ const candidate = await buildCandidate(after, {
   ...{ now: () => 0, parse: parseFiles, rehearse },
 });
 
-/** Pushes upon an empty store, by a clock that stands at `now`. */
+/** Pushes to an empty store, with a clock that always shows `now`. */
 async function pushOn(store: ReturnType<typeof openMemoryStore>, now = 0) {
   if (isRejected(candidate)) throw new Error('the policy of the test is not valid');
   const edit = { before: bundleOf([]), after, edits: [], candidate };
@@ -31,7 +31,7 @@ async function pushOn(store: ReturnType<typeof openMemoryStore>, now = 0) {
   return await push(edit, notes, { store, isServed: async () => true, now: () => now });
 }
 
-test('a server that gives no judgement holds a push up until its lease has ended', async () => {
+test('a push waits for a server that does not check it, until the lease of that server has ended', async () => {
   const store = openMemoryStore();
   const silent = report(1, { follows: 'store' });
   await store.commit([store.instanceReports.put(silent)]);
@@ -49,13 +49,13 @@ test('a server that gives no judgement holds a push up until its lease has ended
   expect(await pushed).toMatchObject({ id: 1, state: 'accepted' });
 });
 
-test('servers that follow their files are not waited for', async () => {
+test('a push does not wait for servers that use their policy files', async () => {
   const store = openMemoryStore();
   await store.commit([store.instanceReports.put(report(1, { follows: 'files' }))]);
   expect(await pushOn(store)).toMatchObject({ id: 1, state: 'accepted' });
 });
 
-test('what a push left offered whose maker has ended holds others up for a minute', async () => {
+test('an abandoned push blocks other pushes for a minute', async () => {
   const store = openMemoryStore();
   const left = { id: 1, base: 0, revision: 'r', source: '[]', plugins: [], time: 0 };
   await store.commit([store.pushedPolicies.offer(left)]);

@@ -30,7 +30,7 @@ cases:
 ${cases}`,
   );
 
-/** What a case is told; empty when it holds. */
+/** Returns the messages for a case; empty if it holds. */
 async function outcomeOf(text: string): Promise<string[]> {
   const judged = await buildCandidate({ files: [{ path: 'policy.yaml', text }], hash: 'h' }, tools);
   if (!isRejected(judged)) return [];
@@ -42,7 +42,7 @@ async function outcomeOf(text: string): Promise<string[]> {
 
 const legal = '{ key: { labels: { department: legal } } }';
 
-describe('a case that holds lets the policy pass:', () => {
+describe('a policy is accepted if its case holds:', () => {
   const HOLDS = [
     `given: {}, expect: { model: dear }`,
     `given: { model: auto-cheap, estimated_input_tokens: 100 }, expect: { reason: "auto-cheap:cost" }`,
@@ -59,7 +59,7 @@ describe('a case that holds lets the policy pass:', () => {
   }
 });
 
-describe('a case that fails refuses the policy, with what came instead:', () => {
+describe('a policy is refused if its case fails, with the actual value:', () => {
   const FAILS: readonly (readonly [string, RegExp])[] = [
     [`given: {}, expect: { model: cheap }`, /chose `dear`; `cheap`/],
     [`given: {}, expect: { reason: "auto:quick" }`, /the reason is `auto:balanced`; `auto:quick`/],

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { AT_ONCE_WITH_EDIT_MAX, Turns } from '../../../../src/admin/use-cases/policy/turns.ts';
 
-test('four works on policies run at once, and an edit beside them; a fifth check and a second work of one caller do not', async () => {
+test('four pieces of work on policies and an edit run at the same time; a fifth check, or a second piece of work of the same caller, is refused', async () => {
   const turns = new Turns(() => 0);
   const over = Promise.withResolvers<string>();
   const work = () => over.promise;
@@ -15,7 +15,7 @@ test('four works on policies run at once, and an edit beside them; a fifth check
   expect(await turns.take('a', async () => 'again')).toBe('again');
 });
 
-test('ten explanations of one caller begin in a second, and the next once the first is a second old', async () => {
+test('a caller can start ten explanations in a second, and the next one when the first is a second old', async () => {
   let now = 0;
   const turns = new Turns(() => now);
   const explain = async (who = 'a') => turns.explain(who, async () => 'explained');
@@ -30,7 +30,7 @@ test('ten explanations of one caller begin in a second, and the next once the fi
   await expect(explain()).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
 });
 
-test('a caller has one explanation at a time', async () => {
+test('a caller can run only one explanation at a time', async () => {
   const turns = new Turns(() => 0);
   const over = Promise.withResolvers<string>();
   const running = turns.explain('a', () => over.promise);

@@ -11,7 +11,7 @@ const home = temporaryFolder();
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 let folders = 0;
 
-/** What `git apply` makes of the files before. */
+/** Returns the files after `git apply` of a patch. */
 function applied(changes: readonly FileEdit[], patch: string): (string | null)[] {
   const folder = join(home, `${folders++}`);
   mkdirSync(folder);
@@ -39,14 +39,14 @@ const change = fc
   .filter(({ before, after }) => before !== null || after !== null);
 const changes = fc.uniqueArray(change, { selector: ({ name }) => name, minLength: 1, maxLength: 3 });
 
-test('a patch that `git apply` applies gives the new texts', () => {
+test('`git apply` with the patch produces the new texts', () => {
   const property = fc.property(changes, (some) => {
     expect(applied(some, atOnce(unifiedDiff(some)))).toEqual(some.map(({ after }) => after));
   });
   fc.assert(property, { numRuns: 120, seed: 47, endOnFailure: true });
 });
 
-test('a patch of a large text has the lines that differ alone', () => {
+test('a patch of a large text contains only the lines that differ', () => {
   const lines = Array.from({ length: 5_000 }, (_, at) => `key-${at}: ${at}\n`);
   const after = lines.with(40, 'other: 1\n').with(4_000, 'other: 2\n').join('');
   const patch = atOnce(unifiedDiff([{ name: 'a.yaml', before: lines.join(''), after }]));
