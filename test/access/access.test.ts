@@ -9,11 +9,11 @@ import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { everyKey } from './support.ts';
 
-const SECRET = 'abcdefghij_lmnopqrst-v'; // 22 characters, the fewest
+const SECRET = 'abcdefghij_lmnopqrst-v'; // 22 characters, the minimum
 const KEY = `sb_live_abc123_${SECRET}`;
 
 describe('the form of a key', () => {
-  test('the first underscore after the ID separates it from a secret that may contain more', () => {
+  test('the first underscore after the ID of a key begins the secret, which may contain more underscores', () => {
     expect(parseKey(KEY)).toEqual({ id: 'abc123', secret: SECRET });
     expect(parseKey('sb_live_id__a_b')).toEqual({ id: 'id', secret: '_a_b' });
   });
@@ -30,7 +30,7 @@ describe('the form of a key', () => {
   ])('%j is refused: %s', (text) => {
     expect(parseKey(text)).toBeNull();
   });
-  test('a secret is strong from 22 characters on', () => {
+  test('a secret counts as strong from 22 characters on', () => {
     expect(isStrong({ id: 'a', secret: SECRET })).toBe(true);
     expect(isStrong({ id: 'a', secret: SECRET.slice(1) })).toBe(false);
   });
@@ -47,7 +47,7 @@ async function open(file: string, clock = { now: 1_000_000 }, refreshMs?: number
 }
 
 describe('authenticate', () => {
-  test('admits a new key with the terms it was granted', async () => {
+  test('a new key is accepted with the terms that it was given', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { key, info } = await keys.create({
@@ -60,7 +60,7 @@ describe('authenticate', () => {
     const { caller } = keys.authenticate(`Bearer ${key}`);
     expect(caller).toEqual({
       keyId: info.id,
-      // Who may chat may embed.
+      // The scope `chat` includes `embed`.
       scopes: new Set(['chat', 'route', 'embed']),
       labels: { team: 'a' },
       models: new Set(['m1']),
@@ -71,7 +71,7 @@ describe('authenticate', () => {
     await close();
   });
 
-  test('denies anything else, with a reason for the log', async () => {
+  test('everything that is not a valid key is denied, with a reason for the log', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { key, info } = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -90,7 +90,7 @@ describe('authenticate', () => {
     await close();
   });
 
-  test('denies a key from the millisecond of its expiry', async () => {
+  test('a key is denied from the millisecond of its expiry', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const { key } = await keys.create({ name: 'a', scopes: ['chat'], expiresAt: 2_000_000 });
@@ -112,17 +112,17 @@ describe('authenticate', () => {
       for (let i = 0; i < 500; i++) keys.authenticate(header);
       return performance.now() - start;
     };
-    // In turns, and the fastest of each: a busy machine only ever makes a loop slower.
+    // Measure both in turns and take the fastest time of each, because a busy machine only makes a loop slower.
     const rounds = Array.from({ length: 100 }, () => [time(unknown), time(wrong)] as const);
     const ratio = Math.min(...rounds.map(([one]) => one)) / Math.min(...rounds.map(([, other]) => other));
-    // A path that skips the hash would be several times faster.
+    // Code that skipped the hash would be several times faster.
     expect(ratio).toBeGreaterThan(0.4);
     expect(ratio).toBeLessThan(2.5);
     await close();
   });
 });
 
-test('neither a key nor its secret is in the database files', async () => {
+test('the database files contain neither a key nor its secret', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   const { key } = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -136,7 +136,7 @@ test('neither a key nor its secret is in the database files', async () => {
   await close();
 });
 
-test('a key revoked or made by another process counts here after one refresh', async () => {
+test('a key that another process revoked or created is known here after one refresh', async () => {
   using folder = tempFolder();
   const server = await open(folder.file);
   const command = await open(folder.file);
@@ -150,7 +150,7 @@ test('a key revoked or made by another process counts here after one refresh', a
   await Promise.all([server.close(), command.close()]);
 });
 
-test('a regular refresh stops a key that another process has revoked well within a second', async () => {
+test('the regular refresh stops a key that another process revoked well within a second', async () => {
   using folder = tempFolder();
   const server = await open(folder.file, undefined, 20);
   const command = await open(folder.file);
@@ -161,7 +161,7 @@ test('a regular refresh stops a key that another process has revoked well within
   await Promise.all([server.close(), command.close()]);
 });
 
-test('keys survive a restart; the list shows them all, oldest first, without hashes', async () => {
+test('keys survive a restart; the list shows all keys, oldest first, without hashes', async () => {
   using folder = tempFolder();
   const before = await open(folder.file);
   const first = await before.keys.create({ name: 'first', scopes: ['chat'] });
@@ -182,7 +182,7 @@ test('keys survive a restart; the list shows them all, oldest first, without has
 });
 
 describe('install', () => {
-  test('gives a key all scopes, once', async () => {
+  test('install gives a key all scopes, and repeating it changes nothing', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const info = await keys.install(KEY);
@@ -191,7 +191,7 @@ describe('install', () => {
     expect(await everyKey(keys)).toHaveLength(1);
     await close();
   });
-  test('refuses a malformed, weak or revoked key and the ID of another key, in one sentence', async () => {
+  test('install refuses a malformed, weak or revoked key and the ID of another key, in one sentence', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     await keys.install(KEY);

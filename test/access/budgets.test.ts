@@ -8,7 +8,7 @@ const DAILY: KeyBudget = { limit: 1_000_000, window: 'day', timeZone: 'UTC', onE
 const GRANT = { name: 'a', scopes: ['chat'], budgets: [DAILY] } as const;
 
 describe('the budgets of keys', () => {
-  test('are those of all valid keys that have some', async () => {
+  test('the budgets of keys are those of all valid keys that have budgets', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     await keys.create({ name: 'none', scopes: ['chat'] });
@@ -25,7 +25,7 @@ describe('the budgets of keys', () => {
     await close();
   });
 
-  test('are reported when they change, here or in another process, and for no other reason', async () => {
+  test('a change of budgets is reported, whether it was made here or in another process; other changes are not', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     await command.keys.create(GRANT);
@@ -54,16 +54,16 @@ describe('the budgets of keys', () => {
 });
 
 describe('a new key with budgets', () => {
-  /** A server that puts budgets in force only when the test says so. */
+  /** A server that applies budgets only when the test tells it to. */
   async function slow(file: string) {
     const ends: { resolve: () => void; reject: (cause: Error) => void }[] = [];
     const onChange = () => new Promise<void>((resolve, reject) => void ends.push({ resolve, reject }));
-    /** Until so many changes wait to be put in force. */
+    /** Waits until this many changes wait to be applied. */
     const changes = (count: number) => waitFor(() => ends.length === count);
     return { ...(await open(file, undefined, { onChange })), ends, changes };
   }
 
-  test('is admitted only once they count', async () => {
+  test('a new key with budgets works only when its budgets count', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     const server = await slow(folder.file);
@@ -71,7 +71,7 @@ describe('a new key with budgets', () => {
     const plain = await command.keys.create({ name: 'plain', scopes: ['chat'] });
     const refreshed = server.keys.refresh();
     await server.changes(1);
-    // `budgets()` has them already; keys without budgets do not wait.
+    // `budgets()` already contains the new budgets. Keys without budgets do not wait.
     expect(server.keys.budgets()).toMatchObject([{ keyId: info.id }]);
     expect([reasonOf(server.keys, key), reasonOf(server.keys, plain.key)]).toEqual(['unknown', null]);
     await server.keys.refresh();
@@ -83,7 +83,7 @@ describe('a new key with budgets', () => {
     await Promise.all([server.close(), command.close()]);
   });
 
-  test('is never admitted if revoked meanwhile, and only with its new secret if rotated', async () => {
+  test('a waiting key that is revoked never works, and one that is rotated works only with its new secret', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     const server = await slow(folder.file);
@@ -102,7 +102,7 @@ describe('a new key with budgets', () => {
     await Promise.all([server.close(), command.close()]);
   });
 
-  test('is tried again when its budgets could not be put in force', async () => {
+  test('a new key is tried again if its budgets could not be applied', async () => {
     using folder = tempFolder();
     const server = await slow(folder.file);
     const creating = server.keys.create(GRANT);
@@ -118,7 +118,7 @@ describe('a new key with budgets', () => {
     await server.close();
   });
 
-  test('does not delay a revocation', async () => {
+  test('a waiting key does not delay a revocation', async () => {
     using folder = tempFolder();
     const command = await open(folder.file);
     const server = await slow(folder.file);

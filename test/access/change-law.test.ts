@@ -9,7 +9,7 @@ import { tries } from '../deep/effort.ts';
 import { openHostile, openInMemory, openInSqlite, type TestedStore } from '../store/implementations.ts';
 import { MORNING } from './support.ts';
 
-/** Two instances on one store change the same few keys, several at once. */
+/** Two servers on one store change the same few keys, several changes at the same time. */
 interface Step {
   readonly by: 0 | 1;
   readonly at: number;
@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   what: fc.constantFrom('change', 'change', 'change', 'suspend', 'resume', 'revoke'),
   patch,
 });
-/** Batches, whose steps are taken at once. */
+/** Batches of steps. The steps of a batch run at the same time. */
 const batches = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 });
 
 type Spoil = (trail: TrailTable) => Partial<TrailTable>;
@@ -61,7 +61,7 @@ async function stand(open: () => Promise<TestedStore>, spoil: Spoil) {
   return { store, instances: [await openOne(), await openOne()] as const };
 }
 
-/** Takes a step. A refusal is an answer, too. */
+/** Takes a step. A refusal is a valid result, too. */
 async function take({ by, at, what, patch }: Step, instances: readonly [Keys, Keys], ids: readonly string[]) {
   const keys = instances[by];
   const id = ids[at % ids.length] ?? '';
@@ -71,7 +71,7 @@ async function take({ by, at, what, patch }: Step, instances: readonly [Keys, Ke
   });
 }
 
-/** Follows the trail of a key from its first entry: each entry must begin where the one before has ended. */
+/** Follows the trail of a key from its first entry. Each entry must begin with the state in which the previous entry ended. */
 async function followed(store: TestedStore, id: string): Promise<Record<string, unknown>> {
   const entries = (await store.trail.list({ keyId: id, limit: 1_000 })).toReversed();
   let state: Record<string, unknown> = {};
@@ -114,27 +114,27 @@ const law = (open: () => Promise<TestedStore>, spoil: Spoil = () => ({})) =>
 const STORES: Readonly<Record<string, () => Promise<TestedStore>>> = {
   'in SQLite': openInSqlite,
   'in memory': () => openInMemory(),
-  'on the hostile store, two instances': () => openHostile(2),
+  'on the hostile store with two servers': () => openHostile(2),
 };
 
-describe('whatever two instances change at once', () => {
+describe('changes of keys by two servers at the same time', () => {
   for (const [name, open] of Object.entries(STORES)) {
-    const told = `each entry of the trail begins where the one before has ended, and an admin key works, ${name}`;
+    const told = `each entry of the trail begins where the previous one ended, and an admin key always works, ${name}`;
     test(told, async () => {
       await fc.assert(law(open), tries(told, name === 'in SQLite' ? 12 : 40, 500));
     });
   }
 
   const mutants: Readonly<Record<string, Spoil>> = {
-    'a change is committed whatever came in between': (trail) => ({
+    'a change is committed although another change came first': (trail) => ({
       addIfUnchanged: (event) => trail.addIfValid(event, -1),
     }),
-    'the last admin key is not looked for': (trail) => ({
+    'the last admin key is not protected': (trail) => ({
       addIfUnchanged: (event, condition) => trail.addIfUnchanged(event, { ...condition, otherAdminAt: null }),
     }),
   };
   for (const [name, spoil] of Object.entries(mutants)) {
-    test(`the law finds where ${name}`, async () => {
+    test(`the law finds the mistake that ${name}`, async () => {
       const { failed } = await fc.check(
         law(() => openInMemory(), spoil),
         { numRuns: 300, seed: 46, endOnFailure: true },

@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 const MONTHLY: KeyBudget = { limit: 5_000_000, window: 'month', timeZone: 'Europe/Berlin', onExhausted: 'reject' };
 
 describe('a rotated key', () => {
-  test('keeps its ID, terms and caller, and its old and its new 256-bit secret work to the end of the overlap', async () => {
+  test('a rotated key keeps its ID, terms and caller, and the old secret works until the end of the overlap', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const old = await keys.create({ name: 'a', scopes: ['chat'], labels: { team: 'x' }, budgets: [MONTHLY] });
@@ -26,7 +26,7 @@ describe('a rotated key', () => {
       rotatedAt: MORNING,
       overlapEndsAt: MORNING + HOUR,
     });
-    // The same object, so that counts by caller go on.
+    // The caller must be the same object, so that counts by caller continue.
     expect(keys.authenticate(`Bearer ${made!.key}`).caller).toBe(before);
     expect(keys.authenticate(`Bearer ${old.key}`).caller).toBe(before);
     clock.now += HOUR - 1;
@@ -36,7 +36,7 @@ describe('a rotated key', () => {
     await close();
   });
 
-  test('installs again by either secret during the overlap, and by the new one alone after it', async () => {
+  test('a rotated key can be installed with either secret during the overlap, and only with the new one after it', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const old = 'sb_live_abc123_abcdefghij_lmnopqrst-v';
@@ -49,7 +49,7 @@ describe('a rotated key', () => {
     await close();
   });
 
-  test('cannot be made of a revoked, expired or unknown key, nor with an overlap out of range', async () => {
+  test('a revoked, expired or unknown key cannot be rotated, nor can any key with an overlap out of range', async () => {
     using folder = tempFolder();
     const { keys, clock, close } = await open(folder.file);
     const revoked = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -72,7 +72,7 @@ describe('the last use', () => {
   const rowOf = async (store: SqlStore) =>
     (await store.query<{ used: number | null }>({ sql: 'SELECT last_used AS used FROM keys' }))[0]?.used;
 
-  test('is known at once without a write, and is written at most once a minute and at the end', async () => {
+  test('the last use of a key is known at once without a write, and is written at most once a minute and at the end', async () => {
     using folder = tempFolder();
     const { keys, store, clock, close } = await open(folder.file);
     const { key, info } = await keys.create({ name: 'a', scopes: ['chat'] });
@@ -102,7 +102,7 @@ describe('the last use', () => {
     await after.close();
   });
 
-  test('ignores denied requests, and never goes back', async () => {
+  test('the last use of a key ignores denied requests and never goes back', async () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const other = await open(folder.file, { now: MORNING + HOUR });
@@ -122,7 +122,7 @@ describe('the last use', () => {
 });
 
 describe('the terms of a key', () => {
-  test('come back unchanged, in memory and after a restart', async () => {
+  test('the terms of a key are unchanged when they are read, in memory and after a restart', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const terms = {
@@ -165,7 +165,7 @@ describe('the terms of a key', () => {
     ['budgets[0].limit_credits', budgets({ limit: 0.5 })],
     ['budgets[1].time_zone', budgets({}, { timeZone: 'Mars/Olympus' })],
     ['budgets[1]', budgets({}, { limit: 7 })],
-  ])('are refused where %s is wrong, and no key is made', async (param, over) => {
+  ])('terms with a wrong %s are refused, and no key is created', async (param, over) => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const made = keys.create({ name: 'a', scopes: ['chat'], ...over });
@@ -176,7 +176,7 @@ describe('the terms of a key', () => {
   });
 });
 
-test('keys of the version before keep working, without limits, budgets or uses', async () => {
+test('keys of the previous version continue to work, without limits, budgets or uses', async () => {
   using folder = tempFolder();
   const [first] = accessMigrations.versions;
   const old = await openSqlite(folder.file, [{ room: 'access', versions: [first!] }]);

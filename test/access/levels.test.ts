@@ -20,7 +20,7 @@ const ORGANIZATION: LevelTerms = { kind: 'organization', id: '', name: '', model
 const SEARCH: LevelTerms = { kind: 'team', id: 'team_1', name: 'search', models: null, limits: null };
 const ADA: LevelTerms = { kind: 'user', id: 'user_1', name: 'Ada', models: null, limits: null };
 
-/** People in place of those of a store. */
+/** Replaces the people of a store. */
 class StandIn implements PeopleTerms {
   version = 1;
   all: readonly LevelTerms[] = [];
@@ -36,7 +36,7 @@ class StandIn implements PeopleTerms {
   }
 }
 
-/** A key of Ada, in the team search, and another that it made. */
+/** Creates a key of Ada in the team search, and a child key of it. */
 function setUp() {
   const people = new StandIn();
   const of = { team: 'team_1', user: 'user_1' };
@@ -55,7 +55,7 @@ const refusalOf = (act: () => unknown): SignalboxError => {
 };
 
 describe('the levels of a caller', () => {
-  test('are found once, and again when its team, its user or the organization has changed', () => {
+  test('the levels of a caller are computed once, and again when its team, its user or the organization has changed', () => {
     const { levels, people, key } = setUp();
     const kinds = (one: Caller) => (one.levels ?? []).map(({ kind, id }) => [kind, id]);
     expect(levels.of(key)).toBe(key);
@@ -73,7 +73,7 @@ describe('the levels of a caller', () => {
     expect(levels.of(key)).toBe(key);
   });
 
-  test('begin with the line of its key, from memory, or by the parents of keys that have left it', async () => {
+  test('the levels of a caller begin with the line of its key, from memory, or from the store for keys that are no longer in memory', async () => {
     const parents: Readonly<Record<string, string | null>> = { root: null, key: 'root', grandchild: 'key' };
     const named = async (ids: Iterable<string>) =>
       new Map([...ids].flatMap((id) => (id in parents ? [[id, { parent: parents[id] ?? null }] as const] : [])));
@@ -87,12 +87,12 @@ describe('the levels of a caller', () => {
 });
 
 describe('models', () => {
-  test('may be used that the list of each level names, by themselves or by their wildcard', () => {
+  test('a caller may use a model only if the list of each level has the model or its wildcard', () => {
     const { levels, people, key } = setUp();
     people.now({ ...SEARCH, models: ['up/*', 'b'] }, { ...ORGANIZATION, models: ['up/*', 'b', 'c'] });
     const bound = levels.of({ ...key, models: new Set(['up/a', 'b', 'c']) });
     expect(mayUse(bound, { id: 'up/a', pattern: 'up/*' })).toBe(true);
-    // A model of its own is no part of a wildcard.
+    // A model with its own entry does not belong to a wildcard.
     expect(mayUse(bound, { id: 'up/a' })).toBe(false);
     expect(mayUse(bound, { id: 'b' })).toBe(true);
     expect(mayUse(bound, { id: 'c' })).toBe(false);
@@ -102,7 +102,7 @@ describe('models', () => {
 });
 
 describe('rate limits', () => {
-  test('of each level apply, each with one share for all of it', () => {
+  test('the rate limits of each level apply, each shared by everything in the level', () => {
     const { levels, people, key, other, root } = setUp();
     const limiter = new Limiter(() => 1_000);
     const admit = (one: Caller) => limiter.admit([], levels.of(one), '');
@@ -119,7 +119,7 @@ describe('rate limits', () => {
     expect(refusalOf(() => admit(key)).message).toStartWith('The rate limit of the user `Ada` allows 3 requests');
   });
 
-  test('that refuse a request take nothing at the other levels', () => {
+  test('a rate limit that refuses a request counts nothing at the other levels', () => {
     const { levels, people, key } = setUp();
     const limiter = new Limiter(() => 1_000);
     people.now({ ...SEARCH, limits: perMinute(1) }, { ...ADA, limits: perMinute(2) });
@@ -138,7 +138,7 @@ describe('a refusal for money', () => {
     ...over,
   });
 
-  test('names the level and who it is, with its figures', () => {
+  test('the error about a budget names the level and its owner, with its amounts', () => {
     const { levels, people, key } = setUp();
     people.now(SEARCH, ADA, ORGANIZATION);
     const bound = levels.of(key);
@@ -162,7 +162,7 @@ describe('a refusal for money', () => {
     expect(shortageErrorOf(ofPolicy, bound).message).toStartWith('The budget `ours` of `x` has spent 0.9');
   });
 
-  test('tells no figures of a key above the caller’s', () => {
+  test('the error about a budget shows no amounts of a key above the caller’s', () => {
     const { key } = setUp();
     for (const why of ['exhausted', 'contended'] as const) {
       for (const fund of [
@@ -182,7 +182,7 @@ describe('a refusal for money', () => {
 });
 
 describe('conditions of a policy', () => {
-  test('of rate limits see the team and the user of a key, with their names and the role', () => {
+  test('conditions of rate limits see the team and the user of a key, with their names and the role', () => {
     const { levels, people, key, root } = setUp();
     const { rateLimits: limits } = snapshotOf(
       loadText(`${SMALL}rate_limits:

@@ -6,7 +6,7 @@ import type { Caller } from '../../src/core/caller.ts';
 import { tempFolder } from '../store/support.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 
-/** Two processes on one database, and a small model of the right answer for every secret ever made. */
+/** Two processes use one database. A small model knows the right answer for every secret that was ever created. */
 const folder = tempFolder();
 const clock: Clock = { now: MORNING };
 let processes: readonly [OpenedKeys, OpenedKeys];
@@ -25,11 +25,11 @@ interface Step {
   readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | Stop | 'tick' | 'refresh';
   readonly by: 0 | 1;
   readonly at: number;
-  /** The lifetime of a new key or of one with a new end, the length of an overlap or the advance of the clock, ms. */
+  /** The lifetime of a new or changed key, the length of an overlap, or the advance of the clock, ms. */
   readonly ms: number;
 }
 
-// Few keys and short times, so that steps hit the same key, and its very end. A wallet may have 20 keys.
+// Use few keys and short times, so that steps affect the same key at the moment when it ends. A wallet may have 20 keys.
 const steps = fc.array(
   fc.record({
     what: fc.constantFrom(
@@ -66,13 +66,13 @@ function expected(known: ModelKey | undefined, key: string, now: number): Denial
 const mayRotate = (known: ModelKey) => !known.isRevoked && clock.now < known.expiresAt;
 const isValid = (known: ModelKey) => mayRotate(known) && !known.isSuspended;
 
-/** The model: the keys on the disk, the keys that each process has seen, and every secret with the ID of its key. */
+/** The model: the keys on the disk, the keys that each process has read, and every secret with the ID of its key. */
 class World {
   readonly disk = new Map<string, ModelKey>();
   readonly seen: [Map<string, ModelKey>, Map<string, ModelKey>] = [new Map(), new Map()];
   readonly secrets: { readonly key: string; readonly id: string }[] = [];
   readonly ids: string[] = [];
-  /** A wallet of its own, apart from the keys of other runs. */
+  /** A new wallet, so that keys of other runs do not count. */
   readonly wallet = `0x${crypto.randomUUID().replaceAll('-', '').padEnd(40, '0')}`;
 
   look(by: 0 | 1): void {
@@ -131,7 +131,7 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
     expect((await keys[what](known.id)) !== null).toBe(!known.isRevoked);
     world.put({ ...known, isSuspended: what === 'suspend' });
   } else if (what === 'end') {
-    // Keys of wallets have no terms, and none can end in the past.
+    // Keys of wallets have no terms, and a key cannot end in the past.
     if (known.isOfWallet || ms === 0) return;
     const expiresAt = clock.now + ms;
     expect((await keys.change(known.id, (info) => ({ ...info, expiresAt }))) !== null).toBe(!known.isRevoked);
@@ -163,12 +163,12 @@ const lifecycle = (mutant: Mutant = (keys) => keys) =>
     }
   });
 
-test('a process admits a secret from when it has seen it made until its rotation, expiry, suspension or revocation, and at no other time', async () => {
+test('a process accepts a secret exactly from when it has read its creation until its rotation, expiry, suspension or revocation', async () => {
   await fc.assert(lifecycle(), { numRuns: 60 });
 });
 
 const SOMEBODY: Caller = { keyId: '', scopes: new Set(), labels: {}, models: null, limits: null, budgets: [] };
-/** Keys that admit one denial reason. */
+/** Returns keys that accept callers in spite of one denial reason. */
 const lenient =
   (isLetIn: (reason: DenialReason | null, header: string | null) => boolean): Mutant =>
   (keys) =>
@@ -181,7 +181,7 @@ const lenient =
       },
     });
 
-/** The same keys with some methods replaced. The others are bound, because they use private fields. */
+/** Returns the same keys with some methods replaced. The other methods are bound, because they use private fields. */
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   actAs: (id) => keys.actAs(id),
@@ -250,7 +250,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
         return others.length;
       },
     }),
-  'a wallet that is another caller with each key': (keys) =>
+  'a wallet whose keys are different callers': (keys) =>
     wrap(keys, {
       authenticate: (header) => {
         const result = keys.authenticate(header);
@@ -260,7 +260,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'a revocation that does nothing': (keys) => wrap(keys, { revoke: async () => true }),
   'a suspension that is ignored': lenient((reason) => reason === 'suspended'),
   'a resumption that does nothing': (keys) => wrap(keys, { resume: (id) => keys.get(id) }),
-  'an end that is not changed': (keys) => wrap(keys, { change: (id) => keys.get(id) }),
+  'an expiry that is not changed': (keys) => wrap(keys, { change: (id) => keys.get(id) }),
 };
 
 test('the law finds nothing wrong with keys that are only wrapped', async () => {
@@ -271,7 +271,7 @@ test('the law finds nothing wrong with keys that are only wrapped', async () => 
 });
 
 for (const [name, mutant] of Object.entries(mutants)) {
-  test(`the law catches ${name}`, async () => {
+  test(`the law finds ${name}`, async () => {
     const { failed } = await fc.check(lifecycle(mutant), { numRuns: 400, endOnFailure: true });
     expect(failed).toBe(true);
   });

@@ -7,7 +7,7 @@ import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 
-/** Two instances on one database, whose copies lag until they look. */
+/** Two servers on one database. Their copies are outdated until they refresh. */
 const folder = tempFolder();
 const clock: Clock = { now: MORNING };
 let all: readonly [OpenedKeys, OpenedKeys];
@@ -28,7 +28,7 @@ const first = async () => {
 };
 const below = ({ keys }: OpenedKeys, key: string) => keys.createBelow(`Bearer ${key}`, GRANT, SERVER);
 
-test('two instances at once make no more child keys than there is room for', async () => {
+test('two servers at the same time create no more child keys than allowed', async () => {
   const { key, info } = await first();
   const made = await Promise.all(
     Array.from({ length: LINE_LIMITS.live + 10 }, (_, at) =>
@@ -39,17 +39,17 @@ test('two instances at once make no more child keys than there is room for', asy
   expect(await all[1].keys.below(info.id)).toHaveLength(LINE_LIMITS.live);
 });
 
-test('an instance that has not heard of a revocation above makes no child key', async () => {
+test('a server that does not know of the revocation of a parent key creates no child key', async () => {
   const { key, info } = await first();
   const child = await below(all[1], key);
   await all[0].keys.revoke(info.id);
-  // Its copy is behind: it still takes the keys for valid.
+  // The copy of this server is outdated, so it still considers the keys valid.
   expect([reasonOf(all[1].keys, key), reasonOf(all[1].keys, child!.key)]).toEqual([null, null]);
   expect(await below(all[1], child!.key)).toBeNull();
   expect(reasonOf(all[1].keys, child!.key)).toBe('revoked');
 });
 
-test('a line makes a thousand keys within 24 hours, however many of them make some', async () => {
+test('a line creates at most a thousand keys within 24 hours, however many of its keys create some', async () => {
   const { key, info } = await first();
   const middle = await below(all[0], key);
   await all[0].store.commit(
@@ -65,7 +65,7 @@ test('a line makes a thousand keys within 24 hours, however many of them make so
   expect((await below(all[0], key))?.info.parent).toBe(info.id);
 });
 
-test('a child key waits with its parent for the budgets of both', async () => {
+test('a child key and its parent wait until the budgets of both count', async () => {
   let release = () => {};
   const { keys, close } = await open(folder.file, clock, {
     onChange: () =>

@@ -6,7 +6,7 @@ import { openInMemory } from '../store/implementations.ts';
 const HOUR_MS = 3_600_000;
 const DRAFT = { user: 'u', key: null, keyHash: null, browser: '', from: null, refreshToken: null };
 
-test('a reading that began before a login was used does not take its use back', async () => {
+test('a read that began before a login was used does not undo its use', async () => {
   const store = await openInMemory();
   let now = 0;
   const logins = await openLogins({ store, now: () => now });

@@ -24,7 +24,7 @@ const user = (more: Partial<UserDraft> = {}): UserDraft => ({
 let clock = 0;
 const open = (store: TestedStore) => openPeople({ store, now: () => ++clock });
 
-test('a user has its own terms, else those that its team states for members, else those of the organization', async () => {
+test('a user has its own terms, or else the team’s defaults for members, or else those of the organization', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   people.useOrganization({
@@ -66,7 +66,7 @@ test('a user has its own terms, else those that its team states for members, els
   expect(people.termsOf({ team: id, user: plain.id })[0]).toMatchObject({ limits: limits(9) });
 });
 
-test('users and teams that are made in one millisecond are listed in the order in which they were made', async () => {
+test('users and teams created in the same millisecond are listed in the order of their creation', async () => {
   await using store = await openInMemory();
   const people = await openPeople({ store, now: () => 1_000 });
   const names = Array.from({ length: 20 }, (_, at) => `n${at}`);
@@ -78,7 +78,7 @@ test('users and teams that are made in one millisecond are listed in the order i
   expect(people.users().map(({ name }) => name)).toEqual(names);
 });
 
-test('a person who signs in is one user, written where something is new alone, and keeps what a sign-in does not state', async () => {
+test('a person who signs in stays one user, is written only if something is new, and keeps what a sign-in does not state', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const ada = { issuer: 'https://id.example', sub: '7', name: 'Ada', email: 'ada@example.com' };
@@ -98,7 +98,7 @@ test('a person who signs in is one user, written where something is new alone, a
   expect((await people.putUser(ada)).id).not.toBe(first.id);
 });
 
-test('two instances that sign the same person in at once make one user', async () => {
+test('two servers that sign the same person in at the same time create one user', async () => {
   await using store = await openInMemory();
   const [one, other] = [await open(store), await open(store)];
   const ada = { issuer: 'i', sub: '7', name: 'Ada', email: null };
@@ -106,7 +106,7 @@ test('two instances that sign the same person in at once make one user', async (
   expect(new Set(made.map(({ id }) => id)).size).toBe(1);
 });
 
-/** What the law takes. Refusals are as good as changes; afterwards everything must fit. */
+/** A step of the law. Refusals are allowed results. Afterwards the state must be consistent. */
 type Step = (people: People) => Promise<unknown>;
 
 const NAMES = ['a', 'b', 'c'];
@@ -157,7 +157,7 @@ const refused = (cause: unknown) => {
   if (!(cause instanceof PeopleError || cause instanceof KeyTermsError)) throw cause;
 };
 
-/** What holds at every moment. */
+/** Checks what must always hold. */
 function checkPeople(people: People): void {
   const teams = people.teams();
   const names = teams.map((one) => one.name);
@@ -169,7 +169,7 @@ function checkPeople(people: People): void {
 }
 
 const LAW =
-  'after any changes by two instances, a name is of one team, a person of one user, a user of a team that exists, and an instance that is opened then knows what both know';
+  'after any changes by two servers, names, persons and teams are unique and consistent, and a new server reads the same state';
 
 const { runs, seed, proved } = effort('people', 60, 3_000);
 
@@ -187,7 +187,7 @@ const lawOf = (openStore: () => Promise<TestedStore>) =>
       await people.refresh();
       expect([people.teams(), people.users()]).toEqual([fresh.teams(), fresh.users()]);
     }
-    // Each change is in the trail, and its chain says what there is.
+    // Each change is in the trail, and the trail leads to the current state.
     const trail = await store.trail.list({ keyId: null, limit: 1_000 });
     const last = new Map(trail.toReversed().map(({ subject, action }) => [subject.id, action]));
     for (const { id } of [...fresh.teams(), ...fresh.users()]) expect(last.get(id)).not.toBe('remove');
@@ -201,15 +201,15 @@ test(LAW, async () => {
   proved(LAW);
 });
 
-/** A store whose conditions are not looked at, or whose changes others do not hear of. */
+/** Stores that do not check a condition, or that do not report changes to other servers. */
 const MUTANTS: Readonly<Record<string, (store: TestedStore) => Partial<TestedStore['people']>>> = {
-  'an instance does not hear that a team was removed': ({ people }) => ({
+  'a server does not learn that a team was removed': ({ people }) => ({
     changedAfter: async (number) => {
       const found = await people.changedAfter(number);
       return { ...found, teams: found.teams.filter(({ row }) => row.removedAt === null) };
     },
   }),
-  'an instance misses the last change': ({ people }) => ({
+  'a server misses the last change': ({ people }) => ({
     changedAfter: async (number) => {
       const found = await people.changedAfter(number);
       return { ...found, users: found.users.slice(0, -1) };
@@ -218,7 +218,7 @@ const MUTANTS: Readonly<Record<string, (store: TestedStore) => Partial<TestedSto
 };
 
 for (const [what, flaw] of Object.entries(MUTANTS)) {
-  test(`the law finds where ${what}`, async () => {
+  test(`the law finds the mistake that ${what}`, async () => {
     const openFlawed = async () => {
       const store = await openInMemory();
       return Object.assign(store, { people: { ...store.people, ...flaw(store) } });

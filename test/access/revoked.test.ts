@@ -6,7 +6,7 @@ import { SERVER } from '../../src/store/trail.ts';
 import { tempFolder } from '../store/support.ts';
 import { everyKey, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 
-/** Revoked keys that stay in memory for a while. */
+/** How many revoked keys stay in memory for a while. */
 const KEPT = 1_000;
 
 const idOf = (key: string): string => key.split('_')[2] ?? '';
@@ -27,7 +27,7 @@ async function crowdOut({ keys, store }: OpenedKeys): Promise<void> {
 }
 
 describe('a key that has ended', () => {
-  test('by a revocation leaves memory with the keys below it, and keeps name, labels, owner and line in reports', async () => {
+  test('a revoked key and the keys below it leave the memory, and reports keep its name, labels, owner and line', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys } = opened;
@@ -44,7 +44,7 @@ describe('a key that has ended', () => {
     expect(new Set([...named.values()].map(({ name, parent }) => `${name} below ${parent}`))).toEqual(
       new Set(['root below null', `child below ${root.info.id}`, `grandchild below ${child.info.id}`]),
     );
-    // A child key has the labels of its parent, which the store does not have with it.
+    // A child key has the labels of its parent, which the store does not save with the child key.
     expect([root, child].map(({ info }) => named.get(info.id)?.labels)).toEqual([{ env: 'test' }, null]);
     expect(await keys.above(grandchild.info.id)).toEqual([child.info.id, root.info.id]);
     const lines = new Lines(keys);
@@ -55,7 +55,7 @@ describe('a key that has ended', () => {
     await opened.close();
   });
 
-  test('by a revocation is not read by a start, nor are the unrevoked keys below it, which are shown as revoked', async () => {
+  test('a start does not read revoked keys, nor the unrevoked keys below them, which are shown as revoked', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const root = await before.keys.create({ name: 'root', scopes: ['chat', 'delegate'] });
@@ -80,7 +80,7 @@ describe('a key that has ended', () => {
     await after.close();
   });
 
-  test('by a revocation cannot be installed again after a start', async () => {
+  test('a revoked key cannot be installed again after a start', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const spare = await before.keys.create({ name: 'spare', scopes: ['chat', 'route', 'admin'] });
@@ -93,7 +93,7 @@ describe('a key that has ended', () => {
     await after.close();
   });
 
-  test('a day ago as a child key that expired leaves memory, too, and works again with a later end', async () => {
+  test('a child key that expired a day ago leaves the memory, and works again if its expiry is moved', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys, clock } = opened;
@@ -124,7 +124,7 @@ describe('a key that has ended', () => {
     await opened.close();
   });
 
-  test('by a revocation keeps the last use that was not written yet', async () => {
+  test('a revoked key keeps a last use that was not written yet', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys, clock, store } = opened;
@@ -138,7 +138,7 @@ describe('a key that has ended', () => {
   });
 });
 
-test('two instances at once make no more keys for a user than the user may have', async () => {
+test('two servers at the same time create no more keys for a user than the user may have', async () => {
   using folder = tempFolder();
   const all = [await open(folder.file), await open(folder.file)];
   const made = await Promise.all(

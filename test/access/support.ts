@@ -20,7 +20,7 @@ export interface OpenedKeys {
 
 export const MORNING = Date.UTC(2026, 10, 20, 9, 30);
 
-/** The keys of one process on the database at `file`. */
+/** Opens the keys of one process on the database at `file`. */
 export async function open(
   file: string,
   clock: Clock = { now: MORNING },
@@ -43,6 +43,6 @@ export async function open(
 
 export const reasonOf = (keys: Keys, key: string) => keys.authenticate(`Bearer ${key}`).reason;
 
-/** All keys of the store, revoked ones too, oldest first. */
+/** Returns all keys of the store, including revoked keys, oldest first. */
 export const everyKey = (keys: Pick<Keys, 'read'>) =>
   Array.fromAsync(keys.read({ after: null, of: null, isUnrevoked: false }));

@@ -8,7 +8,7 @@ import { SERVER } from '../../src/store/trail.ts';
 import { effort } from '../deep/effort.ts';
 import { openInMemory, overEach, type TestedStore } from '../store/implementations.ts';
 
-/** Which team a name stands for in policies. */
+/** Tests which team a name in a policy refers to. */
 let clock = 0;
 const open = (store: TestedStore) => openPeople({ store, now: () => ++clock });
 const terms = (name: string) => ({ name, ...NO_TERMS, memberDefaults: NO_TERMS });
@@ -17,7 +17,7 @@ const rename = (people: People, id: string, name: string) =>
   people.changeTeam(id, (before) => ({ ...before, name, origin: undefined }), SERVER);
 const idOf = (people: People, name: string) => people.teamNames().get(name)?.id;
 
-test('a name stands for the team that has it, else for the one that had it last, also after a deletion', async () => {
+test('a name refers to the team that has it, or else to the team that had it last, even after a deletion', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const found = (name: string) => people.teamNames().get(name);
@@ -36,7 +36,7 @@ test('a name stands for the team that has it, else for the one that had it last,
   expect(found('other')).toBeUndefined();
 });
 
-test('a team keeps a name that another team had before it, when it is renamed', async () => {
+test('a renamed team keeps a name that another team had before it', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const [late, early] = [await create(people, 'a1'), await create(people, 'x')];
@@ -46,7 +46,7 @@ test('a team keeps a name that another team had before it, when it is renamed', 
   expect(idOf(people, 'x')).toBe(late.id);
 });
 
-test('a rename that would make a team forget a name is refused, and names the former names', async () => {
+test('a rename that would make a team forget a name is refused, and the error lists the former names', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const deleted = await create(people, 'name 0');
@@ -56,17 +56,17 @@ test('a rename that would make a team forget a name is refused, and names the fo
   const refusal = await rename(people, id, 'one more').catch((cause: unknown) => cause);
   expect(refusal).toMatchObject({ reason: 'conflict', message: expect.stringContaining('"name 0"') });
   for (let at = 0; at <= FORMER_NAMES_MAX; at++) expect(idOf(people, `name ${at}`)).toBe(id);
-  // A former name frees its own place, and so does one that another team takes.
+  // A rename to a former name frees its place in the list, and so does a former name that another team takes over.
   await rename(people, id, 'name 3');
   await create(people, 'name 5');
   await rename(people, id, 'one more');
   expect([idOf(people, 'name 0'), idOf(people, 'name 3')]).toEqual([id, id]);
-  // A deletion is never refused for it, and forgets no name either.
+  // A deletion is never refused because of this limit, and forgets no name.
   await people.removeTeam(id, SERVER);
   expect([idOf(people, 'name 0'), idOf(people, 'one more')]).toEqual([id, id]);
 });
 
-test('a policy renames a team once, of whatever origin, and keeps its ID', async () => {
+test('a policy renames a team only once, whatever its origin, and the team keeps its ID', async () => {
   await using store = await openInMemory();
   const people = await open(store);
   const other = await open(store);
@@ -79,7 +79,7 @@ test('a policy renames a team once, of whatever origin, and keeps its ID', async
     { ...terms('new'), formerly: 'nothing' },
     terms('ads'),
   ];
-  // Two servers load the same policy at once.
+  // Two servers load the same policy at the same time.
   await Promise.all([people.declare(policy), other.declare(policy)]);
   await people.refresh();
   const found = people.teams().map(({ id, name, origin }) => [id, name, origin]);
@@ -115,7 +115,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(at, name).map(([place, one]): Step => {
     return async (people, bind) => bind(one, (await rename(people, teamAt(people, place), one)).id);
   }),
-  // Each name once, as a policy must: some teams keep a name, some are renamed, others are new.
+  // Each name occurs once, as a policy requires. Some teams keep a name, some are renamed, others are new.
   fc.tuple(fc.shuffledSubarray(NAMES), fc.nat(2), fc.nat(4)).map(([names, renames, end]): Step => {
     const [formerly, stated] = [names.slice(0, renames), names.slice(renames, renames + end)];
     return async (people, bind) => {
@@ -135,7 +135,7 @@ const refused = (cause: unknown) => {
 };
 
 const LAW =
-  'over any creations, renames, deletions and policies of two servers, a name stays with its team until another team takes it';
+  'during any creations, renames, deletions and policies of two servers, a name stays with its team until another team takes it';
 
 const { runs, seed, proved } = effort('team names', 150, 5_000);
 
@@ -161,7 +161,7 @@ test(LAW, async () => {
   proved(LAW);
 });
 
-test('the law finds where a name that another team takes also stays with the team that had it before', async () => {
+test('the law finds the mistake that a name stays with its former team when another team takes it', async () => {
   const openFlawed = async () => {
     const store = await openInMemory();
     const { people } = store;
@@ -180,7 +180,7 @@ test('the law finds where a name that another team takes also stays with the tea
 });
 
 overEach((openStore) => {
-  test('a deleted team can lose a former name while an existing team has its last name', async () => {
+  test('a deleted team may lose a former name if an existing team has the deleted team’s last name', async () => {
     await using store = await openStore();
     const people = await open(store);
     const old = await create(people, 'x');

@@ -12,7 +12,7 @@ const ALICE: Actor = { kind: 'cli', name: 'alice' };
 const ADMIN: Actor = { kind: 'key', name: 'adm1n', requestId: 'req_1' };
 const nothing = (): SqlWrite => write({ sql: 'UPDATE keys SET name = name WHERE 0' });
 
-test('every change of a key is in the trail, newest first, with its actor; a refused one is not', async () => {
+test('every change of a key is in the trail, newest first, with its actor; a refused change is not', async () => {
   using folder = tempFolder();
   const { keys, clock, close } = await open(folder.file);
   const { info } = await keys.create({ name: 'app', scopes: ['chat'], expiresAt: MORNING + 60_000 }, ALICE);
@@ -38,7 +38,7 @@ test('every change of a key is in the trail, newest first, with its actor; a ref
   await close();
 });
 
-test('the database itself refuses to change or shorten the trail', async () => {
+test('the database refuses to change or shorten the trail', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
@@ -51,7 +51,7 @@ test('the database itself refuses to change or shorten the trail', async () => {
   await close();
 });
 
-test('a change and its entry are committed together or not at all', async () => {
+test('a change and its entry in the trail are committed together or not at all', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
@@ -63,7 +63,7 @@ test('a change and its entry are committed together or not at all', async () => 
   await close();
 });
 
-test('rotations by many processes at once each give a secret; the last two work, and no other', async () => {
+test('rotations by many processes at the same time each return a secret; only the last two secrets work', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file, { now: Date.now() });
   const first = await keys.create({ name: 'app', scopes: ['chat'] });
@@ -78,7 +78,7 @@ test('rotations by many processes at once each give a secret; the last two work,
   await close();
 });
 
-test('of revocations and rotations by many processes at once one revocation counts, nothing follows it, and no secret works', async () => {
+test('of revocations and rotations by many processes at the same time, one revocation succeeds, no change follows it, and no secret works', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file, { now: Date.now() });
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] });

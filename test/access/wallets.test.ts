@@ -14,7 +14,7 @@ const callerOf = (opened: Awaited<ReturnType<typeof open>>, key: string) =>
 const noted = (holder: string): SqlWrite => write({ sql: 'UPDATE keys SET name = ? WHERE wallet IS NOT NULL' }, holder);
 
 describe('the wallets that a key may name', () => {
-  test('are stored in lower case and each once, in memory, after a restart and in the trail', async () => {
+  test('the wallets of a key are stored in lower case and once each, in memory, after a restart and in the trail', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const written = [OTHER, WALLET.toUpperCase().replace('0X', '0x'), WALLET];
@@ -30,7 +30,7 @@ describe('the wallets that a key may name', () => {
     await after.close();
   });
 
-  test('are all and not shown, unless given', async () => {
+  test('a key without a list of wallets allows all wallets, and shows no list', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     for (const over of [{}, { holders: null }]) {
@@ -42,7 +42,7 @@ describe('the wallets that a key may name', () => {
   });
 
   const addresses = (n: number) => Array.from({ length: n }, (_, i) => `0x${String(i).padStart(40, '0')}`);
-  test('are at most a hundred', async () => {
+  test('a key may list at most a hundred wallets', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { info } = await keys.create({ name: 'a', scopes: ['chat'], holders: addresses(100) });
@@ -64,19 +64,24 @@ describe('the wallets that a key may name', () => {
     ['wallets[0]', [` ${WALLET}`]],
     ['wallets[0]', [`${WALLET}\n`]],
     ['wallets[0]', [secret]],
-  ])('are refused where %s of %j is wrong, without repeating the value, and no key is made', async (param, wallets) => {
-    using folder = tempFolder();
-    const { keys, close } = await open(folder.file);
-    const error = await keys.create({ name: 'a', scopes: ['chat'], holders: wallets }).catch((cause: unknown) => cause);
-    expect(error).toMatchObject({ name: 'KeyTermsError', param });
-    expect(String(error)).not.toContain('c0ffee');
-    expect(await everyKey(keys)).toEqual([]);
-    await close();
-  });
+  ])(
+    'wallets are refused if %s of %j is wrong, without repeating the value, and no key is created',
+    async (param, wallets) => {
+      using folder = tempFolder();
+      const { keys, close } = await open(folder.file);
+      const error = await keys
+        .create({ name: 'a', scopes: ['chat'], holders: wallets })
+        .catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ name: 'KeyTermsError', param });
+      expect(String(error)).not.toContain('c0ffee');
+      expect(await everyKey(keys)).toEqual([]);
+      await close();
+    },
+  );
 });
 
 describe('a key of a wallet', () => {
-  test('is the wallet itself: one caller for all its keys, before and after a rotation, in every process', async () => {
+  test('the caller of a wallet’s key is the wallet: one caller for all its keys, before and after a rotation, in every process', async () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const command = await open(folder.file);
@@ -104,7 +109,7 @@ describe('a key of a wallet', () => {
     await Promise.all([server.close(), command.close()]);
   });
 
-  test('is in the trail with the wallet that made it, and grants to it go to the wallet', async () => {
+  test('a key of a wallet is in the trail with the wallet that created it, and grants to the key go to the wallet', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     const { info } = await keys.createForHolder(WALLET, 'laptop');
@@ -123,7 +128,7 @@ describe('a key of a wallet', () => {
     await close();
   });
 
-  test('is refused for a malformed address or an invalid name', async () => {
+  test('a key of a wallet is refused for a malformed address or an invalid name', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     for (const wallet of ['', 'wallet', WALLET.slice(1), `${WALLET}0`]) {
@@ -134,7 +139,7 @@ describe('a key of a wallet', () => {
     await close();
   });
 
-  test('survives a restart, and is listed with its wallet', async () => {
+  test('a key of a wallet survives a restart, and is listed with its wallet', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const { key, info } = await before.keys.createForHolder(WALLET, 'laptop');
@@ -148,7 +153,7 @@ describe('a key of a wallet', () => {
 });
 
 describe('the keys of a wallet', () => {
-  test('are at most 20 valid ones, however many are requested at once by however many processes', async () => {
+  test('a wallet has at most 20 valid keys, however many are requested at the same time by however many processes', async () => {
     using folder = tempFolder();
     const all = [await open(folder.file), await open(folder.file), await open(folder.file)] as const;
     const requests = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForHolder(WALLET, `key ${i}`));
@@ -163,7 +168,7 @@ describe('the keys of a wallet', () => {
     expect(await keys.trail({ keyId: null, limit: 99 })).toHaveLength(20);
     const own = await keys.ofHolder(WALLET);
     expect(own).toHaveLength(20);
-    // Another wallet has room, and so has this one once a key is revoked.
+    // Another wallet can create a key, and this wallet can after one of its keys is revoked.
     await keys.createForHolder(OTHER, '');
     await keys.revoke(own[7]!.id);
     await keys.createForHolder(WALLET, 'in its place');
@@ -171,7 +176,7 @@ describe('the keys of a wallet', () => {
     await Promise.all(all.map(({ close }) => close()));
   });
 
-  test('are at most 50 a day; a refused one leaves the others unchanged', async () => {
+  test('a wallet creates at most 50 keys a day; a refused key leaves the others unchanged', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys, clock } = opened;
@@ -187,7 +192,7 @@ describe('the keys of a wallet', () => {
     await opened.close();
   });
 
-  test('are revoked together except one, each with its entry; other wallets and keys stay', async () => {
+  test('the keys of a wallet are revoked together except one, each with its entry; other wallets and keys stay', async () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const command = await open(folder.file);
@@ -225,7 +230,7 @@ describe('the keys of a wallet', () => {
   });
 });
 
-test('a database of the version before opens with its keys and its trail, which stays append-only', async () => {
+test('a database of the previous version opens with its keys and its trail, which stays append-only', async () => {
   using folder = tempFolder();
   const versions = accessMigrations.versions.slice(0, 2);
   const old = await openSqlite(folder.file, [{ room: 'access', versions }]);

@@ -5,7 +5,7 @@ import { anyCodePoint } from '../../support/any-code-point.ts';
 
 const texts = fc.string({ unit: anyCodePoint, maxLength: 200 });
 
-test('a sealed text can be opened with the same secret, salt and purpose, and with nothing else', () => {
+test('a sealed text can be opened only with the same secret, salt and purpose', () => {
   fc.assert(
     fc.property(texts, texts, texts, texts, (text, secret, other, bound) => {
       const salt = newSalt();
@@ -29,9 +29,9 @@ test('a sealed text that was changed or cut cannot be opened', () => {
   }
 });
 
-test('the same text is sealed differently each time, and no part of it shows', () => {
+test('the same text is sealed differently each time, and none of it is visible', () => {
   const seal = new AnswerSeal('secret', newSalt());
-  const text = 'a text that nobody may see';
+  const text = 'a text that must stay secret';
   const [one, other] = [seal.seal(text, '1'), seal.seal(text, '1')];
   expect(Buffer.from(one).equals(other)).toBeFalse();
   for (let at = 0; at + 8 <= text.length; at++) {
@@ -39,7 +39,7 @@ test('the same text is sealed differently each time, and no part of it shows', (
   }
 });
 
-test('a body’s mark differs with another secret or salt, so that it reveals nothing without the secret', () => {
+test('the mark of a body depends on the secret and the salt, so that it reveals nothing without the secret', () => {
   const salt = newSalt();
   const body = new Uint8Array(32);
   const mark = new AnswerSeal('secret', salt).bodyMark(body);
@@ -51,7 +51,7 @@ test('a body’s mark differs with another secret or salt, so that it reveals no
   expect(new AnswerSeal('secres', salt).verifier).not.toEqual(new AnswerSeal('secret', salt).verifier);
 });
 
-test('different API keys, and different idempotency keys of one, never share a name', () => {
+test('different API keys, and different idempotency keys of one API key, never share a name', () => {
   const names = [
     requestNameOf('ab', 'c'),
     requestNameOf('a', 'bc'),

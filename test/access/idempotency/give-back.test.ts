@@ -6,7 +6,7 @@ import { tempFolder } from '../../store/support.ts';
 
 const terms = { ...NO_TERMS, budgets: [budget(1_000, { onExhausted: 'downgrade' })] };
 
-test('the rest of a charge is given back once, to the budget and the sums, and the audit agrees', async () => {
+test('the rest of a charge is refunded once, to the budget and the sums, and the audit agrees', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -26,7 +26,7 @@ test('the rest of a charge is given back once, to the budget and the sums, and t
   await store.close();
 });
 
-test('two requests at once give it back once', async () => {
+test('two refunds of a charge at the same time refund it once', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -39,7 +39,7 @@ test('two requests at once give it back once', async () => {
   await store.close();
 });
 
-test('what is given back for a repeat is given back once for it, however often it is asked for', async () => {
+test('a refund for a repeat is made once, however often it is requested', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const [first, repeat] = [await held(ledger, order(400)), await held(ledger, order(400))];
@@ -52,7 +52,7 @@ test('what is given back for a repeat is given back once for it, however often i
   await store.close();
 });
 
-test('nothing is given back of an open hold, or of an unknown one', async () => {
+test('nothing is refunded for an open or unknown hold', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
@@ -64,13 +64,13 @@ test('nothing is given back of an open hold, or of an unknown one', async () => 
   await store.close();
 });
 
-test('a correction survives a crash right after it', async () => {
+test('a refund survives a crash immediately after it', async () => {
   using folder = tempFolder();
   const first = await open(folder.file, { terms });
   const hold = await held(first.ledger, order(600));
   hold.settle(line(500), () => []);
   await first.ledger.giveBack(hold.id, '');
-  // The correction itself is durable; its row in the journal may not be written yet.
+  // The refund itself is durable, but its row in the journal may not be written yet.
   const second = await open(folder.file, { terms });
   expect(second.ledger.availableFunds(caller(), 'auto')?.terms[0].free).toBe(1_000);
   expect(await second.ledger.giveBack(hold.id, '')).toBe(0);

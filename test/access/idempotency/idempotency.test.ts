@@ -69,22 +69,22 @@ const law = (mutant: Mutant = {}) =>
 const { runs, seed, proved } = effort('idempotency', 8, 3_000);
 
 test(
-  'the same key gives the same answer and one charge, whatever runs at once, fails, crashes or is pruned between',
+  'the same idempotency key gives the same answer and one charge, whatever runs in parallel, fails, crashes or is pruned in between',
   async () => {
-    // Steps are few and named. Shrinking takes minutes, and the seed is printed.
+    // The steps are few and named. Shrinking would take minutes, and the test prints the seed.
     await fc.assert(law(), { numRuns: runs, seed, endOnFailure: true });
     const kinds = ['run', 'in-flight', 'reused', 'unavailable', 'replay', 'paid', 'refused', 'ended', 'crashes'];
     const summary = kinds.map((what) => `${counts.get(what) ?? 0} ${what}`);
     proved(
-      `idempotency keys against a reference written apart, in ${runs} runs of up to 60 random steps: ${summary.join(', ')}`,
+      `idempotency keys compared with an independent reference, in ${runs} runs of up to 60 random steps: ${summary.join(', ')}`,
     );
-    // A kind that never occurs proves nothing.
+    // The test proves nothing about a kind of step that never occurs.
     for (const what of kinds) expect([what, (counts.get(what) ?? 0) > 0]).toEqual([what, true]);
   },
   isDeep ? 3_600_000 : 120_000,
 );
 
-test('a charge of an earlier day is given back to that day, and the audit agrees', async () => {
+test('a charge of an earlier day is refunded to that day, and the audit agrees', async () => {
   using folder = tempFolder();
   const world = await World.open(folder.file, 'charge', {});
   const ask = (key: number): Step => ({ do: 'ask', user: 1, key, body: 0, secret: 0, times: 1 });
@@ -104,12 +104,12 @@ test('a charge of an earlier day is given back to that day, and the audit agrees
   }
 });
 
-/** Most show within ten runs; the rarest in about a hundred. */
+/** Most mutants fail within ten runs, the rarest within about a hundred. */
 const MUTANT_RUNS = 2_000;
-/** One that shows each of them soon. */
+/** A seed with which each mutant fails soon. */
 const MUTANT_SEED = isDeep ? seed : 6;
 
-describe('the law notices that', () => {
+describe('the law of idempotency notices that', () => {
   for (const [what, mutant] of Object.entries(MUTANTS)) {
     test(what, async () => {
       const cure = mutant.infect?.() ?? (() => {});

@@ -12,30 +12,30 @@ import { tries } from '../../deep/effort.ts';
 import { loneInstance } from '../../store/memory/instance.ts';
 import { storeInMemory } from '../../store/memory/store.ts';
 
-/** Repeats under two names, at two servers on one store. Times are in ms. */
+/** Repeated requests under two names, at two servers on one store. Times are in ms. */
 interface Repeat {
   readonly server: number;
   readonly name: number;
   readonly body: number;
   readonly secret: number;
   readonly at: number;
-  /** How long its run takes, if it gets one. */
+  /** How long the run of the request takes, if it runs. */
   readonly runs: number;
   readonly how: 'kept' | 'lost' | 'free';
-  /** When its caller leaves after it came; null for one that stays. */
+  /** When the caller disconnects, counted from the request; null if the caller stays. */
   readonly leaves: number | null;
   readonly deadline: number;
 }
 
 interface Schedule {
   readonly repeats: readonly Repeat[];
-  /** When each server stops waiting; null for one that goes on. */
+  /** When each server stops waiting; null for a server that continues. */
   readonly stops: readonly (number | null)[];
 }
 
-/** The interval at which a row is polled. */
+/** How often a row is polled, ms. */
 const POLL_MS = 1_000;
-/** Few times, so that events often come at once. */
+/** Only a few different times, so that events often happen at the same time. */
 const time = (max: number): fc.Arbitrary<number> => fc.nat(max / 500).map((count) => count * 500);
 const seldom = <T>(value: T, other: T) =>
   fc.oneof({ weight: 8, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: fc.constant(other) });
@@ -73,7 +73,7 @@ class Clock implements Timers {
 
   /** Moves to the next time and fires all timers of that time. */
   move(): void {
-    if (this.size === 0) throw new Error('something waits that nothing will end');
+    if (this.size === 0) throw new Error('a request waits for something that never happens');
     this.now = Math.min(...[...this.#timers].map(({ at }) => at));
     for (const timer of [...this.#timers]) {
       if (timer.at > this.now) continue;
@@ -95,19 +95,19 @@ interface Mutant {
   readonly options?: (options: IdempotencyOptions) => IdempotencyOptions;
 }
 
-/** Plays a schedule: calls of the store come in the scheduler's order and take no time. */
+/** Plays a schedule. Calls of the store run in the order of the scheduler and take no time. */
 class Play {
   readonly #scheduler: fc.Scheduler;
   readonly #clock = new Clock();
-  /** When servers have stopped waiting. */
+  /** When servers stopped waiting. */
   readonly #stopped = new Map<number, number>();
   readonly #servers: readonly Idempotency[];
-  /** Names with a provider's call in progress. */
+  /** Names for which a provider is being called. */
   readonly #running = new Set<number>();
-  /** The runs of a name that have been claimed and have not ended, and when the last one ended. */
+  /** For each name, how many claimed runs have not ended, and when the last run ended. */
   readonly #claimed = new Map<number, number>();
   readonly #endedAt = new Map<number, number>();
-  /** The kept answer of each name. */
+  /** The stored answer of each name. */
   readonly #kept = new Map<number, string>();
   #decisions = 0;
   readonly counts = new Map<string, number>();
@@ -175,7 +175,10 @@ class Play {
     }
   }
 
-  /** A wait without an answer has reached a limit, and the name runs still, or ended since the last poll. */
+  /**
+   * Checks a wait that ended without an answer: it must have reached a limit, and the name must still be running, or have ended since the
+   * last poll.
+   */
   #mayEnd({ name, server }: Repeat, limit: number): void {
     const { now } = this.#clock;
     expect(now === limit || this.#stopped.has(server)).toBe(true);
@@ -192,7 +195,7 @@ class Play {
     }
   }
 
-  /** Returns false where another server has claimed the name. */
+  /** Returns false if another server has claimed the name. */
   async #run(run: IdempotentRun, { name, runs, how }: Repeat): Promise<boolean> {
     const decision = ++this.#decisions;
     try {
@@ -202,7 +205,7 @@ class Play {
       if (cause instanceof NameTaken) return false;
       throw cause;
     }
-    // The provider is called here.
+    // The provider is called at this point.
     expect([this.#running.has(name), this.#kept.has(name)]).toEqual([false, false]);
     this.#running.add(name);
     await this.#clock.sleep(runs);
@@ -215,7 +218,7 @@ class Play {
     return true;
   }
 
-  /** Each call of the store, and each answer to one, comes when the scheduler lets it. */
+  /** Each call of the store, and each answer, happens when the scheduler allows it. */
   #scheduled(rows: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>): IdempotencyOptions['store'] {
     const turn = () => this.#scheduler.schedule(Promise.resolve());
     const find: typeof rows.idempotency.find = async (name) => {
@@ -237,7 +240,7 @@ class Play {
     };
   }
 
-  /** Nothing is left of those that have waited. */
+  /** Checks that no waiting repeat is left. */
   finish(): void {
     const stops = this.#clock;
     while (stops.size > 0 && stops.now < 60_000) stops.move();
@@ -260,17 +263,17 @@ const law = (mutant: Mutant = {}) =>
   });
 
 const LAW =
-  'equal repeats call the provider one at a time and never after a kept answer, get that answer, and end at the limits of their wait';
+  'equal repeats call the provider one at a time and never after a stored answer, get that answer, and end at the limits of their wait';
 const { seed, ...runs } = tries(LAW, 400, 20_000);
 
 test(LAW, async () => {
   await fc.assert(law(), { ...runs, seed, endOnFailure: true });
-  // A kind that never occurs proves nothing.
+  // The test proves nothing about a kind of result that never occurs.
   for (const kind of ['run', 'replay', 'in-flight', 'reused', 'unavailable'])
     expect([kind, (counts.get(kind) ?? 0) > 0]).toEqual([kind, true]);
 });
 
-/** Replaces a method until its result is called. */
+/** Replaces a method until the returned function is called. */
 function replaced<Part extends object, Name extends keyof Part>(part: Part, name: Name, other: Part[Name]): () => void {
   const own = part[name];
   part[name] = other;
@@ -291,8 +294,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     }),
   },
   'a wait has no limits': { infect: () => replaced(Waiter.prototype, 'limit', () => {}) },
-  'a wait goes on after a shutdown has begun': { infect: () => replaced(RunWaits.prototype, 'close', () => {}) },
-  'a repeat that has ended stays among those that wait': {
+  'a wait continues after a shutdown has begun': { infect: () => replaced(RunWaits.prototype, 'close', () => {}) },
+  'a repeat that has ended stays in the list of waiting repeats': {
     infect: () => replaced(Waiter.prototype, Symbol.dispose, () => {}),
   },
   'a server that runs a request counts as dead': {
@@ -300,7 +303,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
 };
 
-describe('the law notices that', () => {
+describe('the law of waiting repeats notices that', () => {
   for (const [what, mutant] of Object.entries(MUTANTS)) {
     test(what, async () => {
       const cure = mutant.infect?.() ?? (() => {});

@@ -5,7 +5,7 @@ import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { loneInstance } from '../../store/memory/instance.ts';
 import { storeInMemory } from '../../store/memory/store.ts';
 
-test('the end of a run without an answer costs one read of the store, however many repeats wait', async () => {
+test('the end of a run without an answer causes one read of the store, however many repeats wait', async () => {
   const store = storeInMemory();
   let reads = 0;
   const find = store.idempotency.find.bind(store.idempotency);
@@ -33,6 +33,6 @@ test('the end of a run without an answer costs one read of the store, however ma
   await first.run.drop();
   await Promise.all(waits);
   expect(runs).toEqual(Array(50).fill('run'));
-  // Each of the 50 runs begins with a read of its own.
+  // Each of the 50 runs begins with a read.
   expect(reads).toBe(50);
 });

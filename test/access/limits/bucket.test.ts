@@ -14,7 +14,7 @@ import { effort } from '../../deep/effort.ts';
 
 const { runs: numRuns, seed, proved } = effort('limits', 400, 20_000);
 
-/** A bucket as the law sees it: a request for units passes or not. */
+/** A bucket as the law sees it: it allows or refuses a request for units. */
 type Subject = (perMinute: number) => (units: number, now: number) => boolean;
 
 const real: Subject = (perMinute) => {
@@ -28,8 +28,8 @@ const real: Subject = (perMinute) => {
 };
 
 /**
- * The law itself, with a list of all that passed: units pass if and only if no interval ending now would exceed the
- * limit and its refill.
+ * The law itself, with a list of all allowed requests. Units are allowed if and only if no interval that ends now would exceed the limit
+ * and its refill.
  */
 const reference: Subject = (perMinute) => {
   const passed: { readonly at: bigint; readonly units: bigint }[] = [];
@@ -54,16 +54,16 @@ const MUTANTS: Readonly<Record<string, (bucket: Bucket, perMinute: number, now: 
     bucket.left = Math.min(2 * perMinute * MINUTE_MS, bucket.left + Math.max(0, now - bucket.at) * perMinute);
     bucket.at = Math.max(bucket.at, now);
   },
-  'starts anew each minute': (bucket, perMinute, now) => {
+  'starts again each minute': (bucket, perMinute, now) => {
     if (Math.floor(now / MINUTE_MS) > Math.floor(bucket.at / MINUTE_MS)) bucket.left = perMinute * MINUTE_MS;
     bucket.at = now;
   },
-  'forgets the time of what was refused': (bucket, perMinute, now) => {
+  'forgets the time of refused requests': (bucket, perMinute, now) => {
     const came = Math.floor(((now - bucket.at) * perMinute) / MINUTE_MS) * MINUTE_MS;
     bucket.left = Math.min(perMinute * MINUTE_MS, bucket.left + Math.max(0, came));
     bucket.at = now;
   },
-  'rounds in doubles of a second': (bucket, perMinute, now) => {
+  'rounds with floating-point seconds': (bucket, perMinute, now) => {
     const left = bucket.left / MINUTE_MS + (Math.round((now - bucket.at) / 1000) * perMinute) / 60;
     bucket.left = Math.min(perMinute, left) * MINUTE_MS;
     bucket.at = now;
@@ -86,7 +86,7 @@ const mutant =
     };
   };
 
-/** Limits of all sizes, with requests in bursts, in streams, after pauses, or a little in the past. */
+/** Limits of all sizes, with requests in bursts, in streams, after pauses, or slightly in the past. */
 const limits = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 1_000_000_000 }));
 const pauses = fc.oneof(
   fc.constant(0),
@@ -106,7 +106,7 @@ function agrees(subject: Subject, { perMinute, requests: list }: History): boole
   let latest = 0;
   return list.every(({ pause, share }) => {
     now += pause;
-    // A clock that goes back stands still.
+    // For the reference, a clock that goes back stops instead.
     latest = Math.max(latest, now);
     const units = Math.max(1, Math.round(share * share * perMinute));
     return one(units, now) === other(units, latest);
@@ -114,16 +114,16 @@ function agrees(subject: Subject, { perMinute, requests: list }: History): boole
 }
 
 describe('a bucket', () => {
-  test('passes all that its law allows, and nothing else', () => {
+  test('a bucket allows everything that its law allows, and nothing else', () => {
     fc.assert(
       fc.property(histories, (history) => agrees(real, history)),
       { numRuns, seed },
     );
-    proved(`${numRuns} random histories of one limit, against a list of all that was let through`);
+    proved(`${numRuns} random histories of one limit, compared with a list of all allowed requests`);
   });
 
   for (const [name, bringUp] of Object.entries(MUTANTS)) {
-    test(`the law notices one that ${name}`, () => {
+    test(`the law finds a bucket that ${name}`, () => {
       const { failed } = fc.check(
         fc.property(histories, (history) => agrees(mutant(bringUp), history)),
         { numRuns: Math.max(numRuns, 1_000), seed, endOnFailure: true },
@@ -132,7 +132,7 @@ describe('a bucket', () => {
     });
   }
 
-  test('states the exact wait, to the millisecond', () => {
+  test('a bucket states the exact wait, to the millisecond', () => {
     fc.assert(
       fc.property(limits, fc.nat(200_000), fc.integer({ min: 1, max: 1_000_000 }), (perMinute, drawn, units) => {
         const bucket = fullBucket(perMinute, 0);
@@ -150,7 +150,7 @@ describe('a bucket', () => {
     );
   });
 
-  test('is full again when it says so, whatever its debt', () => {
+  test('a bucket is full again exactly when it says so, whatever its debt', () => {
     fc.assert(
       fc.property(limits, fc.nat(10_000_000), (perMinute, drawn) => {
         const bucket = fullBucket(perMinute, 5);
@@ -167,17 +167,17 @@ describe('a bucket', () => {
     );
   });
 
-  test('gives more than it holds only when it is full, and then owes the rest', () => {
+  test('a bucket allows more than it holds only when it is full, and then owes the rest', () => {
     const bucket = fullBucket(100, 0);
     expect(waitMs(bucket, 250)).toBe(0);
     take(bucket, 250);
     expect(unitsLeft(bucket)).toBe(0);
-    // It owes 150 and must have 100 again: 2.5 minutes.
+    // The bucket owes 150 and needs 100: 250 units take 2.5 minutes.
     expect(waitMs(bucket, 250)).toBe(150_000);
     expect(waitMs(bucket, 1)).toBe(90_600);
   });
 
-  test('takes unused units back, and never becomes more than full', () => {
+  test('a bucket accepts returned units, but never more than a full bucket holds', () => {
     const bucket = fullBucket(100, 0);
     take(bucket, 60);
     take(bucket, -40);
@@ -186,7 +186,7 @@ describe('a bucket', () => {
     expect(bucket.left).toBe(100 * MINUTE_MS);
   });
 
-  test('keeps its relative level under another limit, in both directions and below zero', () => {
+  test('a bucket keeps its relative level when the limit changes, in both directions and below zero', () => {
     fc.assert(
       fc.property(limits, limits, fc.integer({ min: 0, max: 3_000 }), (from, to, permille) => {
         const bucket = fullBucket(from, 0);
@@ -201,7 +201,7 @@ describe('a bucket', () => {
     );
   });
 
-  test('stays exact over the largest limit and the longest time', () => {
+  test('a bucket stays exact with the largest limit and the longest time', () => {
     const bucket = fullBucket(1_000_000_000, 0);
     for (let i = 0; i < 1_000; i++) take(bucket, 1_000_000_000);
     expect(Number.isSafeInteger(bucket.left)).toBe(true);

@@ -10,7 +10,7 @@ const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => (
   queueMs,
 });
 
-/** A gate with a clock that only the test moves. */
+/** A gate whose clock only the test moves. */
 function setUp() {
   const clock = { now: 1_000_000 };
   return { clock, gate: new Gate(() => clock.now) };
@@ -18,7 +18,7 @@ function setUp() {
 
 const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
 
-/** What became of a place's turn so far. */
+/** Returns the current state of a request. */
 async function stateOf(place: GatePlace): Promise<'inside' | 'waiting' | 'refused'> {
   if (!place.turn) return 'inside';
   const waiting = Promise.resolve('waiting' as const);
@@ -34,7 +34,7 @@ async function stateOf(place: GatePlace): Promise<'inside' | 'waiting' | 'refuse
 afterEach(() => void jest.useRealTimers());
 
 describe('the gate', () => {
-  test('lets so many in, then so many wait in line, and sends the others away at once', async () => {
+  test('the gate runs a number of requests, queues a number of requests, and refuses the others at once', async () => {
     const { gate } = setUp();
     const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3), 'k', 0));
     expect([gate.inside, gate.waiting]).toEqual([2, 3]);
@@ -57,7 +57,7 @@ describe('the gate', () => {
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
 
-  test('who has waited for too long is sent away, and the line moves up', async () => {
+  test('a request that has waited too long is refused, and the queue moves up', async () => {
     jest.useFakeTimers();
     const { gate } = setUp();
     const inside = gate.enter(bounds(1, 5), 'k', 0);
@@ -75,7 +75,7 @@ describe('the gate', () => {
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
 
-  test('under a wider policy the line goes in first; under a narrower one nobody is thrown out', async () => {
+  test('with a higher limit, the queue enters first; with a lower limit, no running request is stopped', async () => {
     const { gate } = setUp();
     const places = [
       gate.enter(bounds(1, 5), 'k', 0),
@@ -96,7 +96,7 @@ describe('the gate', () => {
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
 
-  test('in whatever order they come and go: never too many, first in first out, and nothing is left', async () => {
+  test('in any order of arrivals and ends, the gate never runs too many requests, keeps their order and leaves nothing', async () => {
     const step = fc.record({ comes: fc.boolean(), which: fc.nat(1_000), times: fc.integer({ min: 1, max: 2 }) });
     await fc.assert(
       fc.asyncProperty(
@@ -121,7 +121,7 @@ describe('the gate', () => {
             }
             expect(gate.inside).toBe(Math.min(most, there.length));
             expect(gate.waiting).toBe(there.length - gate.inside);
-            // Those inside are those that came first.
+            // The running requests are those that arrived first.
             const states = await Promise.all(there.map(stateOf));
             expect(states.slice(0, gate.inside)).not.toContain('refused');
             expect(states.slice(gate.inside).every((state) => state === 'waiting')).toBe(true);
@@ -138,21 +138,21 @@ describe('the gate', () => {
 describe('the last tenth of the places', () => {
   const twenty = bounds(20, 50);
 
-  test('is for callers who hold less than a tenth, also before those who wait', async () => {
+  test('the last tenth of the slots is for callers who use less than a tenth, even before waiting requests', async () => {
     const { gate } = setUp();
     const greedy = Array.from({ length: 25 }, () => gate.enter(twenty, 'a', 0));
     expect([gate.inside, gate.waiting]).toEqual([18, 7]);
     const others = Array.from({ length: 3 }, () => gate.enter(twenty, 'b', 0));
     expect(others.map(({ turn }) => turn === null)).toEqual([true, true, false]);
     others[0]!.leave();
-    // The place that is free again is for who has less than a tenth.
+    // A free slot of the reserve goes to a caller who uses less than a tenth.
     await others[2]!.turn;
     expect(await stateOf(greedy[18]!)).toBe('waiting');
     for (const place of [...greedy, ...others]) place.leave();
     expect([gate.inside, gate.waiting]).toEqual([0, 0]);
   });
 
-  test('lets the line in as soon as more is free', async () => {
+  test('the queue enters as soon as more than the reserved slots are free', async () => {
     const { gate } = setUp();
     const greedy = Array.from({ length: 20 }, () => gate.enter(twenty, 'a', 0));
     greedy[0]!.leave();
@@ -166,7 +166,7 @@ describe('the last tenth of the places', () => {
 describe('bodies', () => {
   const few = bounds(5, 5);
 
-  test('have a bound together and for each caller, whatever waits or works; what leaves makes room', () => {
+  test('bodies have a byte limit for all callers and for each caller, whether they wait or run; ended bodies free their bytes', () => {
     const { gate } = setUp();
     const one = gate.enter(bounds(1, 5), 'a', 400);
     const waiting = gate.enter(bounds(1, 5), 'b', 300);
@@ -183,7 +183,7 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(0);
   });
 
-  test('of 64 KiB take their room at once, and of 1 MiB while half of the places and of the room are free', () => {
+  test('bodies of 64 KiB reserve their bytes at once, and bodies of 1 MiB do while half of the slots and bytes are free', () => {
     const SMALL = 65_536;
     const MEDIUM = 1_048_576;
     const four = { ...bounds(4, 0), bodiesBytesMax: 4 * MEDIUM };
@@ -202,7 +202,7 @@ describe('bodies', () => {
     expect(sizes()).toEqual([SMALL, SMALL + 1, MEDIUM, 0]);
   });
 
-  test('larger than all of it come in alone, at once or piece by piece', () => {
+  test('a body larger than the limit is accepted alone, at once or piece by piece', () => {
     const { gate } = setUp();
     const large = gate.enter(few, 'a', 5_000);
     expect(() => gate.enter(few, 'b', 1)).toThrow();
@@ -214,7 +214,7 @@ describe('bodies', () => {
     gate.enter(few, 'b', 1).leave();
   });
 
-  test('take room as they come, and are refused where it ends', () => {
+  test('bodies reserve bytes as they arrive, and are refused when no bytes are left', () => {
     const { gate } = setUp();
     const greedy = Array.from({ length: 4 }, () => gate.enter(few, 'a', 0));
     greedy[0]!.grow(250);
@@ -226,7 +226,7 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(250);
   });
 
-  test('that come slowly give way, the slowest first', () => {
+  test('slow bodies are cut when others need their bytes, the slowest first', () => {
     const { gate, clock } = setUp();
     const cut: string[] = [];
     const reading = (caller: string, name: string) => {
@@ -241,7 +241,7 @@ describe('bodies', () => {
     const whole = gate.enter(bounds(9, 0), 'c', 0);
     whole.begin({ cut: () => cut.push('whole') });
     whole.end();
-    // None is slow in its first second.
+    // No body counts as slow in its first second.
     clock.now += 999;
     expect(() => gate.check(few, 'd', 400)).toThrow();
     clock.now += 1;
@@ -252,7 +252,7 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(0);
   });
 
-  test('that are small and slow stay before those that trickle', () => {
+  test('small slow bodies are kept, and bodies that trickle are cut before them', () => {
     const { gate, clock } = setUp();
     const cut: string[] = [];
     const begin = (name: string, atOnce: number) => {
@@ -267,7 +267,7 @@ describe('bodies', () => {
     expect(cut).toEqual(['trickles']);
   });
 
-  test('that are the slowest themselves are refused where they find no room, and leave nothing held', () => {
+  test('a body that is the slowest itself is refused if no bytes are left, and keeps no bytes', () => {
     const { gate, clock } = setUp();
     const slow = gate.enter(few, 'a', 0);
     slow.begin({ cut: () => {} });
@@ -279,7 +279,7 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(0);
   });
 
-  test('that come slowly do not give way to a caller who holds more', () => {
+  test('slow bodies are not cut for a caller who holds more bytes', () => {
     const { gate, clock } = setUp();
     const cut: string[] = [];
     const slow = gate.enter(few, 'a', 0);
@@ -291,7 +291,7 @@ describe('bodies', () => {
     expect(cut).toEqual([]);
   });
 
-  test('that come slowly give way where there is no place', () => {
+  test('slow bodies are cut if there is no slot', () => {
     const { gate, clock } = setUp();
     const cut: number[] = [];
     const places = [0, 1].map((at) => {

@@ -32,7 +32,7 @@ const caller = (keyId: string, labels: Caller['labels'] = {}, limits: KeyLimits 
 const EACH_KEY = { each: ({ key }: { key: { id: string } }) => key.id };
 const nowhere = '';
 
-/** A limiter with a clock that only the test moves. */
+/** A limiter whose clock only the test moves. */
 function setUp(accounts?: LimitAccounts) {
   const clock = { now: 1_000_000 };
   return { clock, limiter: new Limiter(() => clock.now, accounts) };
@@ -63,7 +63,7 @@ describe('requests', () => {
     for (let i = 0; i < 5; i++) expect(limiter.admit(others, caller('a'), nowhere)).toBeNull();
   });
 
-  test('pass up to the limit at once, and one more after each refill', () => {
+  test('requests are allowed up to the limit at once, and one more after each refill', () => {
     const { limiter, clock } = setUp();
     const limits = [limit('all', { requestsPerMinute: 3 })];
     const one = () => limiter.admit(limits, caller('a'), nowhere);
@@ -76,7 +76,7 @@ describe('requests', () => {
     expect(refusal(one)?.waitMs).toBe(20_000);
   });
 
-  test('are counted separately for each key, label or address', () => {
+  test('requests are counted separately for each key, label or address', () => {
     const by = {
       key: EACH_KEY,
       label: { each: ({ key }: { key: { labels: ReadonlyMap<string, string> } }) => key.labels.get('team') ?? '' },
@@ -96,7 +96,7 @@ describe('requests', () => {
     expect(passes(by.everybody)).toEqual([true, false, false, false]);
   });
 
-  test('count in a limit whose `match` fails, and a failing `each` is the empty text', () => {
+  test('requests count in a limit whose `match` fails with an error, and an `each` that fails is the empty text', () => {
     const { limiter } = setUp();
     const fail = () => {
       throw new Error('no');
@@ -106,12 +106,12 @@ describe('requests', () => {
     expect(refusal(() => limiter.admit(limits, caller('b'), nowhere))?.limit).toBe('one');
   });
 
-  test('must pass all limits, and a refused request counts in none', () => {
+  test('requests must pass all limits, and a refused request counts in none', () => {
     const { limiter, clock } = setUp();
     const limits = [limit('wide', { requestsPerMinute: 4 }), limit('narrow', { requestsPerMinute: 2 }, EACH_KEY)];
     const from = (keyId: string) => refusal(() => limiter.admit(limits, caller(keyId), nowhere));
     expect([from('a'), from('a')]).toEqual([null, null]);
-    // None of these uses up what is left of `wide`.
+    // None of these requests uses up what is left of `wide`.
     for (let i = 0; i < 10; i++) expect(from('a')?.limit).toBe('narrow');
     expect([from('b'), from('b')]).toEqual([null, null]);
     // The limit with the longest wait is reported.
@@ -121,7 +121,7 @@ describe('requests', () => {
     expect(from('c')).toBeNull();
   });
 
-  test('must pass a key’s own limits beside those of the policy', () => {
+  test('requests must pass a key’s own limits in addition to the limits of the policy', () => {
     const { limiter } = setUp();
     const own = { ...NO_FIGURES, requestsPerMinute: 1 };
     const limits = [limit('all', { requestsPerMinute: 3 })];
@@ -139,7 +139,7 @@ describe('requests', () => {
 describe('tokens', () => {
   const limits = [limit('tokens', { tokensPerMinute: 1_000 })];
 
-  test('count as expected at once, and as used at the end', () => {
+  test('tokens count as expected at once, and as used at the end', () => {
     const { limiter } = setUp();
     const left = () => admitted(limiter.admit(limits, caller('a'), nowhere)).headers()['x-ratelimit-remaining-tokens'];
     const first = admitted(limiter.admit(limits, caller('a'), nowhere));
@@ -153,7 +153,7 @@ describe('tokens', () => {
     expect(left()).toBe('200');
   });
 
-  test('are refused with the time until there are enough, and nothing is taken', () => {
+  test('tokens are refused with the time until there are enough, and none are taken', () => {
     const { limiter, clock } = setUp();
     const ask = (tokens: number) => {
       const quota = admitted(limiter.admit(limits, caller('a'), nowhere));
@@ -167,7 +167,7 @@ describe('tokens', () => {
     expect(ask(400)).toBeNull();
   });
 
-  test('used beyond those expected are a debt, which is paid off first', () => {
+  test('tokens used beyond the expected number are a debt, which is paid off first', () => {
     const { limiter, clock } = setUp();
     const first = admitted(limiter.admit(limits, caller('a'), nowhere));
     first.begin(false, 10);
@@ -178,7 +178,7 @@ describe('tokens', () => {
     expect(ask()).toBeNull();
   });
 
-  test('of a request larger than the limit pass while the bucket is full', () => {
+  test('a request that needs more tokens than the limit is allowed while the bucket is full', () => {
     const { limiter, clock } = setUp();
     const ask = () => refusal(() => admitted(limiter.admit(limits, caller('a'), nowhere)).begin(false, 5_000));
     expect(ask()).toBeNull();
@@ -191,7 +191,7 @@ describe('tokens', () => {
 describe('streams', () => {
   const limits = [limit('streams', { concurrentStreams: 2 }, EACH_KEY)];
 
-  test('run up to the limit at once, until they end in any way', () => {
+  test('streams run up to the limit at the same time, until they end in any way', () => {
     const { limiter } = setUp();
     const open = () => {
       const quota = admitted(limiter.admit(limits, caller('a'), nowhere));
@@ -203,7 +203,7 @@ describe('streams', () => {
     first.end(10);
     const third = open();
     expect(refusal(open)?.kind).toBe('streams');
-    // Closed without an end, and twice.
+    // Close without an end, and twice.
     second.close();
     second.close();
     second.end(5);
@@ -214,18 +214,18 @@ describe('streams', () => {
     expect(refusal(open)?.kind).toBe('streams');
   });
 
-  test('are counted apart from other requests', () => {
+  test('streams are counted separately from other requests', () => {
     const { limiter } = setUp();
     const open = (stream: boolean) =>
       refusal(() => admitted(limiter.admit(limits, caller('a'), nowhere)).begin(stream, 10))?.kind ?? null;
     const five = (stream: boolean) => Array.from({ length: 5 }, () => open(stream));
     expect(five(false)).toEqual([null, null, null, null, null]);
-    // The running requests took no stream, and are let in beside all streams.
+    // The running requests that are not streams use no stream, so all streams are allowed in addition.
     expect(five(true)).toEqual([null, null, 'streams', 'streams', 'streams']);
     expect(five(false)).toEqual([null, null, null, null, null]);
   });
 
-  test('refused for their tokens are not counted', () => {
+  test('streams that are refused because of their tokens are not counted', () => {
     const { limiter } = setUp();
     const both = [limit('tokens', { tokensPerMinute: 100 }), ...limits];
     const ask = (tokens: number) => {
@@ -241,21 +241,21 @@ describe('streams', () => {
 });
 
 describe('a new policy', () => {
-  test('finds the use under the same name and subject; a changed figure keeps the relative level', () => {
+  test('a new policy keeps the use of a limit with the same name and subject; a changed limit keeps the relative level', () => {
     const { limiter } = setUp();
     const use = (limits: readonly RateLimit[], name = 'a') =>
       admitted(limiter.admit(limits, caller(name), nowhere)).headers()['x-ratelimit-remaining-requests'];
     const of = (requestsPerMinute: number, name = 'rule') => [limit(name, { requestsPerMinute }, EACH_KEY)];
     expect(use(of(10))).toBe('9');
     expect(use(of(10))).toBe('8');
-    // 80 % of 100, less one.
+    // 80 % of 100, minus one.
     expect(use(of(100))).toBe('79');
     expect(use(of(10))).toBe('6');
     expect(use(of(10), 'b')).toBe('9');
     expect(use(of(10, 'another'))).toBe('9');
   });
 
-  test('finds the open streams, even if no limit counted them before', () => {
+  test('a new policy counts the open streams, even if no limit counted them before', () => {
     const { limiter } = setUp();
     const open = (figures: Partial<KeyLimits>) => {
       const quota = admitted(limiter.admit([limit('rule', figures)], caller('a'), nowhere));
@@ -268,7 +268,7 @@ describe('a new policy', () => {
     open({ concurrentStreams: 1 });
   });
 
-  test('applies to the end of requests begun before', () => {
+  test('a new policy applies to the end of requests that began before', () => {
     const { limiter } = setUp();
     const of = (tokensPerMinute: number) => [limit('rule', { tokensPerMinute })];
     const first = admitted(limiter.admit(of(1_000), caller('a'), nowhere));
@@ -281,7 +281,7 @@ describe('a new policy', () => {
 });
 
 describe('the headers', () => {
-  test('show for each kind the limit with the least left', () => {
+  test('the headers show for each kind the limit with the least left', () => {
     const { limiter, clock } = setUp();
     const limits = [
       limit('wide', { requestsPerMinute: 100, tokensPerMinute: 500 }),
@@ -325,7 +325,7 @@ describe('memory', () => {
   const EACH_ADDRESS = { each: 'address' } as const;
   const MOST = 4_096;
 
-  test('for a hundred thousand subjects is bounded by the maximum of accounts', () => {
+  test('the memory for a hundred thousand subjects is bounded by the maximum of accounts', () => {
     const accounts = new LimitAccounts();
     const { limiter, clock } = setUp(accounts);
     let largest = 0;
@@ -337,7 +337,7 @@ describe('memory', () => {
     expect(largest).toBe(32_768);
   });
 
-  test('keeps the subjects that have used the most, and those with running requests, during a flood', () => {
+  test('during a flood, the subjects that have used the most, and those with running requests, are kept', () => {
     const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { requestsPerMinute: 10 }, EACH_ADDRESS)];
@@ -352,7 +352,7 @@ describe('memory', () => {
     expect(refusal(() => again().begin(true, 1))?.kind).toBe('streams');
   });
 
-  test('holds accounts in use beyond the maximum, without a sweep for each new one', () => {
+  test('accounts in use may exceed the maximum, without a sweep for each new one', () => {
     const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { concurrentStreams: 1 }, EACH_ADDRESS)];
@@ -367,7 +367,7 @@ describe('memory', () => {
     expect(accounts.size).toBeLessThanOrEqual(2 * MOST);
   });
 
-  test('drops full accounts first', () => {
+  test('full accounts are dropped first', () => {
     const accounts = new LimitAccounts(MOST);
     const { limiter, clock } = setUp(accounts);
     for (let i = 0; i < MOST; i++) limiter.count('keyless', `early ${i}`, 60);

@@ -13,8 +13,9 @@ import { MemoryRates } from '../../store/memory/rates.ts';
 import { callerNamed } from '../../support/request-context.ts';
 
 /**
- * Limits that instances share, by slices. Requests come to any of them at any time, instances die with their slices, and the store
- * refuses or its answer is lost: all together admit no more than one bucket would. One that is alone gets all of it but for two seconds.
+ * Servers share limits by slices. Requests arrive at any server at any time, servers die with their slices, and the store refuses or its
+ * answer is lost. All servers together must allow no more than one bucket would. A server that is alone gets all of the limit except two
+ * seconds of the rate.
  */
 const { runs, seed, proved } = effort('shared limits', 60, 3_000);
 
@@ -36,7 +37,7 @@ const fault = fc.oneof(
   fc.record({ kind: fc.constant('die' as const), at: fc.nat(INSTANCES - 1) }),
   fc.record({ kind: fc.constant('fail' as const), isDone: fc.boolean() }),
 );
-/** Some requests a while, and then many: what was taken ahead is out while the bucket is full. */
+/** A few requests for a while, and then many: units taken in advance are missing while the bucket is full. */
 const steady = fc
   .tuple(fc.nat(INSTANCES - 1), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 100, max: 300 }))
   .map(([at, requests, waitMs]): Step[] => [
@@ -62,17 +63,17 @@ const history = (faults: boolean) =>
 type History = ReturnType<typeof history> extends fc.Arbitrary<infer One> ? One : never;
 
 interface Rival {
-  /** The limits at the store. */
+  /** The limits in the store. */
   readonly rates?: (now: () => number) => MemoryRates;
-  /** The clock of an instance, by that of the store. */
+  /** Returns the clock of a server for a time of the store. */
   readonly clock?: (now: number) => number;
 }
 
-/** Instances on one store in memory, in virtual time. */
+/** Servers that share a store in memory, in virtual time. */
 class SharedLimits {
   readonly clock = new VirtualClock(START);
   readonly perMinute: number;
-  /** How much one bucket would have left. */
+  /** How much a single bucket would have left. */
   readonly bucket;
   readonly #rates: MemoryRates;
   readonly #rival: Rival;
@@ -143,7 +144,7 @@ function limiterOn(clock: VirtualClock, take: RateStore['take'], now = () => clo
     return { unref: () => {}, close };
   };
   const every = () => {
-    throw new Error('nothing is done regularly');
+    throw new Error('nothing may be scheduled regularly');
   };
   return new Limiter(now, undefined, {
     counts: new SharedCounts({ take }, now, { after, every }),
@@ -158,7 +159,7 @@ const noMore = (rival: Rival = {}) =>
     return !shared.isOver;
   });
 
-/** All others die in the middle of their work, with what they have. */
+/** All other servers die in the middle of their work, with the units that they have. */
 const noLess = (rival: Rival = {}) =>
   fc.asyncProperty(history(false), async ({ perMinute, steps }: History) => {
     const shared = new SharedLimits(perMinute, rival);
@@ -174,12 +175,12 @@ const noLess = (rival: Rival = {}) =>
     return admitted >= fair - 2 * Math.ceil(perMinute / 60);
   });
 
-test('instances together admit no more than one bucket, whatever dies or fails', async () => {
+test('servers that share a limit allow together no more than one bucket, whatever dies or fails', async () => {
   await fc.assert(noMore(), { numRuns: runs, seed });
-  proved('instances that share a limit by slices admit no more than one bucket would');
+  proved('servers that share a limit by slices allow no more than one bucket would');
 });
 
-test('an instance that is alone gets all but two seconds of the rate', async () => {
+test('a server that is alone gets all of the limit except two seconds of the rate', async () => {
   await fc.assert(noLess(), { numRuns: runs, seed });
 });
 
@@ -205,19 +206,19 @@ class Miser extends MemoryRates {
 }
 
 const MUTANTS: Readonly<Record<string, () => ReturnType<typeof noMore> | ReturnType<typeof noLess>>> = {
-  'buckets fill up though units are out': () => noMore({ rates: (now) => new FullBuckets(now, () => true) }),
-  'an instance keeps its units for ten seconds': () => noMore({ clock: (now) => START + (now - START) / 10 }),
-  'units that are taken ahead are not debited': () => noMore({ rates: (now) => new Forgetful(now, () => true) }),
+  'buckets become full although units are out': () => noMore({ rates: (now) => new FullBuckets(now, () => true) }),
+  'a server keeps its units for ten seconds': () => noMore({ clock: (now) => START + (now - START) / 10 }),
+  'units taken in advance are not debited': () => noMore({ rates: (now) => new Forgetful(now, () => true) }),
   'a tenth of each limit is kept back': () => noLess({ rates: (now) => new Miser(now, () => true) }),
 };
 
 for (const [name, law] of Object.entries(MUTANTS))
-  test(`the law fails where ${name}`, async () => {
+  test(`the law fails if ${name}`, async () => {
     const { failed } = await fc.check(law(), { numRuns: 400, seed, endOnFailure: true });
     expect(failed).toBe(true);
   });
 
-test('what many answers give back goes to the store together, and counts at another instance 50 ms later', async () => {
+test('units returned by many answers go to the store together, and count on another server 50 ms later', async () => {
   const clock = new VirtualClock(START);
   const rates = new MemoryRates(
     () => clock.now(),

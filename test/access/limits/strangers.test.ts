@@ -9,7 +9,7 @@ const bounds = (concurrencyMax: number, queueMax: number) => ({
   queueMs: 10_000,
 });
 
-/** A gate with a clock that only the test moves. */
+/** A gate whose clock only the test moves. */
 function setUp() {
   const clock = { now: 1_000_000 };
   return { clock, gate: new Gate(() => clock.now) };
@@ -19,7 +19,7 @@ describe('bodies of strangers', () => {
   const POOL = 16 * 1_048_576;
   const SHARE = 65_536;
 
-  test('of one address have 64 KiB together, and a single one may be larger', () => {
+  test('bodies of strangers at one address may have 64 KiB together, and a single body may be larger', () => {
     const { gate } = setUp();
     const few = bounds(9, 0);
     const single = gate.enterBody(few, '192.0.2.1', 262_144, 'strangers');
@@ -33,10 +33,10 @@ describe('bodies of strangers', () => {
     expect(gate.bytes).toBe(0);
   });
 
-  test('take no place, and a request that needs a place cuts none of them', () => {
+  test('bodies of strangers use no slot, and are not cut for a request that needs a slot', () => {
     const { gate, clock } = setUp();
     const slow = gate.enterBody(bounds(1, 0), '192.0.2.1', 10, 'strangers');
-    slow.begin({ cut: () => expect.unreachable('it has no place to give') });
+    slow.begin({ cut: () => expect.unreachable('the body has no slot to give') });
     clock.now += 60_000;
     expect(gate.inside).toBe(0);
     const only = gate.enter(bounds(1, 0), 'a', 0);
@@ -49,7 +49,7 @@ describe('bodies of strangers', () => {
     readonly isStranger: boolean;
     readonly who: number;
     readonly bytes: number;
-    /** The body among the open ones that leaves first, in place of a new one. */
+    /** The position of the open body that leaves first; null to add a new body. */
     readonly leaves: number | null;
   }
   const steps = fc.array(
@@ -62,7 +62,10 @@ describe('bodies of strangers', () => {
     { minLength: 1, maxLength: 60 },
   );
 
-  /** Which bodies of callers are refused. @param areApart false: the alternative with one room for all, which the law must reject */
+  /**
+   * Returns which bodies of callers are refused. @param areApart false for the alternative with one limit for all bodies, which the law
+   * must reject
+   */
   function refusals(history: readonly Step[], areApart: boolean, withStrangers: boolean): number[] {
     const { gate } = setUp();
     const open: { readonly place: GatePlace; readonly isStranger: boolean; readonly who: number; bytes: number }[] = [];
@@ -105,7 +108,7 @@ describe('bodies of strangers', () => {
       { seed: 42, numRuns: 300 },
     );
 
-  test('whatever strangers send, the same bodies of callers are accepted; one room for both breaks that', () => {
+  test('the same bodies of callers are accepted, whatever strangers send; a shared limit would break this', () => {
     const { failed, counterexample } = holds(true);
     expect({ failed, counterexample }).toEqual({ failed: false, counterexample: null });
     expect(holds(false).failed).toBe(true);

@@ -1,4 +1,4 @@
-/** An answer that the limits of one process give at once: nobody else is asked. */
+/** Returns an answer that a single process gives without asking the store. */
 export function atOnce<T>(found: T | Promise<T>): T {
   if (found instanceof Promise) throw new Error('the store was asked');
   return found;

@@ -45,11 +45,11 @@ type IsAccepted = (token: string, terms: TokenIssuer) => Promise<boolean>;
 
 const isAccepted: IsAccepted = async (token, terms) => 'caller' in (await tokens.check(token, [terms], '', () => {}));
 
-/** One character of a token replaced, put in or taken out. */
+/** Replaces, inserts or removes one character of a token. */
 const change = fc.record({
   algorithm: fc.constantFrom(...ALGORITHMS),
   at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-  // The end of the signature is where decoders are generous.
+  // Decoders are lenient at the end of the signature.
   isAtEnd: fc.boolean(),
   kind: fc.constantFrom('replace', 'insert', 'remove'),
   character: fc.constantFrom(...CHARACTERS),
@@ -62,10 +62,10 @@ function changed(token: string, { at, isAtEnd, kind, character }: Change): strin
   return token.slice(0, place) + (kind === 'remove' ? '' : character) + rest;
 }
 
-/** Changes enough to find a mutant, though each run signs with new keys: one change in eighty is of bits that decoders ignore. */
+/** Enough changes to find a mutant, although each run signs with new keys: one change in eighty affects bits that decoders ignore. */
 const MUTANT_RUNS = 2_000;
 
-/** Whether no change of a character is accepted. */
+/** Whether no token with a changed character is accepted. */
 const holds = async (accepts: IsAccepted, numRuns: number): Promise<boolean> => {
   const law = fc.asyncProperty(change, async (one) => {
     const { token, terms } = issuers.get(one.algorithm)!;
@@ -76,16 +76,16 @@ const holds = async (accepts: IsAccepted, numRuns: number): Promise<boolean> => 
 };
 
 describe('a token', () => {
-  test('is accepted as it was signed, by every kind of key', async () => {
+  test('a token is accepted as it was signed, with every kind of key', async () => {
     for (const { token, terms } of issuers.values()) expect(await isAccepted(token, terms)).toBe(true);
   });
 
-  test('is accepted with no character changed, put in or taken out', async () => {
+  test('a token is not accepted if one character is changed, inserted or removed', async () => {
     expect(await holds(isAccepted, runs)).toBe(true);
     proved(`no token of ${runs} with one character changed was accepted`);
   });
 
-  test('law: a check that leaves the form of the signature to the decoder is found', async () => {
+  test('the law finds a check that does not verify the form of the signature', async () => {
     const lenient: IsAccepted = async (token, { issuer, keys }) => {
       const [key] = keys.from === 'policy' ? (keys.set?.keys ?? []) : [];
       const verified = jwtVerify(token.replace(/[=\n ]+$/, ''), { kty: '', ...key }, { issuer });
@@ -97,13 +97,13 @@ describe('a token', () => {
     expect(await holds(lenient, MUTANT_RUNS)).toBe(false);
   });
 
-  test('law: a check that believes the claims without the signature is found', async () => {
+  test('the law finds a check that trusts the claims without the signature', async () => {
     const gullible: IsAccepted = async (token, terms) => typeof readToken(token, [terms], Date.now()) !== 'string';
     expect(await holds(gullible, MUTANT_RUNS)).toBe(false);
   });
 });
 
-test('the last character of a signature has bits that decoders ignore, so that the law is about something', () => {
+test('the last character of a signature has bits that decoders ignore, so the law tests a real risk', () => {
   const { token } = issuers.get('ES256')!;
   const signature = token.slice(token.lastIndexOf('.') + 1);
   const others = [...CHARACTERS].map((one) => signature.slice(0, -1) + one).filter((one) => /^[\w-]+$/.test(one));

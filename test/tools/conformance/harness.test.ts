@@ -17,8 +17,8 @@ describe('options generated for a schema', () => {
   });
   const made = optionsFrom(schema);
 
-  test('match it, vary, and have its defaults', () => {
-    if (!made) throw new Error('nothing could be made');
+  test('options generated for a schema match the schema, vary, and include its defaults', () => {
+    if (!made) throw new Error('no options could be generated');
     const all = fc.sample(made, { numRuns: 300, seed: 1 });
     expect(all.filter((one) => !Value.Check(schema, one))).toEqual([]);
     for (const [name, value] of [
@@ -31,7 +31,7 @@ describe('options generated for a schema', () => {
       expect([name, value, all.some((one) => one[name] === value)]).toEqual([name, value, true]);
   });
 
-  test('do not exist for a schema without values, and are its defaults if it has them all', () => {
+  test('no options are generated for a schema without values; a schema with all defaults gives its defaults', () => {
     expect(optionsFrom(Type.Object({ never: Type.Never() }))).toBeNull();
     expect(defaultsOf(schema)).toBeNull();
     expect(defaultsOf(Type.Object({ a: Type.Number({ default: 1 }) }))).toEqual({ a: 1 });
@@ -53,12 +53,12 @@ describe('a sealed function', () => {
     expect([...runSealed(reach).reached]).toEqual([label]);
   });
 
-  test('has no network, and only fake environment variables', () => {
+  test('a sealed function cannot use the network, and sees only fake environment variables', () => {
     expect(() => runSealed(() => fetch('http://127.0.0.1:1'))).toThrow('may not use the network');
     expect(runSealed(() => process.env.PATH).value).toBe(CANARY);
   });
 
-  test('restores the globals even if it throws; a Date with an argument is no clock', () => {
+  test('a sealed function restores the globals even if it throws; a Date with an argument does not count as a clock', () => {
     const before = [Math.random, Date, fetch, process.env, performance.now, setTimeout];
     expect(() =>
       runSealed(() => {

@@ -3,7 +3,7 @@ import type { StreamPart } from '../../../src/contract/parts.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { partsFault } from '../../../src/tools/conformance/parts.ts';
 
-/** A part of each type, with members of it that may be left out. */
+/** A part of each type, and the names of its optional members. */
 const PARTS: Readonly<Record<StreamPart['type'], readonly [StreamPart, ...string[]]>> = {
   text: [{ type: 'text', choice: 0, text: '' }],
   reasoning: [{ type: 'reasoning', choice: 1, text: 'Hm.' }],
@@ -23,7 +23,7 @@ const PARTS: Readonly<Record<StreamPart['type'], readonly [StreamPart, ...string
 };
 const ALL = Object.values(PARTS);
 
-/** Values that a member of the name must not have, beside those of another type. */
+/** Values that a member with this name must not have, in addition to values of the wrong type. */
 const SPOILT: Readonly<Record<string, readonly unknown[]>> = {
   choice: [-1, 0.5],
   index: [-1, 0.5],
@@ -45,25 +45,25 @@ const SPOILT: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 describe('the parts of an answer', () => {
-  test.each(ALL)('are valid, with and without what may be left out: %o', (part, ...optional) => {
+  test.each(ALL)('a part is valid with and without its optional members: %o', (part, ...optional) => {
     expect(partsFault([part])).toBeNull();
     for (const name of optional) expect(partsFault([{ ...part, [name]: undefined }])).toBeNull();
   });
 
-  test.each(ALL)('are invalid where any member is: %o', (part, ...optional) => {
+  test.each(ALL)('a part is invalid if any member is invalid: %o', (part, ...optional) => {
     for (const name of Object.keys(part).filter((one) => one !== 'type')) {
       const values = [true, ...(optional.includes(name) ? [] : [undefined]), ...(SPOILT[name] ?? [])];
       for (const value of values) expect([name, value, partsFault([{ ...part, [name]: value }])]).not.toContain(null);
     }
   });
 
-  test('are a list of objects of a known type', () => {
+  test('parts must be a list of objects with a known type', () => {
     for (const parts of [{}, null, [null], [{}], [{ type: 'toString' }], ['text']])
       expect(partsFault(parts)).not.toBeNull();
     expect(partsFault([])).toBeNull();
   });
 
-  test('of a batch or an event that goes out as it came are of the first choice', () => {
+  test('a batch, and an event that is passed through, contain only parts of the first choice', () => {
     for (const [part] of [PARTS.passthrough, PARTS.embedding])
       expect(partsFault([{ ...part, choice: 1 }])).not.toBeNull();
   });

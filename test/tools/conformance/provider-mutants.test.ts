@@ -39,13 +39,13 @@ const wrong = (
     },
   });
 
-/** The adapter of the template, as for a service without keys. */
+/** The adapter of the template, changed for a service without keys. */
 function keyless(): WireAdapter {
   const { auth: _, ...rest } = adapterOf(exampleProvider);
   return rest;
 }
 
-/** The same, with changed requests. */
+/** The adapter of the template, with changed requests. */
 const sending = (change: (made: HttpCall, call: ProviderCall) => Partial<HttpCall>): ProviderSubject =>
   wrong((real) => ({
     request(call) {
@@ -54,7 +54,7 @@ const sending = (change: (made: HttpCall, call: ProviderCall) => Partial<HttpCal
     },
   }));
 
-/** Its requests as those for a count, with a mistake. */
+/** The adapter of the template, with a mistake in its requests to count tokens. */
 const counting = (change: (made: HttpCall) => Partial<HttpCall>): ProviderSubject =>
   wrong((real) => ({
     tokenCount: {
@@ -68,7 +68,7 @@ const counting = (change: (made: HttpCall) => Partial<HttpCall>): ProviderSubjec
 
 const json = (text: string) => JSON.parse(text);
 
-/** The same, with changed answers. */
+/** The adapter of the template, with changed answers. */
 const reading = (change: (parts: readonly StreamPart[], text: string) => readonly StreamPart[]): ProviderSubject =>
   wrong((real) => ({
     reply: (body) => change(real.reply(body), body),
@@ -98,24 +98,27 @@ describe('adapter laws:', () => {
   testMutants([...PREPARED_LAWS, ...REQUEST_LAWS, ...ANSWER_LAWS, ...SAMPLE_LAWS], of(exampleProvider), {
     settings: [
       ['refuses its own defaults', refusing(new Error('no'))],
-      ['trips over its settings', refusing(new TypeError('undefined is not an object'))],
+      ['fails because of its settings', refusing(new TypeError('undefined is not an object'))],
     ],
     presets: [
       ['has a key in its address', of({ ...exampleProvider, presets: { a: { baseUrl: 'https://me:key@a.example' } } })],
       ['has a key where a variable belongs', of({ ...exampleProvider, presets: { a: { apiKeyEnv: 'sk-123-456' } } })],
-      ['has settings that it does not know', of({ ...exampleProvider, presets: { a: { settings: { speed: 1 } } } })],
+      [
+        'has settings that its schema does not know',
+        of({ ...exampleProvider, presets: { a: { settings: { speed: 1 } } } }),
+      ],
     ],
     lacks: [['misspells a capability', wrong(() => ({ lacks: () => ['vison'] as never[] }))]],
     form: [
       ['wants the key in a header of the connection', wrong(() => ({ auth: { header: 'host', prefix: '' } }))],
-      ['has a preset with a key, and says not where it goes', of({ ...exampleProvider, prepare: keyless })],
-      ['frames in its own way', wrong(() => ({ frames: 'xml' as 'sse' }))],
+      ['has a preset with a key, but no header for it', of({ ...exampleProvider, prepare: keyless })],
+      ['uses an unknown framing', wrong(() => ({ frames: 'xml' as 'sse' }))],
     ],
     request: [
       ['has a blank in its path', sending((_, { upstream }) => ({ path: `/models/${upstream} /generate` }))],
       ['leads out of the address', sending((_, { upstream }) => ({ path: `/../../${upstream}` }))],
-      ['sends text in place of JSON', sending((_, { upstream }) => ({ body: `model=${upstream}` }))],
-      ['wants a header that does not go out', sending(() => ({ headers: { cookie: 'a=b' } }))],
+      ['sends text instead of JSON', sending((_, { upstream }) => ({ body: `model=${upstream}` }))],
+      ['uses a header that the gateway does not send', sending(() => ({ headers: { cookie: 'a=b' } }))],
       [
         'throws at anything but text',
         wrong((real) => ({
@@ -126,7 +129,7 @@ describe('adapter laws:', () => {
           },
         })),
       ],
-      ['fails in place of rejecting', wrong(() => ({ request: () => ({ kind: 'server', message: 'no' }) }))],
+      ['fails instead of rejecting', wrong(() => ({ request: () => ({ kind: 'server', message: 'no' }) }))],
     ],
     pure: [
       ['stamps its requests', sending(({ body }) => ({ body: JSON.stringify({ ...json(body), at: Date.now() }) }))],
@@ -146,7 +149,7 @@ describe('adapter laws:', () => {
     'output-cap': [
       ['forgets the cap', sending(({ body }) => ({ body: JSON.stringify({ ...json(body), max_tokens: undefined }) }))],
       [
-        'goes by what the caller asked for',
+        'uses the cap that the caller requested',
         sending(({ body }, { request }) => ({
           body: JSON.stringify({ ...json(body), max_tokens: request.settings.outputTokensMax }),
         })),
@@ -154,10 +157,10 @@ describe('adapter laws:', () => {
     ],
     'token-count': [
       ['counts at a path with a blank', counting(() => ({ path: '/count tokens' }))],
-      ['sends a count that is no JSON', counting(({ body }) => ({ body: body.slice(1) }))],
+      ['sends a request to count tokens that is not JSON', counting(({ body }) => ({ body: body.slice(1) }))],
       ['stamps its counts', counting(() => ({ body: JSON.stringify({ at: Date.now() }) }))],
       [
-        'fails in place of rejecting a count',
+        'fails instead of rejecting a count',
         wrong(() => ({ tokenCount: { request: () => ({ kind: 'server', message: 'no' }), reply: () => null } })),
       ],
       ...[
@@ -165,21 +168,24 @@ describe('adapter laws:', () => {
         { tokens: 0, share: Number.NaN },
         { tokens: Number.POSITIVE_INFINITY, share: 0 },
       ].map((margin): [string, ProviderSubject] => [
-        `counts by a margin of ${margin.tokens} and ${margin.share}`,
+        `states a margin of ${margin.tokens} and ${margin.share} for counts`,
         wrong((real) => ({ tokenCount: { request: real.request, reply: () => null, margin } })),
       ]),
     ],
     heard: [
-      ['has words for text alone, and does not say so', wrong(() => ({ lacks: () => [] }))],
-      ['leaves hints out and does not tell', sending(() => ({ dropped: [] }))],
+      ['can express only text, and does not say so', wrong(() => ({ lacks: () => [] }))],
+      ['leaves hints out without reporting them', sending(() => ({ dropped: [] }))],
     ],
     reply: [
       [
         'throws on garbage',
         wrong(() => ({ reply: (body) => [{ type: 'text', choice: 0, text: json(body).text.trim() }] })),
       ],
-      ['takes garbage for an answer', reading((parts) => [...parts.filter(({ type }) => type !== 'failure'), FINISH])],
-      ['hands on what is no text', reading((_, text) => [{ type: 'text', choice: 0, text: json(text || '{}') }])],
+      ['treats garbage as an answer', reading((parts) => [...parts.filter(({ type }) => type !== 'failure'), FINISH])],
+      [
+        'passes on a value that is not a text',
+        reading((_, text) => [{ type: 'text', choice: 0, text: json(text || '{}') }]),
+      ],
     ],
     stream: [
       ['throws on garbage', wrong(() => ({ stream: () => ({ read: ({ data }) => json(data).parts ?? [] }) }))],
@@ -187,7 +193,7 @@ describe('adapter laws:', () => {
     ],
     apart: [
       [
-        'says nothing twice, whoever asked',
+        'returns nothing for a repeated text, whichever stream it comes from',
         reading((parts, text) => {
           const isSame = text === last;
           last = text;
@@ -208,18 +214,18 @@ describe('adapter laws:', () => {
     ],
     samples: [
       [
-        'takes an answer that was cut for a whole one',
+        'treats a cut answer as a complete one',
         reading((parts) => parts.map((part) => (part.type === 'finish' ? { ...part, reason: 'stop' as const } : part))),
       ],
     ],
     splits: [
       ['drops every other event that it reads', reading((parts) => (frames++ % 2 === 0 ? parts : []))],
-      ['takes lines for events', wrong(() => ({ frames: 'sse' }))],
+      ['treats each line as an event', wrong(() => ({ frames: 'sse' }))],
     ],
     ending: [
       ['never finishes', reading((parts) => parts.filter(({ type }) => type !== 'finish'))],
       ['finishes first', reading((parts) => (parts.some(({ type }) => type === 'text') ? [FINISH, ...parts] : parts))],
-      ['has more cached than there is', reading((parts) => [...parts, usage(5, 6)])],
+      ['reports more cached tokens than input tokens', reading((parts) => [...parts, usage(5, 6)])],
       ['has a usage below 0', reading((parts) => [...parts, usage(-1, 0)])],
     ],
     cut: [['finishes with every event', reading((parts) => [...parts, FINISH])]],
@@ -241,7 +247,7 @@ describe('in-process adapter laws:', () => {
     { ...of(simulated), plugin: { ...simulated, presets: { a: {} } } },
     {
       settings: [['refuses its own defaults', refusing(new Error('no'))]],
-      presets: [['has no address but a word', of({ ...simulated, presets: { a: { baseUrl: 'here' } } })]],
+      presets: [['has a word instead of an address', of({ ...simulated, presets: { a: { baseUrl: 'here' } } })]],
       lacks: [
         [
           'misspells a capability',
@@ -257,7 +263,7 @@ describe('in-process adapter laws:', () => {
           'answers one choice of many',
           answering((call) => parts(call).filter((part) => !('choice' in part) || part.choice === 0)),
         ],
-        ['goes beyond the cap', answering((call) => parts({ ...call, outputCap: 5_000 }).concat(usage(5_000, 0), big))],
+        ['exceeds the cap', answering((call) => parts({ ...call, outputCap: 5_000 }).concat(usage(5_000, 0), big))],
         [
           'does not end',
           answering(function* () {

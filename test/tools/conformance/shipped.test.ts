@@ -13,7 +13,7 @@ import { effort } from '../../deep/effort.ts';
 const { runs, seed, proved } = effort('conformance', 4, 500);
 
 const RECORDED = join(import.meta.dir, '../../providers/fixtures');
-/** The fixture folders of each plugin. */
+/** The folders with recorded answers of each plugin. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['anthropic'],
   gemini: ['gemini'],

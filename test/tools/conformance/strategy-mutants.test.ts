@@ -8,7 +8,7 @@ import { testMutants } from './support.ts';
 
 const of = (plugin: StrategyPlugin): StrategySubject => ({ plugin, host });
 
-/** The shipped `auto`, with a mistake. */
+/** The shipped strategy `auto`, with a mistake. */
 const wrong = (mistake: (real: PreparedStrategy) => Partial<PreparedStrategy>): StrategySubject =>
   of({
     ...auto,
@@ -46,9 +46,9 @@ describe('strategy laws:', () => {
   testMutants([...STRATEGY_LAWS, ...STRATEGY_NOTES], of(auto), {
     options: [
       ['refuses its own defaults', refusing(new Error('no'))],
-      ['trips over its options', refusing(new TypeError('undefined is not a function'))],
+      ['fails because of its options', refusing(new TypeError('undefined is not a function'))],
     ],
-    form: [['gives a sentence for a reason', wrong(() => ({ reason: 'cheap: the cheapest\nof all' }))]],
+    form: [['has a sentence as its reason', wrong(() => ({ reason: 'cheap: the cheapest\nof all' }))]],
     fills: [
       [
         'writes later',
@@ -60,7 +60,7 @@ describe('strategy laws:', () => {
         })),
       ],
       [
-        'leaves out[i] of those that it does not like',
+        'writes no utility for candidates that it does not like',
         wrong(() => ({
           score({ n, quality }, out) {
             for (let i = 0; i < n; i++) if (quality[i]! > 0.3) out[i] = quality[i]!;
@@ -68,7 +68,7 @@ describe('strategy laws:', () => {
         })),
       ],
       [
-        'adds to what stood there',
+        'adds to the earlier content',
         wrong(() => ({
           score({ n, quality }, out) {
             for (let i = 0; i < n; i++) out[i] = (out[i] || 0) + quality[i]!;
@@ -88,7 +88,7 @@ describe('strategy laws:', () => {
     weights: [['divides by a weight', scoring((i, { quality }, { cost }) => quality[i]! / cost)]],
     inputs: [
       [
-        'sorts what it is given',
+        'sorts its arguments',
         wrong((real) => ({
           score(candidates, out) {
             candidates.cost.sort();
@@ -100,30 +100,27 @@ describe('strategy laws:', () => {
     deterministic: [
       ['counts its calls', scoring((i, { quality }) => (calls++ % 3 === 0 ? quality[i]! : -quality[i]!))],
       ['throws dice', scoring((i, { quality }) => quality[i]! + Math.random() / 1e6)],
-      ['looks at the clock', scoring((i, { quality }) => (new Date().getHours() < 24 ? quality[i]! : 0))],
+      ['uses the clock', scoring((i, { quality }) => (new Date().getHours() < 24 ? quality[i]! : 0))],
       ['reads the environment', scoring((i, { quality }) => (process.env.CHEAP === '1' ? 0 : quality[i]!))],
     ],
-    order: [['likes the first ones better', scoring((i, { quality }) => quality[i]! - i / 1_000)]],
+    order: [['prefers candidates that come first', scoring((i, { quality }) => quality[i]! - i / 1_000)]],
     dominance: [
       ['prefers dear models', scoring((i, { quality, cost }) => quality[i]! + cost[i]! / 10)],
       ['prefers slow models', scoring((i, { quality, latency }) => quality[i]! + latency[i]! / 1e6)],
       [
-        'wants no cheap ones',
+        'rejects cheap candidates',
         scoring((i, { quality, cost }) => (cost[i]! < 1 ? Number.NEGATIVE_INFINITY : quality[i]!)),
       ],
     ],
     parts: [['forgets a part', wrong(() => ({ parts: ({ quality }, at) => ({ quality: quality[at]! }) }))]],
     independent: [
       [
-        'measures by the dearest candidate',
+        'compares with the most expensive candidate',
         scoring((i, { n, quality, cost }) => quality[i]! - cost[i]! / (1 + most(cost, n))),
       ],
     ],
     'heeds-weights': [
-      [
-        'takes one weight for the other',
-        scoring((i, { quality, cost }, w) => w.cost * quality[i]! - w.quality * cost[i]!),
-      ],
+      ['confuses two weights', scoring((i, { quality, cost }, w) => w.cost * quality[i]! - w.quality * cost[i]!)],
     ],
   });
 });

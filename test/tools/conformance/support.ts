@@ -3,13 +3,13 @@ import type { Law } from '../../../src/tools/conformance/law.ts';
 
 export const RUN_OPTIONS = { seed: 1, runs: 300 };
 
-/** Tests that a sound subject keeps every law, and that each mutant breaks the law it is listed under. */
+/** Tests that a correct subject keeps every law, and that each mutant breaks the law under which it is listed. */
 export function testMutants<Subject>(
   laws: readonly Law<Subject>[],
   sound: Subject,
   mutants: Readonly<Record<string, readonly (readonly [string, Subject])[]>>,
 ): void {
-  test('a sound subject keeps every law', () => {
+  test('a correct plugin keeps every law', () => {
     const broken = laws
       .map((law) => law.try(sound, { ...RUN_OPTIONS, runs: 60 }))
       .filter(({ outcome }) => outcome === 'broken');

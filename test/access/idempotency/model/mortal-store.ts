@@ -1,13 +1,13 @@
 import type { SqlValue, SqlWrite, Statement } from '../../../../src/store/sql/statement.ts';
 import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
 
-/** The part of a commit that is on the disk when the process dies in it: nothing, earlier appends, or all. */
+/** How much of a commit is on the disk if the process dies during the commit: nothing, only earlier appends, or everything. */
 export type DiskRemains = 'nothing' | 'appends' | 'all';
 
 /** A dead process never answers. */
 const never = <T>(): Promise<T> => new Promise<T>(() => {});
 
-/** The store of a process that may die: between two commits or in one, with appends not yet written. */
+/** The store of a process that may die: between two commits or during one, with appends that are not written yet. */
 export class MortalStore implements SqlStore {
   readonly died = Promise.withResolvers<void>();
   readonly #inner: SqlStore;
@@ -19,7 +19,7 @@ export class MortalStore implements SqlStore {
     this.#inner = inner;
   }
 
-  /** Dies in a commit, after so many. */
+  /** Makes the process die during a commit, after a number of commits. */
   dieAt(commits: number, left: DiskRemains): void {
     this.#death = { commits, left };
   }

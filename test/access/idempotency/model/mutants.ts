@@ -13,17 +13,17 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   };
 }
 
-/** A store whose idempotency table is another one. */
+/** Returns a store with a changed idempotency table. */
 const withTable = (change: (table: IdempotencyTable) => Partial<IdempotencyTable>) => (store: IdempotencyStore) => ({
   commit: (writes: readonly Write[]) => store.commit(writes),
   append: (writes: readonly Write[]) => store.append(writes),
   idempotency: { ...store.idempotency, ...change(store.idempotency) },
 });
 
-/** A version that no row has: replacing it changes nothing. */
+/** A version that no row has, so that replacing it changes nothing. */
 const NONE: AnswerVersion = { name: new Uint8Array(32), state: 'lost', salt: new Uint8Array(0) };
 
-/** A store that changes or drops rows when it writes them. */
+/** Returns a store that changes or drops rows when it writes them. */
 const writing = (rewrite: (row: AnswerRow) => AnswerRow | null) =>
   withTable((table) => ({
     claim(row, seen) {
@@ -38,7 +38,7 @@ const writing = (rewrite: (row: AnswerRow) => AnswerRow | null) =>
 
 const setting = (change: Partial<AnswerRow>) => writing((row) => ({ ...row, ...change }));
 
-/** A store that changes rows when it reads them. */
+/** Returns a store that changes rows when it reads them. */
 const reading = (reread: (row: AnswerRow) => Partial<AnswerRow>) =>
   withTable((table) => ({
     async find(name) {
@@ -52,12 +52,12 @@ const givingBack = (giveBack: (options: IdempotencyOptions) => IdempotencyOption
 });
 
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
-  'a crash’s charge is not given back, so that one request is charged twice': givingBack(() => async () => 0),
+  'the charge of a crash is not refunded, so that one request is charged twice': givingBack(() => async () => 0),
   'a refund is not reported': givingBack((options) => async (id, note) => {
     await options.giveBack(id, note);
     return 0;
   }),
-  'more is given back than the repeat was charged': givingBack((options) => (id, note) => options.giveBack(id, note)),
+  'the refund is more than the charge of the repeat': givingBack((options) => (id, note) => options.giveBack(id, note)),
   'an answer goes to another API key': {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, keyId: 'ada', secret: 'secret' }),
   },
@@ -95,15 +95,15 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'a repeated run forgets the earlier loss': { wrap: setting({ earlier: null }) },
   'losses are not counted': { wrap: setting({ losses: 0 }) },
-  'a loss is given back before its repeat is paid for': {
+  'a lost answer is refunded before its repeat is paid for': {
     wrap: reading(({ state, losses }) => (state === 'lost' && losses < LOSSES_MAX ? { state: 'running' } : {})),
   },
-  'a crashed charge is given back only when its repeat is paid for': {
+  'the charge of a crash is refunded only when its repeat is paid for': {
     wrap: reading(({ state }) => (state === 'running' ? { state: 'lost' } : {})),
   },
   'answers are stored forever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
-  'answers are stored for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
-  'pruning takes an hour too much': {
+  'answers are stored an hour too short': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
+  'pruning deletes rows an hour too early': {
     wrap: withTable((table) => ({ prune: () => table.prune(Number.MAX_SAFE_INTEGER) })),
   },
   'a failure that cost nothing is remembered as lost': {

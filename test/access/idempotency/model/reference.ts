@@ -1,9 +1,9 @@
 /**
- * The expected state of one idempotency key of one API key, written independently of the code. After a crash several
- * states are possible; later answers narrow them down.
+ * The expected state of one idempotency key of one API key, written independently of the tested code. After a crash, several states are
+ * possible, and later answers rule some of them out.
  */
 export interface State {
-  /** `orphan`: running when the process died. */
+  /** `orphan`: the request was running when the process died. */
   readonly kind: 'none' | 'running' | 'orphan' | 'lost' | 'kept';
   readonly body: string;
   readonly secret: string;
@@ -12,11 +12,11 @@ export interface State {
   readonly time: number;
   readonly answer: string;
   /**
-   * Charges that a repeat gives back: those of `orphan` before it is paid for, those of `running` and `lost` up to its
-   * own charge.
+   * Charges that a repeat gets refunded. Charges of an `orphan` are refunded before the repeat is paid for; charges of `running` and `lost`
+   * up to the repeat's own charge.
    */
   readonly owed: readonly number[];
-  /** The charges of all its requests, less what was given back. */
+  /** The charges of all requests with the key, minus refunds. */
   readonly total: number;
 }
 
@@ -69,7 +69,7 @@ export function claimed(before: State, { body, secret }: Submission, now: number
   return { answer: { kind: 'run' }, state: { ...run, owed, total: state.total - given } };
 }
 
-/** Reserves the money, or fails to. `before` is the state when the request came. */
+/** Reserves the money, or fails to. `before` is the state when the request arrived. */
 export function reserved(state: State, before: State, isPaid: boolean, now: number): Next {
   const given = before.kind === 'orphan' && presentOf(before, now).kind === 'orphan' ? sum(before.owed) : 0;
   if (isPaid) return { answer: { kind: 'paid', givenBack: given }, state };
@@ -94,7 +94,7 @@ export function ended(state: State, ending: Ending, now: number): Next {
   return { answer: answer, state: { ...charged, kind: 'kept', answer: ending.answer } };
 }
 
-/** Never more than the repeat is charged: the lost answer may have been read. */
+/** Never more than the charge of the repeat, because the caller may have read the lost answer. */
 const givenFor = ({ owed }: State, cost: number): number => Math.min(sum(owed), cost);
 
 /** The process died in this state. `byRule` is the charge of a running request. */
@@ -103,25 +103,25 @@ export function crashed(state: State, byRule: number): State {
   return { ...state, kind: 'orphan', owed: [byRule, ...state.owed], total: state.total + byRule };
 }
 
-/** The possible states after a death while a request came in. */
+/** Returns the possible states if the process died while a request arrived. */
 export function crashedAsking(before: State, submission: Submission, byRule: number, now: number): State[] {
   const was = presentOf(before, now);
   const { answer, state: run } = claimed(was, submission, now);
   if (answer.kind !== 'run') return [crashed(was, byRule)];
   const all: State[] = [was];
-  // Some of the orphans' charges may be given back already.
+  // Some charges of the orphans may already be refunded.
   if (was.kind === 'orphan') {
     was.owed.forEach((_, at) => {
       const given = sum(was.owed.slice(0, at + 1));
       all.push({ ...was, owed: was.owed.map((one, i) => (i <= at ? 0 : one)), total: was.total - given });
     });
   }
-  // Written and then reserved, or refused and dropped.
+  // The claim was written and then the money reserved, or the claim was refused and dropped.
   all.push(crashed(run, 0), crashed(run, byRule), dropped(run, now));
   return all;
 }
 
-/** The possible states after a death while a request ended. */
+/** Returns the possible states if the process died while a request ended. */
 export function crashedEnding(state: State, ending: Ending, byRule: number, now: number): State[] {
   const cost = ending.how === 'free' ? 0 : ending.cost;
   const given = givenFor(state, cost);

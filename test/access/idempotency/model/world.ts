@@ -50,7 +50,7 @@ export interface Mutant {
   readonly claim?: (idempotency: Idempotency) => Idempotency['claim'];
 }
 
-/** The hold of every request, microcredits. A key may spend less than two of them in a window. */
+/** The hold of every request, in microcredits. A key may spend less than two holds in a window. */
 const RESERVED = 1_000;
 const LIMIT = 1_800;
 const TOO_LARGE = 'x'.repeat(1_048_577);
@@ -66,7 +66,7 @@ const CHARGES = `SELECT coalesce(sum(amount), 0) AS total FROM (
   SELECT amount FROM journal WHERE kind IN ('post', 'settle', 'expire', 'correct') AND reservation IN (SELECT value FROM json_each(?1))
   UNION ALL SELECT amount FROM adjustments WHERE adopted = 0 AND reservation IN (SELECT value FROM json_each(?1)))`;
 
-/** The real code on a real database with a clock of its own, beside the reference. */
+/** The real code on a real database with its own clock, compared with the reference. */
 export class World {
   readonly #file: string;
   readonly #rule: 'charge' | 'release';
@@ -76,7 +76,7 @@ export class World {
   #now = NOON;
   #nextId = createIds(() => this.#now, 0);
   #running: Running[] = [];
-  /** Counts the starts: each is an instance of its own. */
+  /** Counts the starts. Each start is a new instance. */
   #epoch = 0;
   #store!: MortalStore;
   #ledger!: Ledger;
@@ -166,7 +166,7 @@ export class World {
     }
   }
 
-  /** Ends all running requests and audits the books. */
+  /** Ends all running requests and audits the ledger. */
   async finish(): Promise<void> {
     this.#store.liveOn();
     while (this.#running.length > 0) await this.step({ do: 'end', which: 0, how: 'answer', cost: 10 });
@@ -186,7 +186,7 @@ export class World {
     await this.#store.close().catch(() => {});
   }
 
-  /** Runs an action. If the process dies meanwhile, `may` returns the possible states of the key. */
+  /** Runs an action. If the process dies during the action, `may` returns the possible states of the key. */
   async #alive(
     name: string | null,
     may: (state: reference.State) => reference.State[],
@@ -200,7 +200,7 @@ export class World {
 
   async #restart(name: string | null, statesAfter: () => reference.State[]): Promise<void> {
     this.#count('crashes');
-    // Clears its timers; the promise is ignored.
+    // Closes the ledger to clear its timers; nothing waits for it.
     void this.#ledger.close();
     await this.#store.close();
     this.#running = [];
@@ -222,7 +222,7 @@ export class World {
     const before = this.#statesOf(name);
     const ask = { keyId: USERS[user]!, secret, idempotencyKey: `key ${key}`, body: Buffer.from(body) };
     const claims = await Promise.all(Array.from({ length: times }, () => claim(ask)));
-    // The admitted one was first.
+    // The accepted claim was the first one.
     claims.sort((a, b) => Number(b.kind === 'run') - Number(a.kind === 'run'));
     for (const one of claims)
       this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
@@ -263,7 +263,7 @@ export class World {
     this.#settle(name, this.#statesOf(name).map(due), answer);
   }
 
-  /** Keeps only the states that allow this answer. */
+  /** Keeps only the possible states that allow this answer. */
   #settle(name: string, next: readonly reference.Next[], answer: reference.CallerAnswer): void {
     this.#count(answer.kind);
     const fitting = next.filter((one) => Bun.deepEquals(one.answer, answer)).map(({ state }) => state);
@@ -275,9 +275,9 @@ export class World {
     this.#states.set(name, fitting);
   }
 
-  /** The ledger's total for the key's requests. */
+  /** Compares the ledger's total for the key's requests with the possible states. */
   async #checkTotal(name: string): Promise<void> {
-    // Nothing is flushed first: a caller may rely on every answer.
+    // Do not flush anything first, because a caller may rely on every answer.
     const [row] = await this.#store.query<{ total: number }>({ sql: CHARGES }, [
       JSON.stringify(this.#decisionsOf(name)),
     ]);

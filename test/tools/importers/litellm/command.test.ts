@@ -11,7 +11,7 @@ const folder = temporaryFolder();
 const config = (name: string) => join(CONFIGS, `${name}.yaml`);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('an imported configuration passes the policy commands without any variable set', async () => {
+test('an imported configuration passes the policy commands even if no variable is set', async () => {
   const out = join(folder, 'policies');
   const made = await runHere(['import', 'litellm', config('fallbacks'), '--out', out, '--json']);
   expect([made.code, made.err]).toEqual([0, '']);
@@ -27,7 +27,7 @@ test('an imported configuration passes the policy commands without any variable 
   expect(readFileSync(join(out, 'policy.schema.json'), 'utf8')).toBe(schema.out);
 });
 
-test('the names that DeepSeek moves have the price of the public table, to be checked', async () => {
+test('DeepSeek names that stand for changing models get the price of the public table, marked for a check', async () => {
   const file = join(folder, 'deepseek.yaml');
   const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: deepseek/${name} } }\n`;
   writeFileSync(file, `model_list:\n${entry('deepseek-reasoner')}${entry('deepseek-chat')}`);

@@ -21,7 +21,7 @@ const outcomeOf = (text: string, path: string) => imported(text).report.keys.fin
 
 describe('each of the configurations', () => {
   for (const name of [...GOOD, 'broken-entries']) {
-    test(`${name} matches its expected files: formatted, free of errors, and with passing cases`, async () => {
+    test(`the import of ${name} matches its expected files: formatted, without errors, and with passing cases`, async () => {
       const result = imported(configuration(name));
       const report = reportText({ file: `${name}.yaml`, folder: 'policies', others: [], imported: result });
       const files = [...result.files.map((file) => [file.name, file.text] as const), ['report.txt', report] as const];
@@ -40,7 +40,7 @@ describe('each of the configurations', () => {
     });
   }
 
-  test('reports its mistakes with their positions, and imports its valid entries', () => {
+  test('an import reports mistakes with their positions, and imports the valid entries', () => {
     const { report } = imported(configuration('broken-entries'));
     expect(report.models).toEqual(['good-one', '4', 'limits-as-text', 'prices', 'typo-in-reference']);
     const places = report.problems.map(({ line, column }) => `${line}:${column}`);
@@ -48,7 +48,7 @@ describe('each of the configurations', () => {
   });
 });
 
-test('teams and the terms of users become those of the policy, with the models that their names stand for', () => {
+test('the import converts teams and the terms of users, with the models that their names stand for', () => {
   const params = 'model: openai/gpt-4o, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
   const text = `model_list:
   - { model_name: big, litellm_params: { ${params} } }
@@ -92,7 +92,7 @@ teams:
 });
 
 test.each(['cohere/rerank-v3.5', 'whisper-1', 'openai/gpt-4o-mini-tts', 'dall-e-3'])(
-  '%s is no chat model by its name, unless its mode says chat',
+  'the name %s alone implies that the model is not for chat, unless its mode says chat',
   (model) => {
     const { report } = imported(withModel(`model: ${model}`));
     expect([report.models, report.problems]).toEqual([[], []]);
@@ -113,13 +113,13 @@ describe('includes', () => {
     'text.yaml': 'a: [',
   };
 
-  test('are joined as LiteLLM joins them: lists grow, and other keys of a later file win', () => {
+  test('included files are joined as LiteLLM joins them: lists are appended, and for other keys the later file wins', () => {
     const { files: made, report } = imported(main, new Map(), files);
     expect(report.models).toEqual(['a', 'b', 'c']);
     expect(made.map(({ text }) => text).join('')).toContain('retries_max: 2');
   });
 
-  test('are reported with their file name, and an unreadable one is a problem', () => {
+  test('keys of included files are reported with their file name, and an unreadable file is a problem', () => {
     const result = imported(main, new Map(), files);
     const told = reportText({ file: 'config.yaml', folder: 'p', others: [], imported: result });
     expect(told).toContain('config.yaml:1:22 include[1]: the file does not exist or cannot be read');
@@ -132,14 +132,14 @@ describe('includes', () => {
 });
 
 describe('money', () => {
-  test('keeps every digit: USD per token become USD per 1M', () => {
+  test('the import keeps every digit of a price: USD per token become USD per 1M', () => {
     const prices = 'input_cost_per_token: 1.1e-7, output_cost_per_token: 0.00000033';
     expect(fileOf(withModel(`model: openai/x, ${prices}`), 'models.yaml')).toContain(
       'price: { input: 0.11, output: 0.33, as_of: 2026-11-20, basis: own }',
     );
   });
 
-  test('is never guessed: an unknown price is a question, at the top of the report and in the entry', () => {
+  test('the import never guesses a price: an unknown price is a question in the report and in the entry', () => {
     const known = '  - { model_name: two, litellm_params: { model: openai/gpt-4o } }\n';
     for (const half of ['', ', input_cost_per_token: 1e-6']) {
       const result = imported(unpriced(`model: openai/nova${half}`, known));
@@ -158,7 +158,7 @@ describe('money', () => {
     }
   });
 
-  test('comes from LiteLLM’s price map or the catalog', () => {
+  test('the import takes prices from LiteLLM’s price map or the catalog', () => {
     const map = new Map([
       [
         'x',
@@ -180,7 +180,7 @@ describe('money', () => {
     expect(known).toContain('input: 1.00, cached_input: 0.10, cache_write: 1.25, output: 5.00, as_of: 2026-10-07');
   });
 
-  test('of a budget is the same in Credits, and its window never allows more to be spent at a time', () => {
+  test('the import converts a budget to the same amount of Credits, and its window never allows more spend at a time', () => {
     const budget = (duration: string) =>
       fileOf(withModel('model: openai/gpt-4o', `litellm_settings: { max_budget: 12.5${duration} }`), 'limits.yaml');
     expect(budget('')).toContain('limit_credits: 12500 # 12.5 USD\n    window: total');
@@ -192,13 +192,13 @@ describe('money', () => {
 });
 
 describe('names', () => {
-  test('of built-in selectors become selectors of the configured models', () => {
+  test('groups with names of built-in selectors become selectors of the configured models', () => {
     const text = 'model_list:\n  - { model_name: auto, litellm_params: { model: openai/gpt-4o } }\n';
     expect(imported(text).report).toMatchObject({ models: ['gpt-4o'], selectors: ['auto'] });
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('shared by two different models become a selector of both', () => {
+  test('a name shared by two different models becomes a selector of both', () => {
     const one = (model: string) => `  - { model_name: smart, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${one('openai/gpt-6-luna')}${one('anthropic/claude-haiku-4-5')}router_settings: { routing_strategy: cost-based-routing }\n`;
     expect(imported(text).report.models).toEqual(['gpt-6-luna', 'claude-haiku-4-5']);
@@ -206,7 +206,7 @@ describe('names', () => {
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('keep the order of their fallbacks, whatever their quality in the catalog', () => {
+  test('imported fallbacks keep their order, whatever their quality in the catalog', () => {
     const entry = (name: string, model: string) => `  - { model_name: ${name}, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${entry('a', 'openai/gpt-4o')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
     expect(fileOf(text, 'cases.yaml')).toContain('name: a chooses gpt-4o first');
@@ -220,7 +220,7 @@ describe('keys and addresses', () => {
   const asked = (text: string) =>
     [...fileOf(text, 'providers.yaml').matchAll(/(?:key|url)_env: (\w+)/g)].map(([, name]) => name);
 
-  test('of two servers never share a variable, nor use one that the configuration refers to', () => {
+  test('keys of two servers never share a variable, and never use a variable that the configuration refers to', () => {
     const keys = [
       entry('a', 'model: openai/a, api_base: "http://gpu:8001/v1", api_key: first'),
       entry('b', 'model: openai/b, api_base: "http://gpu:8002/v1", api_key: second'),
@@ -239,7 +239,7 @@ describe('keys and addresses', () => {
     ]);
   });
 
-  test('match LiteLLM’s requests: the policy states the version of Anthropic’s API for any address', () => {
+  test('imported addresses lead to the same requests as with LiteLLM: the policy states the version of Anthropic’s API', () => {
     const baseOf = (base: string) =>
       /base_url: (\S+?),? /.exec(fileOf(withModel(`model: anthropic/x, api_base: "${base}"`), 'providers.yaml'))?.[1];
     expect(baseOf('https://claude.example.com')).toBe('https://claude.example.com/v1');
@@ -247,7 +247,7 @@ describe('keys and addresses', () => {
     expect(baseOf('https://gw.example.com/v1/messages')).toBe('https://gw.example.com/v1');
   });
 
-  test('on a private network are allowed, and cost what their service costs', () => {
+  test('servers on a private network are allowed, and cost the same as their service', () => {
     const text = unpriced(
       'model: anthropic/x, api_base: "http://claude-proxy:4000"',
       '  - { model_name: two, litellm_params: { model: anthropic/claude-haiku-4-5, api_base: "http://claude-proxy:4000" } }\n',
@@ -258,7 +258,7 @@ describe('keys and addresses', () => {
     expect(fileOf(unknown, 'providers.yaml')).toContain('# BASE: where it is a name within a private network');
   });
 
-  test('with an IP address get a variable with a valid name, and random path segments are not copied', () => {
+  test('servers with an IP address get a variable with a valid name, and random path segments are not copied', () => {
     const secret = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
     const text = `model_list:\n${[
       entry('a', 'model: openai/a, api_base: "http://127.0.0.1:8001/v1", api_key: first'),
@@ -278,7 +278,7 @@ describe('keys and addresses', () => {
     ['v1beta2/openai/eu-west-1', true],
     ['openai/deployments/gpt-4o-mini/v1', true],
     ['team7/Chat_API', true],
-  ])('keep a path that consists of words: %s', (path, isCopied) => {
+  ])('imported addresses keep a path that consists of words: %s', (path, isCopied) => {
     const made = fileOf(
       withModel(`model: openai/gpt-4o, api_base: "https://gw.example.com/${path}"`),
       'providers.yaml',
@@ -287,7 +287,7 @@ describe('keys and addresses', () => {
     expect(made.includes('base_url_env: OPENAI_BASE_URL')).toBe(!isCopied);
   });
 
-  test('that are not copied get one variable for each distinct address', () => {
+  test('addresses that are not copied get one variable for each distinct address', () => {
     const at = (name: string) =>
       `model: azure/x, api_base: "https://${name}.openai.azure.com/?v=1", api_key: os.environ/K`;
     const text = `model_list:\n${entry('a', at('one'))}${entry('a', at('two'))}`;
@@ -298,7 +298,7 @@ describe('keys and addresses', () => {
 describe('LiteLLM’s rules:', () => {
   const upstream = (params: string) => /upstream: (.*)/.exec(fileOf(withModel(params), 'models.yaml'))?.[1];
 
-  test('the provider may precede a name beside custom_llm_provider, and an API prefix is no part of it', () => {
+  test('the provider may precede a model name in addition to custom_llm_provider, and an API prefix is not part of the name', () => {
     expect(upstream('model: openai/gpt-x, custom_llm_provider: openai')).toBe('gpt-x');
     expect(upstream('model: meta-llama/x, custom_llm_provider: openai')).toBe('meta-llama/x');
     expect(upstream('model: openai/responses/gpt-x')).toBe('gpt-x');
@@ -325,7 +325,7 @@ describe('LiteLLM’s rules:', () => {
 });
 
 describe('YAML anchors', () => {
-  test('are reported once, and apply wherever they are used', () => {
+  test('keys of an anchor are reported once, and apply wherever the anchor is used', () => {
     const text = `x-all: &all { timeout: 7 }\n${withModel('<<: *all, model: openai/gpt-4o')}`;
     expect(outcomeOf(text, 'x-all.timeout')).toMatchObject({
       outcome: 'approximated',
@@ -335,7 +335,7 @@ describe('YAML anchors', () => {
   });
 });
 
-test('the pages that notes refer to exist', () => {
+test('the documentation pages that notes refer to exist', () => {
   const notes = Object.values(LEFT_OUT).flatMap((table) => [...table.values()]);
   const pages = notes.flatMap((note) => note.match(/docs\/[\w/-]+\.md|deploy\/[\w.]+/g) ?? []);
   expect(pages).toContain('docs/operate/postgresql.md');
@@ -355,7 +355,7 @@ test('an invalid variable name after os.environ/ is reported and never copied, i
   }
 });
 
-test('nested lists behind a merge key take no exponential time', () => {
+test('nested lists after a merge key do not take exponential time', () => {
   const lists = Array.from(
     { length: 30 },
     (_, i) => `b${i + 1}: &b${i + 1} [${'*b'.concat(String(i), ',').repeat(9)}]`,

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { errorsIn, imported } from './support.ts';
 
-/** Entries other than a model for conversations: embedding models and wildcards. */
+/** Tests entries other than chat models: embedding models and wildcards. */
 const unpriced = (params: string, more = '') =>
   `model_list:\n  - model_name: one\n    litellm_params: { ${params} }\n${more}`;
 const fileOf = (text: string, name: string) => imported(text).files.find((file) => file.name === name)?.text ?? '';
 const outcomeOf = (text: string, path: string) => imported(text).report.keys.find((key) => key.path === path);
 
 describe('embedding models', () => {
-  test('come over with the facts of the shipped ones', () => {
+  test('known embedding models are imported with the facts of the shipped policy', () => {
     const text = unpriced('model: openai/text-embedding-3-small');
     expect(imported(text).report.questions.size).toBe(0);
     expect(
@@ -22,7 +22,7 @@ describe('embedding models', () => {
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('come over with what the configuration states, and the length of their vectors is a question', () => {
+  test('other embedding models are imported with the facts of the configuration, and the length of their vectors is a question', () => {
     const params = 'model: hosted_vllm/bge-m3, api_base: "http://gpu:8000/v1", api_key: none';
     const info = (more: string) => `    model_info: { mode: embedding, max_input_tokens: 8192${more} }\n`;
     const text = unpriced(params, info(', output_vector_size: 1024'));
@@ -36,7 +36,7 @@ describe('embedding models', () => {
     ]);
   });
 
-  test('have no substitutes: fallbacks and other models of the name stay out, aliases come over', () => {
+  test('embedding models get no fallbacks and no other models under their name, but keep their aliases', () => {
     const entry = (model: string) => `  - { model_name: one, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${entry('openai/text-embedding-3-small')}${entry('openai/gpt-4o')}${entry('openai/gpt-4o').replace('one', 'two')}router_settings: { fallbacks: [{ one: [two] }, { two: [one] }], default_fallbacks: [two], model_group_alias: { vectors: one } }\n`;
     expect(imported(text).report.models).toEqual(['one', 'two']);
@@ -48,7 +48,7 @@ describe('embedding models', () => {
 });
 
 describe('wildcards', () => {
-  test('are wildcards: of a provider, of a part of its names, of deployments', () => {
+  test('entries with a wildcard become wildcards: of a provider, of a part of its names, of deployments', () => {
     const entry = (name: string, params: string) => `  - { model_name: "${name}", litellm_params: { ${params} } }\n`;
     const text = `model_list:\n${entry('openai/*', 'model: openai/*')}${entry('claude-*', 'model: anthropic/claude-*')}${entry('eu/*', 'model: azure/*')}${entry('ollama/*', 'model: ollama/*')}router_settings: { fallbacks: [{ openai/gpt-4o: [claude-x] }] }\n`;
     const models = fileOf(text, 'models.yaml');
@@ -60,7 +60,7 @@ describe('wildcards', () => {
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('of everything are one for each provider, and a `*` elsewhere is left out', () => {
+  test('the entry `*` becomes a wildcard for each provider, and a `*` elsewhere is left out', () => {
     const text = 'model_list:\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
     expect(imported(text).report.models).toEqual(
       expect.arrayContaining(['openai/*', 'openrouter/*', 'gpt-*', 'claude-*']),

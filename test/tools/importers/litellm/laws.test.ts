@@ -8,7 +8,7 @@ import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
 const { numRuns: runs, seed } = tries('an import accounts for every key, and its policy loads', 20, 1_000);
 
-/** The positions of all leaves, found by a different walk than the importer's. */
+/** Finds the positions of all leaves, with other code than the importer's. */
 function leafPlaces(text: string): string[] {
   const lines = new LineCounter();
   const places: string[] = [];
@@ -179,7 +179,7 @@ describe('every key of a configuration', () => {
       return accountsForAll(text, report(text));
     });
 
-  test('is mapped, approximated or left out: exactly one of them, with its position and a reason', () => {
+  test('every key of a configuration is either mapped, approximated or left out, with its position and a reason', () => {
     for (const name of [...GOOD, 'broken-entries', 'broken-types']) {
       const text = configuration(name);
       expect([name, accountsForAll(text, imported(text).report)]).toEqual([name, true]);
@@ -190,7 +190,7 @@ describe('every key of a configuration', () => {
     );
   });
 
-  test('fails the check if an importer omits one or reports one twice', () => {
+  test('the check fails if an importer omits a key or reports a key twice', () => {
     const mutants: readonly ((keys: ImportReport['keys']) => ImportReport['keys'])[] = [
       (keys) => keys.slice(1),
       (keys) => [...keys, ...keys.slice(0, 1)],
@@ -218,7 +218,7 @@ test('every import yields a policy without errors, and its cases pass', () => {
   expect(errorsIn(wrong)).toHaveLength(1);
 });
 
-/** Everything that an import shows. */
+/** Returns everything that an import shows. */
 const shown = (result: ImportResult): string => {
   const told = { file: 'config.yaml', folder: 'policies', others: [], imported: result };
   return [
@@ -231,7 +231,7 @@ const shown = (result: ImportResult): string => {
 
 const secret = fc.stringMatching(/^zq[a-z0-9]{22}$/);
 
-/** A configuration with a secret in every place that can hold one. */
+/** A configuration with a secret in every place that can contain one. */
 const withSecrets = (key: string, provider: string, damage: string): string => `
 model_list:
   - model_name: one
@@ -276,11 +276,11 @@ describe('a secret in a configuration', () => {
     }
   };
 
-  test('appears in no file, report or error', () => {
+  test('a secret of the configuration appears in no file, report or error', () => {
     fc.assert(law(show), { seed, numRuns: runs });
   });
 
-  test('would be found if an importer copied keys or quoted unreadable text', () => {
+  test('the test would find secrets if an importer copied keys or quoted unreadable text', () => {
     const copies = (text: string) => show(text) + (/api_key: (\S+)/.exec(text)?.[1] ?? '');
     const quotes = (text: string) =>
       show(text) +

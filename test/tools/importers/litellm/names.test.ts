@@ -3,7 +3,7 @@ import { errorsIn, imported } from './support.ts';
 
 const PRICE = 'input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
 
-describe('models that cannot have the name of their group have the name of the upstream', () => {
+describe('models that cannot have the name of their group get the name of the upstream model', () => {
   const entry = (name: string, model: string) =>
     `  - { model_name: ${name}, litellm_params: { model: ${model}, ${PRICE} } }\n`;
   const chosen = (entries: readonly string[], fallbacks = '') => {
@@ -14,27 +14,27 @@ describe('models that cannot have the name of their group have the name of the u
     return { models, selectors, cases: files.find(({ name }) => name === 'cases.yaml')?.text };
   };
 
-  test('with the provider before it where callers already use the name for a selector', () => {
+  test('an imported model gets a name with the provider if callers already use the name for a selector', () => {
     const entries = [entry('gpt-4o', 'openai/gpt-4o'), entry('gpt-4.1', 'openai/gpt-4.1')];
     const { models, selectors, cases } = chosen(entries, '{ gpt-4o: [gpt-4.1] }');
     expect({ models, selectors }).toEqual({ models: ['openai/gpt-4o', 'gpt-4.1'], selectors: ['gpt-4o'] });
     expect(cases).toContain('given: { model: gpt-4o }\n    expect: { model: openai/gpt-4o }');
   });
 
-  test('without the provider where the name is free', () => {
+  test('an imported model gets a name without the provider if the name is free', () => {
     const entries = [entry('openai/gpt-4o', 'openai/gpt-4o'), entry('gpt-4.1', 'openai/gpt-4.1')];
     const { models, selectors } = chosen(entries, '{ openai/gpt-4o: [gpt-4.1] }');
     expect({ models, selectors }).toEqual({ models: ['gpt-4o', 'gpt-4.1'], selectors: ['openai/gpt-4o'] });
   });
 
-  test('with the date where another model has the name without it', () => {
+  test('an imported model gets a name with the date if another model has the name without the date', () => {
     const sonnet = 'anthropic/claude-sonnet-4-5-20250929';
     const entries = [entry('smart', 'openai/gpt-4.1'), entry('smart', sonnet), entry('claude-sonnet-4-5', sonnet)];
     const { models } = chosen(entries);
     expect(models).toEqual(['gpt-4.1', 'claude-sonnet-4-5-20250929', 'claude-sonnet-4-5']);
   });
 
-  test('with the provider where two providers have a model of one name', () => {
+  test('an imported model gets a name with the provider if two providers have a model with the same name', () => {
     const chat = (name: string) => [entry(name, `groq/${name}-chat`), entry(name, 'openai/gpt-4.1')];
     const same = [entry('b', 'groq/llama-3'), entry('b', 'openai/gpt-4o')];
     const entries = [...chat('a'), ...same, entry('c', 'together_ai/meta/llama-3'), entry('c', 'openai/gpt-4o')];

@@ -4,7 +4,7 @@ import { type ImportResult, importLitellm, NotIncluded } from '../../../../src/t
 import { rehearsed } from '../../../policy/rehearsal.ts';
 
 export const CONFIGS = join(import.meta.dir, 'configs');
-/** Configurations that import without a problem. */
+/** Configurations that are imported without a problem. */
 export const GOOD = [
   ...[
     'quickstart',
@@ -24,7 +24,7 @@ const CATALOG = readFileSync(join(import.meta.dir, 'catalog.yaml'), 'utf8');
 
 const EMBEDDINGS = readFileSync(join(import.meta.dir, 'embeddings.yaml'), 'utf8');
 
-/** Fixed facts, independent of the table. */
+/** Fixed facts, independent of the facts table. */
 const price = (input: number, output: number) => ({
   input,
   output,
@@ -74,7 +74,9 @@ export const imported = (
     },
   });
 
-/** Errors in files, as if every variable were set. A warning carries the word after its position. */
+/**
+ * Returns the errors in files, as if every variable were set. Warnings are not returned; they have the word "warning" after their position.
+ */
 export const errorsIn = (files: ImportResult['files']): string[] =>
   rehearsed(
     files.map(({ name, text }) => ({ path: name, text })),
