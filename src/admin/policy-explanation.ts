@@ -39,7 +39,7 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
       share: field.share('The probability of this task.', 0.8),
       words: field.rows('The words.', {
         text: field.text('The word.', 'refactor'),
-        of: field.text('Where it stands.', 'question'),
+        of: field.text('Where the word is: in the question, or in the system prompt.', 'question'),
         adds: field.figure('How much the word adds to the task’s score.', 1.2),
       }),
     },

@@ -122,7 +122,9 @@ describe('alerts of a server', () => {
       .map(({ text }) => text)
       .sort();
     expect(slack).toEqual([
-      expect.stringMatching(/^Signalbox, budgets: Budget all-month has spent \d+ % of its 1,000 Credits; it renews at/),
+      expect.stringMatching(
+        /^Signalbox, budgets: Budget all-month has spent \d+ % of its 1,000 Credits; the budget renews at/,
+      ),
       expect.stringMatching(
         /^Signalbox, forecast: Budget all-month will probably spend [\d.,]+ Credits, \d+ % of its limit;/,
       ),
@@ -178,7 +180,7 @@ describe('alerts of a server', () => {
     expect(of('/ops')[0]!.text).toContain('unknown-key: there is no section `nonsense`');
     writeFileSync(join(folder, 'policy.yaml'), POLICY);
     await waitFor(() => of('/ops').length === 2);
-    expect(of('/ops')[1]!.text).toContain('in force again');
+    expect(of('/ops')[1]!.text).toContain('active again');
   });
 
   test('are not sent again by a restart', async () => {

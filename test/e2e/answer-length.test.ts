@@ -231,7 +231,7 @@ test('policy explain --url says what is wrong with an address, a key or a flag',
   };
   expect(await explain('', '--url', box.url)).toContain('Set SIGNALBOX_KEY to a key with the scope');
   expect(await explain('sb_live_wrong', '--url', box.url)).toContain(`${box.url} answered 401: `);
-  expect(await explain(box.key, '--url', 'ftp://x')).toContain('--url takes the address of a server');
+  expect(await explain(box.key, '--url', 'ftp://x')).toContain('--url must be the URL of a server');
   expect(await explain(box.key, '--url', 'http://127.0.0.1:1')).toContain('http://127.0.0.1:1 does not answer');
   expect(await explain(box.key, '--url', box.url, '--label', 'a=b')).toContain('Remove --label.');
   expect(await explain(box.key, '--url', `${box.url}/nowhere`)).toContain('answered 404');

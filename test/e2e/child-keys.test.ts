@@ -82,7 +82,7 @@ describe('a key gives no more than it has', () => {
     [{ models: ['best', 'gold'] }, 'models[1]', /may not use the model gold/],
     [{ labels: { tier: 'gold' } }, 'labels', /begin with child/],
     [{ labels: { team: 'b' } }, 'labels', /begin with child/],
-    [{ labels: { 'child.task': 'other' } }, 'labels.child.task', /has the label child.task itself/],
+    [{ labels: { 'child.task': 'other' } }, 'labels.child.task', /has the label child.task with another value/],
     [{ wallets: ['0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'] }, 'wallets[0]', /may not name the wallet/],
     [{ expires_in_seconds: null }, 'expires_in_seconds', /./],
     [{ expires_in_seconds: 31 * 86_400 }, 'expires_in_seconds', /./],
@@ -241,7 +241,7 @@ test('a line is three keys deep below its first', async () => {
   let key = await delegating();
   for (let depth = 1; depth <= 3; depth++) key = await child(key, { scopes });
   expect(await chat(key)).toBe(200);
-  expect((await child(key, { scopes })).error?.message).toMatch(/its line is at most 3 deep/);
+  expect((await child(key, { scopes })).error?.message).toMatch(/its line has at most 3 levels/);
 });
 
 test('a key has at most a hundred keys below it at a time, whoever asks at once', async () => {

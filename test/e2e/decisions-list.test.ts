@@ -79,7 +79,7 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
       expect(new Date(String(data[0]!.time)).getTime()).toBeGreaterThan(Date.now() - 60_000);
       const text = (await box.run('decisions', 'list', '--limit', '2')).out;
       expect(text).toContain(ids[0]!);
-      expect(text).toContain(`More follow. For the next page, add: --after ${ids[1]}`);
+      expect(text).toContain(`The list continues. For the next page, add: --after ${ids[1]}`);
     },
     PATIENCE,
   );

@@ -120,7 +120,7 @@ describe('signalbox policy explain', () => {
 
   test('shows the words that made the task, of the question and of the system prompt', async () => {
     const { out } = await explain('--message', 'Translate "good morning" into French');
-    expect(out).toMatch(/Task: translation \(\d+ % likely, by .*“Translate.*French”.*\)\./);
+    expect(out).toMatch(/Task: translation \(\d+ % likely, because of .*“Translate.*French”.*\)\./);
     const chat = {
       messages: [
         { role: 'system', content: 'You classify tickets into billing or technical. Reply with the label only.' },
@@ -212,13 +212,13 @@ describe('signalbox policy explain', () => {
     const cases: readonly (readonly [Promise<{ err: string; code: number }>, string])[] = [
       [explain('--model', 'nobody'), 'There is no model or selector `nobody`'],
       [explain('--model', 'elsewhere'), 'left out with its provider absent: NOT_SET is not set.'],
-      [explain('--input-tokens', 'many'), '--input-tokens takes a number'],
+      [explain('--input-tokens', 'many'), '--input-tokens must be a number'],
       [explain('--input-tokens', '1.5'), '`estimated_input_tokens` must be a whole number'],
-      [explain('--metadata', 'x'), '--metadata is written name=value'],
+      [explain('--metadata', 'x'), '--metadata must have the form name=value'],
       [explain('--time', 'noon'), '--time takes a time with its offset'],
       [explain('gone.json'), 'gone.json cannot be read'],
       [explain('--colour'), 'colour'],
-      [explain(folder), 'takes one folder and one file'],
+      [explain(folder), 'takes one policy folder and one file'],
       [explainInput('{'), 'The standard input is not JSON'],
       [explainInput([]), 'A request must be a JSON object'],
       [explainInput({ messages: [{ role: 'user', content: 7 }] }), '`messages[0].content` must be'],
@@ -253,8 +253,8 @@ describe('signalbox policy explain --decision', () => {
     const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
     const { out, err, code } = await recorded(platform.decision_id);
     expect({ err, code }).toEqual({ err: '', code: 0 });
-    expect(out).toStartWith(`${platform.decision_id}: chat of the key `);
-    expect(out).toContain('the decision is identical, bit for bit');
+    expect(out).toStartWith(`${platform.decision_id}: chat with the key `);
+    expect(out).toContain('is identical, bit for bit');
     expect(out).toMatch(/^attempt +model +upstream +ms +first ms +result$/m);
     expect(out).toMatch(/^sim +best +best +\d+ +\d+ +answered$/m);
     expect(out).toContain(`charged ${platform.credits_consumed} Credit`);

@@ -201,13 +201,13 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
   });
 
   const cases: readonly [readonly string[], RegExp][] = [
-    [[], /ledger takes status, usage, export, audit, refund or backup/],
-    [['adit'], /ledger takes status, usage, export, audit, refund or backup/],
+    [[], /The commands of ledger are status, usage, export, audit, refund or backup/],
+    [['adit'], /The commands of ledger are status, usage, export, audit, refund or backup/],
     [['audit', 'extra'], /Unexpected argument 'extra'/],
     [['audit', '--jsn'], /Unknown option '--jsn'/],
-    [['export', '--by', 'week'], /--by takes day, month/],
-    [['backup'], /takes the name of one file/],
-    [['backup', 'a', 'b'], /takes the name of one file/],
+    [['export', '--by', 'week'], /--by must be day, month/],
+    [['backup'], /needs the name of one file/],
+    [['backup', 'a', 'b'], /needs the name of one file/],
   ];
   for (const [args, message] of cases) {
     test(

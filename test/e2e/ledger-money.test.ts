@@ -35,10 +35,10 @@ describe('ledger refund', () => {
       expect(part).toMatchObject({
         code: 0,
         err: '',
-        out: expect.stringContaining('Gave back 0.1 Credits of the 0.172 Credits'),
+        out: expect.stringContaining('Refunded 0.1 Credits of the 0.172 Credits'),
       });
       const rest = await box.run('ledger', 'refund', first.decision_id);
-      expect(rest).toMatchObject({ code: 0, out: expect.stringContaining('Gave back 0.072 Credits') });
+      expect(rest).toMatchObject({ code: 0, out: expect.stringContaining('Refunded 0.072 Credits') });
       expect((await chat(box)).status).toBe(200);
       const { data: changes } = JSON.parse((await box.run('trail', 'list', '--json', '--limit', '2')).out);
       const subject = { kind: 'decision', id: first.decision_id };
@@ -48,7 +48,7 @@ describe('ledger refund', () => {
       ]);
 
       const too = await box.run('ledger', 'refund', first.decision_id, '0.000001');
-      expect(too).toMatchObject({ code: 1, err: expect.stringContaining('nothing is left') });
+      expect(too).toMatchObject({ code: 1, err: expect.stringContaining('nothing left to refund') });
       const lines = await exportOf(box.data, '--by', 'key');
       expect(lines).toMatchObject([{ charges: '5', credits: '0.344' }]);
       const corrections = (await exportOf(box.data)).filter(({ kind }) => kind === 'correct');
@@ -69,16 +69,16 @@ describe('ledger refund', () => {
       const release = await hang(box, 1);
       const [open] = (await audit(box.data)).body.open_reservations;
       const cases: [string[], string][] = [
-        [[], 'takes the ID of one decision'],
-        [[decision, '1', '2'], 'takes the ID of one decision'],
+        [[], 'needs the ID of one decision'],
+        [[decision, '1', '2'], 'needs the ID of one decision'],
         [['dec_1'], 'The ID of a decision is dec_'],
-        [['dec_0a4x1wm3zk0'], 'has no charge of'],
+        [['dec_0a4x1wm3zk0'], 'has no charge for'],
         [[open!.decision], 'is still running'],
         [[decision, '0'], 'above 0'],
         [[decision, '-0.1'], 'above 0'],
         [[decision, '0.0000001'], '6 decimals'],
         [[decision, '1e-3'], '6 decimals'],
-        [[decision, String(credits + 0.001)], 'is too much'],
+        [[decision, String(credits + 0.001)], 'you cannot refund'],
         [[decision, '--nte', 'x'], 'nte'],
       ];
       for (const [args, message] of cases) {
@@ -139,9 +139,9 @@ describe('keys grant', () => {
       const { id } = await makeKey(box);
       await box.run('keys', 'revoke', id);
       const cases: [string[], RegExp][] = [
-        [[], /keys grant takes an ID/],
+        [[], /keys grant needs an ID/],
         [[id], /CREDITS is required/],
-        [[id, '1', '-2'], /keys grant takes no/],
+        [[id, '1', '-2'], /keys grant does not take/],
         [[id, '0'], /not be 0/],
         [[id, '1.0000001'], /at most 6 decimals/],
         [[id, 'ten'], /CREDITS takes a number/],

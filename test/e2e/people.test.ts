@@ -190,7 +190,9 @@ describe('a user', () => {
     expect(taken.body).toMatchObject({ user: user.id, team: user.team });
     expect((await send('PATCH', `/admin/keys/${id}`, { team: 'search' })).body.error.param).toBe('team');
     const left = await send('PATCH', `/admin/keys/${id}`, { team: null });
-    expect(left.body.error).toMatchObject({ message: expect.stringContaining('always of the team of the user') });
+    expect(left.body.error).toMatchObject({
+      message: expect.stringContaining('always belongs to the team of the user'),
+    });
     const { err } = await live.box.run('users', 'create', '--name', 'x', '--team', 'serch');
     expect(err).toContain('There is no team with the ID or name "serch".');
     expect((await live.box.run('keys', 'change', id, '--no-user', '--team', 'search')).code).toBe(0);
@@ -199,7 +201,7 @@ describe('a user', () => {
       team: expect.stringContaining('team_'),
     });
     expect((await live.box.run('keys', 'change', id, '--user', 'taker@example.com', '--team', 'search')).err).toContain(
-      'not of this team',
+      'does not belong to this team',
     );
   });
 
@@ -241,7 +243,7 @@ describe('a team of the policy', () => {
       ...({ origin: 'former', declared_at: null } as object),
     });
     expect((await send('PATCH', '/admin/teams/search', { models: null })).body.error.message).toMatch(
-      /no longer has it.*--origin api/,
+      /no longer declares it.*--origin api/,
     );
     await load('search', 'ops');
     expect((await send('GET', '/admin/teams/search')).body).toEqual(before);
@@ -317,5 +319,5 @@ test('commands make, show, change and delete teams and users as the API does', a
   await run('keys', 'create', '--user', 'bob@example.com');
   expect(await run('users', 'delete', 'bob@example.com')).toContain('revoked 1 key');
   await run('teams', 'delete', 'Data Science');
-  expect((await live.box.run('teams', 'change', 'nothing')).err).toContain('what to change');
+  expect((await live.box.run('teams', 'change', 'nothing')).err).toContain('Name at least one change');
 });

@@ -112,7 +112,7 @@ describe('a revision that is pushed', () => {
     expect(missing.message).toContain('The code of plugin `./mine.ts` is missing on this server');
     await Bun.write(join(folders[1]!, 'mine.ts'), pluginOf('mine', -1));
     const other = await expectError(await push(a, filesOf(text, mine), from), 'policy_invalid');
-    expect(other.message).toContain('in force nowhere');
+    expect(other.message).toContain('active on no server');
     expect(await revisions()).toEqual([from, from]);
     expect((await history(b)).data.slice(0, 2)).toMatchObject([
       { state: 'refused', is_in_force: false, reason: expect.stringContaining('./mine.ts') },

@@ -239,7 +239,7 @@ test('Both forms of a variable are an error at the start, and an empty one is no
   expect((await check(file)).out).not.toContain('cannot serve here');
   const unread = await check(folder);
   expect(unread.out).toContain('TEST_UPSTREAM_KEY is not set');
-  expect(unread.err).toContain('The file of TEST_UPSTREAM_KEY_FILE cannot be used: it is not a file.');
+  expect(unread.err).toContain('The file named by TEST_UPSTREAM_KEY_FILE cannot be used: it is not a file.');
   rmSync(policies, { recursive: true });
   await start({ TEST_UPSTREAM_KEY: '', TEST_UPSTREAM_KEY_FILE: file });
   expect(await keySent()).toBe(OLD);

@@ -155,10 +155,10 @@ test.each([
     "UPDATE trail_words SET words = 'bob' WHERE slot = 'by'",
     'personal data of this entry was changed (by)',
   ],
-  ['words that are gone', "DELETE FROM trail_words WHERE slot = 'from'", 'its words were removed without an erasure'],
+  ['words that are gone', "DELETE FROM trail_words WHERE slot = 'from'", 'was removed without an erasure'],
   ['a removal', "DELETE FROM trail WHERE action = 'grant'", 'before this entry are missing'],
   ['a removal at the start', 'DELETE FROM trail WHERE id = 1', 'no anchor says that retention deleted them'],
-  ['a cut', 'DELETE FROM trail WHERE id >= (SELECT max(id) - 1 FROM trail)', 'its end was cut'],
+  ['a cut', 'DELETE FROM trail WHERE id >= (SELECT max(id) - 1 FROM trail)', 'the end of the trail was cut'],
 ])('%s is found', async (_, change, problem) => {
   const { code, out } = await verifyCopy(change);
   expect(out).toContain(problem);
@@ -169,7 +169,7 @@ test('an export finds what was cut after it, where the folder has no note', asyn
   const file = join(box.data, 'export.jsonl');
   writeFileSync(file, (await box.run('trail', 'export')).out);
   const cut = 'DELETE FROM trail WHERE id = (SELECT max(id) FROM trail)';
-  expect((await verifyCopy(cut, '--against', file)).out).toContain('its end was cut');
+  expect((await verifyCopy(cut, '--against', file)).out).toContain('the end of the trail was cut');
   expect((await box.run('trail', 'verify', '--against', file)).code).toBe(0);
   const nothing = await box.run('trail', 'verify', '--against', join(folder, 'policy.yaml'));
   expect(nothing).toMatchObject({ code: 1 });
@@ -187,7 +187,7 @@ describe('by request', () => {
     const cut = await json(`/admin/trail/verify?against=${id}:${hash}&against=${id + 5}:${hash}`);
     expect(cut).toMatchObject({
       is_whole: false,
-      faults: [{ id, problem: expect.stringContaining('its end was cut') }],
+      faults: [{ id, problem: expect.stringContaining('the end of the trail was cut') }],
     });
     await expectError(await box.get('/admin/trail/verify?against=12'), 'invalid_value', 'against');
   });

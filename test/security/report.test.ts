@@ -93,7 +93,7 @@ describe('every operation of the OpenAPI document', () => {
     const message = async (path: string, key: string) => (await answerOf(await read(path, key))).error.message;
     expect(await message('/admin/usage', search)).toBe('This API key lacks the scope `report` or `admin`.');
     expect(await message('/admin/keys', report)).toBe('This API key lacks the scope `admin`.');
-    expect(await message('/v1/usage', report)).toContain('has nothing of its own');
+    expect(await message('/v1/usage', report)).toContain('owns nothing itself');
   });
 });
 
@@ -217,7 +217,7 @@ describe('a key with the scope report', () => {
     const refused = await box.post('/admin/keys', { name: 'both', scopes: ['report', 'chat'] });
     await expectError(refused, 'invalid_value', 'scopes');
     const { code, err } = await box.run('keys', 'create', '--scope', 'report,admin');
-    expect([code, err]).toEqual([1, expect.stringContaining('has no other scope')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('must have no other scope')]);
     expect((await box.run('keys', 'list')).out).toMatch(/finance +report /);
   });
 });

@@ -63,7 +63,7 @@ type DefaultPolicies = (data: string) => string;
 
 /** Parses the command line. Flags override environment variables. Throws UsageError. */
 export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
-  // A command line of flags alone means `serve`. An empty command line prints the help, so that nobody starts a server by accident.
+  // A command line of flags alone means `serve`. An empty command line prints the help, so that no one starts a server by accident.
   const [name = 'help', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const flags = ['--help', '-h'];
   if (name === 'help' || flags.some((flag) => argv.includes(flag))) {

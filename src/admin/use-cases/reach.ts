@@ -21,7 +21,7 @@ export const OWNER_TERMS: ReadonlyMap<string, readonly Reach[]> = new Map<string
   ['user', []],
 ]);
 
-/** The members of a key that say whom it belongs to. */
+/** The members of a key that say which team and user the key belongs to. */
 export type OwnedKey = Pick<KeyInfo, 'id' | 'team' | 'user'>;
 
 /** Whether a key is within the reach of a caller. A person owns the keys of its user. A key owns only itself. */
