@@ -144,7 +144,7 @@ describe('keys grant', () => {
         [[id, '1', '-2'], /keys grant does not take/],
         [[id, '0'], /not be 0/],
         [[id, '1.0000001'], /at most 6 decimals/],
-        [[id, 'ten'], /CREDITS takes a number/],
+        [[id, 'ten'], /CREDITS must be a number/],
         [[id, '5'], /No valid key/],
         [['nobody', '5'], /No valid key/],
       ];
