@@ -215,7 +215,7 @@ describe('signalbox policy explain', () => {
       [explain('--input-tokens', 'many'), '--input-tokens must be a number'],
       [explain('--input-tokens', '1.5'), '`estimated_input_tokens` must be a whole number'],
       [explain('--metadata', 'x'), '--metadata must have the form name=value'],
-      [explain('--time', 'noon'), '--time takes a time with its offset'],
+      [explain('--time', 'noon'), '--time must be a time with'],
       [explain('gone.json'), 'gone.json cannot be read'],
       [explain('--colour'), 'colour'],
       [explain(folder), 'takes one policy folder and one file'],
