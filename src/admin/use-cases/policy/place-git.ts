@@ -172,14 +172,17 @@ function loading(
     const obstacles = new Map<string, Error>();
     for (const one of specifiers.filter((name) => /^\.{1,2}\//.test(name))) {
       const file = posix.join(path, one);
-      all ??= checkOutAll().then(
-        () => null,
-        (cause: Error) => cause,
-      );
-      const obstacle =
-        within(file) === null
-          ? new Error(`${file} is not in the repository, so its earlier version cannot be loaded`)
-          : await all;
+      const isOutside = within(file) === null;
+      // Nothing may be checked out without waiting for it: the folder is removed when the comparison ends.
+      if (!isOutside) {
+        all ??= checkOutAll().then(
+          () => null,
+          (cause: Error) => cause,
+        );
+      }
+      const obstacle = isOutside
+        ? new Error(`${file} is not in the repository, so its earlier version cannot be loaded`)
+        : await all;
       if (obstacle) obstacles.set(one, obstacle);
     }
     const loaded = await loader.load(
