@@ -15,13 +15,13 @@ import type { ParentChannel } from './server/processes/child.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
 import { withCommit } from './server/version.ts';
 
-/** The process around `serve` and the commands. */
+/** This file connects `serve` and the commands to the process: its terminal, signals, files and exit code. */
 
 const terminal = (stream: NodeJS.WriteStream) => ({
   write: (text: string): void => void stream.write(text),
   isTerminal: stream.isTTY === true,
 });
-/** The descriptor that log lines go to. */
+/** The file descriptor that log lines are written to. */
 const STDOUT = 1;
 const out = terminal(process.stdout);
 const now = steady(Date.now);
@@ -30,7 +30,10 @@ const env = (name: string): string | undefined => process.env[name];
 
 const send = process.stdout.write.bind(process.stdout);
 
-/** Resolves once the text was taken, so that a slow reader is not outrun. A reader that closes the pipe ends the process. */
+/**
+ * Resolves once the text was written, so that the process never writes faster than a slow reader reads. If the reader closes the pipe, the
+ * process ends.
+ */
 const write = (text: string | Uint8Array): Promise<void> =>
   new Promise((done, failed) =>
     send(text, (error) => {
@@ -49,21 +52,23 @@ function endWith(code: number): never {
 }
 
 /**
- * For commands that run a policy's own code. Its output goes to the standard error: the standard output is the command's.
- * If it ends the process, that must not look like a command without findings.
+ * Commands call this before they run a plugin of the policy. It redirects the plugin's output to the standard error, because the standard
+ * output belongs to the command. If the plugin ends the process, the exit code must not look like a command that found nothing.
  */
 function mindPlugins(): void {
   for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
   process.stdout.write = process.stderr.write.bind(process.stderr);
   process.on('exit', (code) => {
     if (result.isReported) return;
-    process.stderr.write('signalbox: A plugin of the policy ended the process before the command was done.\n');
+    process.stderr.write(
+      'signalbox: A plugin of the policy ended the process before the command was done. Remove the call that exits from the plugin.\n',
+    );
     if (code === 0) process.exitCode = 1;
   });
   mindDefects();
 }
 
-/** A promise that a plugin leaves rejected ends no command, as it ends no server; its code is no longer 0. */
+/** A promise that a plugin leaves rejected does not end the command, as it does not end a server, but the exit code is then not 0. */
 function mindDefects(): void {
   const blamed = new Set<string | null>();
   process.on('unhandledRejection', (reason) => {
@@ -78,7 +83,7 @@ function mindDefects(): void {
   });
 }
 
-/** In one line where a plugin is to blame; with the stack where it may be a defect of ours. */
+/** @returns one line where a plugin is to blame; the message with its stack where Signalbox itself may have the defect */
 function faultOf(plugin: string | null, deed: string, thrown: unknown): string {
   const stack = stackOf(thrown);
   if (plugin === null) return `A plugin, or Signalbox itself, ${deed}: ${stack}`;
@@ -88,7 +93,7 @@ function faultOf(plugin: string | null, deed: string, thrown: unknown): string {
 const warn = (text: string): void => void process.stderr.write(text);
 const complain = (text: string): void => warn(complaint(text));
 
-/** Turns Ctrl-C, SIGTERM and the end of the terminal into the operator's wish that a command end. */
+/** Aborts the running command on Ctrl-C, on SIGTERM and when the terminal closes. */
 function ended() {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -105,7 +110,7 @@ function ended() {
 /** The plugins that come with Signalbox. */
 const shippedPlugins = async () => (await import('../plugins/index.ts')).shipped;
 
-/** To the process that started this one beside others. */
+/** The channel to the parent process, if this process is one of several (`--processes`). */
 const channel: ParentChannel = {
   send: (message) => void process.send?.(message),
   onMessage: (listener) => void process.on('message', listener),
@@ -117,7 +122,7 @@ const parent = async () => (await import('./server/processes/child.ts')).parentO
 const hostOf = async (isChild = false): Promise<Host> => ({
   version,
   shipped: await shippedPlugins(),
-  // The parent's terminal is its own.
+  // A child process writes to a pipe: only its parent may treat the terminal as its own.
   out: { ...out, isTerminal: out.isTerminal && !isChild },
   ...(isChild && { parent: await parent() }),
   err: terminal(process.stderr),
@@ -140,7 +145,7 @@ async function serve(options: ServeOptions): Promise<void> {
   return server.serve(options, host, SURFACES);
 }
 
-/** This program, as another process of it is started. */
+/** The command line that starts another process of this program. */
 const program = Bun.isStandaloneExecutable
   ? [process.execPath]
   : [process.execPath, ...process.execArgv, import.meta.path];
@@ -165,9 +170,10 @@ const commandHost: CommandHost = {
 };
 
 /**
- * The settings of this file's first line. Bun reads it as it starts; a standalone program has no such line. On a machine with
- * much memory the engine would let garbage grow to twice the live heap before it looks for any; now it is once, on every machine.
- * Freed memory goes back to the system after a second (ms): most is used again before, and returning it costs a twentieth of a request.
+ * The same settings as in this file's first line. Bun reads that line at its start; the standalone program has no such line. Without
+ * `heapGrowthFunctionThresholdInMB`, on a machine with much memory the engine lets garbage grow to twice the live heap before it collects.
+ * With it, garbage grows to once the live heap, on every machine. Freed memory returns to the system after a second (ms): most of it is
+ * used again sooner, and returning it at once costs 5 % of a request's time.
  */
 const SETTINGS = {
   DO_NOT_TRACK: '1',

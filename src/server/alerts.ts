@@ -28,19 +28,19 @@ interface WatchedParts {
   readonly policy: { status(): PolicyStatus };
   readonly health: Pick<Health, 'samples'>;
   readonly reporter: Pick<InstanceReporter, 'split'>;
-  /** Of the instance that looks at budgets and keys for all. */
+  /** Names the instance that checks budgets and keys for all instances. */
   readonly leadership: Pick<Leadership, 'of'>;
 }
 
-/** The alerts of a server, which begin to look once `sender.begin` is called. */
+/** The alerts of a server. They begin to check their rules once `sender.begin` is called. */
 interface ServerAlerts {
   readonly sender: Alerts;
   readonly families: readonly Family[];
-  /** Counts the tokens of a request that is over. */
+  /** Counts the tokens of a request that has ended. */
   readonly count: RequestReporter;
 }
 
-/** Opens the alerts of a server: what they are judged by is what its rooms know. */
+/** Opens the alerts of a server, with the ledger, keys, providers and policy of this server as their sources. */
 export function openAlerts(
   { store, keys, people, log, host, feed }: GatewayResources,
   parts: WatchedParts,
@@ -55,7 +55,7 @@ export function openAlerts(
     const time = now();
     watches = watchProviders(watches, health.samples(), time);
     return {
-      // All have the same budgets and keys: one looks at them. Each has providers and a policy of its own.
+      // All instances share the budgets and keys, so only one instance checks them. Each instance has its own providers and policy.
       budgets: lazy(() => (lead.isHeld ? budgetsAt(time) : [])),
       keys: lazy(() => (lead.isHeld ? keys.expiringAfter(time).flatMap(expiringKey) : [])),
       providers: [...watches.values()],

@@ -11,31 +11,34 @@ interface Start {
   /** Whether simulated models answer. */
   readonly simulated: boolean;
   readonly providers: readonly ServingProvider[];
-  /** Servers on this machine that do not listen: `ollama at 127.0.0.1:11434`. */
+  /** Model servers on this machine that do not listen: `ollama at 127.0.0.1:11434`. */
   readonly silent: readonly string[];
   /** Names of the providers that are not set up here. */
   readonly leftOut: readonly string[];
-  /** The database that other servers share; null for that of the data folder. */
+  /** The database that several servers share; null for the database in the data folder. */
   readonly database: string | null;
-  /** Where the console is and how to sign in, in words; null if it is not served, and without a terminal. */
+  /** The address of the console and how to sign in, in words; null if the server does not serve the console, or has no terminal. */
   readonly console: string | null;
-  /** The folder that the shipped policy has just been written to, if it has. */
+  /** The folder that this start copied the shipped policy to; null if it copied none. */
   readonly unpacked: string | null;
 }
 
-/** The command that says why a provider is left out. The shipped policy names so many that the reasons would bury the rest. */
+/**
+ * The command that shows why each provider is not in use. The shipped policy names so many providers that their reasons would hide the rest
+ * of the banner.
+ */
 const reasonsCommand = (): string => `${commandName()} policy check --all`;
 
-/** Names of the providers that are set up and serve no model, separated by commas; empty for none. */
+/** Names the providers that are set up but serve no model, separated by commas; empty for none. */
 const idleOf = (providers: readonly ServingProvider[]): string =>
   providers.flatMap(({ name, served }) => (served.length === 0 ? [name] : [])).join(', ');
 
-/** The first lines for a new operator: the address, and a command that works when pasted. */
+/** Makes the banner for a new operator: the address, and a command that works when pasted. */
 function welcome(
   { address, simulated, providers, silent, leftOut, database, unpacked, ...start }: Start,
   key: string | null,
 ): string {
-  // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
+  // The header is in double quotes, so that the shell replaces the variable. A key has no character that the shell would change.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
   const idle = idleOf(providers);
@@ -46,18 +49,17 @@ function welcome(
     start.console !== null && `  Console        ${start.console}`,
     `  Documentation  ${address}/docs`,
     simulated
-      ? '  Models         simulated; for real ones, set the key of a provider and start again (docs/start.md)'
+      ? '  Models         simulated; for real models, set the key of a provider and restart (docs/start.md)'
       : `  Models from    ${servingText(providers.filter(({ served }) => served.length > 0))}`,
-    idle !== '' &&
-      `  No model yet   ${idle}; declare what it serves in the policy (docs/start.md, A server of your own)`,
-    silent.length > 0 && `  Not started    ${silent.join(', ')}: nothing listens there yet`,
+    idle !== '' && `  No model yet   ${idle}; declare its models in the policy (docs/start.md, A server of your own)`,
+    silent.length > 0 && `  Not running    ${silent.join(', ')}; start it to use its models`,
     leftOut.length > 0 &&
-      `  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${reasonsCommand()}`,
+      `  Not in use     ${plural(leftOut.length, 'provider')}; to see why, run: ${reasonsCommand()}`,
     database !== null && `  Database       ${database}`,
     unpacked !== null && `  Policy         ${unpacked}; edits take effect within a second`,
-    ...(key ? ['', '  Your API key. It is shown only now, so save it:', `  ${key}`] : []),
+    ...(key ? ['', '  Your API key. Save it now, because Signalbox does not show it again:', `  ${key}`] : []),
     '',
-    key ? '  Try it:' : '  Try it, with an API key in SIGNALBOX_KEY:',
+    key ? '  Try it:' : '  Try it, after you put an API key into the variable SIGNALBOX_KEY:',
     `  curl ${address}/v1/chat/completions -H "authorization: Bearer ${shown}" -H 'content-type: application/json' -d '${body}'`,
     '',
     '',
@@ -65,7 +67,10 @@ function welcome(
   return lines.filter((line) => line !== false).join('\n');
 }
 
-/** Announces that the server listens. A terminal shows the first key, once; elsewhere the key would end up in a log. */
+/**
+ * Announces that the server listens. A terminal shows the first key, once. Without a terminal the banner is omitted, because the key would
+ * end up in a log.
+ */
 export function announce(start: Start, firstKey: FirstKey | null, log: Log, out: Terminal): void {
   if (out.isTerminal) {
     out.write(welcome(start, firstKey?.key ?? null));

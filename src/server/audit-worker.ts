@@ -3,12 +3,12 @@ import { type BooksFiles, openSpools, readLedger } from '../admin/use-cases/ledg
 import { messageOf } from '../core/thrown.ts';
 import { auditLedger } from '../ledger/audit/run.ts';
 
-/** Rows of each list of a report at most. */
+/** The most rows that each list of a report has. */
 const ROWS_MAX = 1_000;
 
 export type AuditReply = { readonly report: AuditReport } | { readonly error: string };
 
-/** Audits the books outside the event loop: one message in, one out. See `audits.ts`. */
+/** Audits the books in a worker, outside the event loop: it receives one message and sends one. `audits.ts` starts it. */
 declare const self: {
   onmessage: ((event: { readonly data: BooksFiles }) => void) | null;
   postMessage(reply: AuditReply): void;

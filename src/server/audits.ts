@@ -6,11 +6,11 @@ import type { Timers } from '../core/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { AuditReply } from './audit-worker.ts';
 
-/** The longest time of an audit, ms. */
+/** The longest time that an audit may take, ms. */
 const AUDIT_MS = 600_000;
 
 interface AuditsOptions {
-  /** Those that there are when an audit begins. */
+  /** Returns the files of the books as they are when an audit begins. */
   readonly files: () => BooksFiles;
   /** Ms since 1970. */
   readonly now: () => number;
@@ -19,7 +19,7 @@ interface AuditsOptions {
   readonly auditMs?: number;
 }
 
-/** Audits the books beside the requests, in a worker of its own: one at a time, for `auditMs` at most. State: audits. */
+/** Audits the books in a worker of its own while the server handles requests: one audit at a time, for at most `auditMs`. State: audits. */
 export class Audits implements ServerAudits {
   last: AuditResult | null = null;
   readonly #options: AuditsOptions;
@@ -45,7 +45,7 @@ export class Audits implements ServerAudits {
     return done;
   }
 
-  /** Ends an audit that is running: its askers are refused. */
+  /** Ends a running audit. Callers that wait for its result get an error. */
   close(): void {
     this.#running?.end();
   }
@@ -57,7 +57,7 @@ export class Audits implements ServerAudits {
       this.last = { begun: since, ended: now(), report: found };
     } catch (cause) {
       log.error('the books could not be audited', { error: messageOf(cause) });
-      throw new SignalboxError('overloaded', 'The books could not be audited. The log of the server says why.', {
+      throw new SignalboxError('overloaded', 'The books could not be audited. The log of the server has the reason.', {
         cause,
       });
     }

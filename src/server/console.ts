@@ -3,20 +3,23 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { type BuiltConsole, readBuiltConsole } from '../http/console/built.ts';
 
-/** The files of the console, read when a page is asked for, so that they may be built later. The log says where they are missing at the start. */
+/**
+ * Returns a function that reads the console's files at each call, so that the console may be built while the server runs. If the files are
+ * missing at the start, the log says so.
+ */
 export function openConsole(log: Pick<Log, 'warn'>): () => BuiltConsole | null {
   if (!readBuiltConsole()) log.warn('the console is not built, so /console is not served', { run: 'npm run console' });
   return () => readBuiltConsole();
 }
 
-/** The addresses that stand for every address of this machine, as a URL has them. */
+/** The hosts, as a URL has them, that mean every address of this machine. */
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
 
 /**
- * Says where a browser opens the console and how to sign in there, for a terminal.
- * @param address that the server listens on
+ * Makes the line of the banner that says where a browser opens the console and how to sign in.
+ * @param address the address that the server listens on
  * @param showsKey whether the terminal also shows a key with all scopes
- * @returns null if the policy switches the console off, or it is not built
+ * @returns null if the policy switches the console off, or the console is not built
  */
 export function consoleHint(
   { console: isOn, publicUrl, signIn }: Pick<PolicySnapshot, 'console' | 'publicUrl' | 'signIn'>,

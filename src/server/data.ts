@@ -11,10 +11,13 @@ import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { reasonOf } from '../store/reason.ts';
 import { StoreError } from '../store/store.ts';
 
-/** Where a server keeps its state. */
+/** The data folder and the database where a server keeps its state. */
 export type DataPlace = Pick<ServeOptions, 'data' | 'database'>;
 
-/** Makes a data folder. Throws UsageError where that cannot be. */
+/**
+ * Creates the data folder.
+ * @throws UsageError if the folder cannot be created
+ */
 export function makeDataFolder(data: string): void {
   try {
     mkdirSync(data, { recursive: true, mode: 0o700 });
@@ -23,41 +26,41 @@ export function makeDataFolder(data: string): void {
   }
 }
 
-/** Settlements that the database could not take, in a data folder. */
+/** The path of the spool in a data folder: the settlements that the database could not accept. */
 export const spoolOf = (data: string): string => join(data, 'settlements.spool');
 
-/** The folders of the processes that serve from a home folder, by their numbers. */
+/** Returns the data folders of the processes that serve from a home folder, with their numbers. */
 export function processFolders(home: string): readonly (readonly [number: number, data: string])[] {
   const folder = join(home, 'processes');
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\d+$/.test(name)) : [];
   return names.map((name) => [Number(name), processFolder(home, name)]);
 }
 
-/** The spools of a home folder: its own, and those of its processes. */
+/** Returns the spools of a home folder: its own spool, and the spools of its processes. */
 export const spoolsOf = (home: string): string[] =>
   [home, ...processFolders(home).map(([, data]) => data)].map(spoolOf);
 
 /** The state of a store that a policy must fit before a server starts. */
 interface StoredState {
   readonly ledger: () => LedgerState;
-  /** By the names that policies can state; null without a store. */
+  /** The teams, by the names that policies can use for them; null without a store. */
   readonly teams: TeamNames | null;
-  /** The revision that was pushed last; null for none, and where it was not requested. */
+  /** The latest pushed revision; null if no policy was pushed or if it was not requested. */
   readonly pushed: PushedPolicy | null;
 }
 
-/** Reads the state of a store with one reader: opening a database takes longer than reading so little. */
+/** Reads the state of a store with a single reader, because opening a database takes longer than these few reads. */
 export async function stateOnDisk(database: string, { readsPushed = false } = {}): Promise<StoredState> {
   if (!(await storeExists(database))) return { ledger: () => NO_LEDGER, teams: null, pushed: null };
   using reader = await readStore(database, readsPushed ? ['ledger', 'people', 'policies'] : ['ledger', 'people']);
   const state = await reader.ledger.state();
-  // Tables of an earlier version need not be there.
+  // A database of an earlier version may lack these tables.
   const { teams } = await reader.people.changedAfter(-1).catch(orElse({ teams: [] }));
   const pushed = readsPushed ? await reader.pushedPolicies.head().catch(orElse(null)) : null;
   return { ledger: () => state, teams: teamNamesOf(teams.map(({ row }) => row)), pushed };
 }
 
-/** A handler that gives `none` in place of tables that cannot be read. */
+/** Makes an error handler that returns `none` where tables cannot be read. */
 const orElse =
   <T>(none: T) =>
   (error: unknown): T => {
@@ -65,13 +68,13 @@ const orElse =
     throw error;
   };
 
-/** Reads what policies are judged by of the keys in a store that are not revoked: their labels, and the IDs of their teams. */
+/** Reads the facts about keys that policies are judged with: the labels of all keys that are not revoked, and the IDs of their teams. */
 export async function keysOnDisk(database: string): Promise<Pick<PolicyTools, 'labels' | 'teamsWithKeys'>> {
   const teams = new Set<string>();
   const labels = new Map<string, Set<string>>();
   if (await storeExists(database)) {
     using reader = await readStore(database, ['access']);
-    // Tables of an earlier version need not be there, and rules are judged without labels, too.
+    // A database of an earlier version may lack these tables. Rules can be judged without labels.
     const { rows } = await reader.keys.changedAfter(-1).catch(orElse({ rows: [] }));
     for (const { key } of rows) {
       if (key.info.team !== null) teams.add(key.info.team);

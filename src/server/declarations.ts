@@ -6,9 +6,9 @@ import type { OpenStore } from '../store/driver.ts';
 import type { BrokenDeclaration } from '../store/endpoints.ts';
 
 /**
- * Restores the declarations that endpoints have broken, keeps them in the store, follows those that another instance finds or
- * lifts there, and logs own changes. Rejects with StoreError.
- * @returns how to end that
+ * Keeps the store and this server in step about endpoints that broke their `after_abort` declaration. It restores the stored ones, follows
+ * the changes of other instances, and stores and logs the changes of this instance. Rejects with StoreError.
+ * @returns stops following the store
  */
 export async function keepDeclarations(
   declarations: Declarations,
@@ -22,7 +22,7 @@ export async function keepDeclarations(
     broken: (one, isFirst) => {
       changes++;
       store.append([table.put(one)]);
-      // The money is alarmed with each answer.
+      // Only the first excess is logged here; the ledger raises an alarm about money for every answer.
       if (isFirst)
         log.error('an endpoint billed more than its after_abort allows: its holds no longer grow', fieldsOf(one));
     },
@@ -36,7 +36,8 @@ export async function keepDeclarations(
   return store.news.on('endpoints', async () => {
     let before = -1;
     let known: readonly BrokenDeclaration[] = [];
-    // An own change that is not written, or comes during the reading, may be missing from it.
+    // The result of a read may lack a change of this instance that was not yet written, or that happened during the read. Then it reads
+    // again.
     while (before !== changes) {
       before = changes;
       await store.flush();

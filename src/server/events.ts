@@ -13,23 +13,23 @@ import type { HealthChange } from '../providers/health/types.ts';
 
 /** The log's lines on the server's life, apart from requests. */
 
-/** Decisions that a line names at most. */
+/** The most decisions that one log line names. */
 const NAMED_MAX = 20;
 
-/** Names decisions: `dec_… dec_… and 3 more`. */
+/** Lists decisions for a log line: `dec_… dec_… and 3 more`. */
 export function namesOf(decisions: readonly number[]): string {
   const named = decisions.slice(0, NAMED_MAX).map((id) => idText('dec_', id));
   const more = decisions.length - named.length;
   return `${named.join(' ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** @param snapshot the policy in force afterwards */
+/** @param snapshot the policy that is active after the reload */
 export function logReload(log: Log, attempt: ReloadAttempt, snapshot: PolicySnapshot): void {
   const { result, cause, revision, tookMs, message, changes } = attempt;
   const fields = { cause, revision, took_ms: tookMs };
   if (result === 'applied') {
     const providers = servingText(servingProviders(snapshot));
-    // Where nothing that is declared has changed, the message says what has.
+    // If no declared thing has changed, the message itself says what has changed.
     const detail = changes.length === 0 ? message : undefined;
     log.info('policy reloaded', { ...fields, changes: summary(changes), detail, providers });
   } else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
@@ -57,7 +57,7 @@ export function logAlert(log: Log, { title, spent, limit }: FundStanding, fracti
   });
 }
 
-/** Only the operator can replace a refused key or add credit, so both are errors. */
+/** A refused key or an empty account is logged as an error, because only the operator can replace the key or add credit. */
 export function logHealth(log: Log, { provider, model, upstream, from, to, why, forMs }: HealthChange): void {
   const fields = { provider, model, upstream, from, why: why ?? undefined, for_ms: forMs ?? undefined };
   if (to === 'healthy') log.info('an endpoint is healthy again', fields);

@@ -9,19 +9,22 @@ import type { Log } from '../host/telemetry/log.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
 
-/** The first key, until an operator has it: each start finds it again. */
+/** The first API key. Each start finds it again until it was handed to the operator. */
 export interface FirstKey {
   readonly key: string;
-  /** Puts it into `admin.key`, and returns the path of that file. */
+  /** Writes the key into `admin.key`, and returns the path of that file. */
   toFile(): Promise<string>;
-  /** Forgets it, once it was shown. */
+  /** Deletes the stored copy, once the terminal has shown the key. */
   shown(): void;
 }
 
 /**
- * Makes the first key of a database that has none, or finds the one that an earlier start did not hand over; else null.
- * The key is in a part file before the database knows it: a crash leaves a key that opens nothing, or one that the
- * next start hands over. `keyFile`: whether the key will go to `admin.key`. Throws UsageError where that cannot be.
+ * Creates the first key of a database that has none, or finds the first key that an earlier start did not hand over. The key is written to
+ * a `.part` file before the database stores it. After a crash, the file then has either a key that was never valid, or a key that the next
+ * start hands over.
+ * @param keyFile whether the key will be written to `admin.key`
+ * @returns null if there is no first key to hand over
+ * @throws UsageError if the key cannot be created or written
  */
 export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, log: Log): Promise<FirstKey | null> {
   const file = join(data, 'admin.key');
@@ -66,5 +69,5 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** A start of 0.1 that was killed left an empty file. */
+/** Version 0.1 left an empty file if its start was killed. */
 const isEmpty = (file: string): boolean => existsSync(file) && readFileSync(file, 'utf8').trim() === '';

@@ -53,25 +53,28 @@ import { noteFirstPolicy } from './policy-trail.ts';
 import { Sweep } from './sweep.ts';
 import { prune, watchClock } from './upkeep.ts';
 
-/** Interval at which keys write their uses and try again what could not be put in force, ms. */
+/** The interval at which keys write when they were last used, and try again to apply changes that failed, ms. */
 export const REFRESH_MS = 400;
 const PRUNE_EVERY_MS = HOUR_MS;
-/** Interval at which new measurements of endpoints reach decisions, ms. */
+/** The interval at which new measurements of endpoints are published to decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
-/** The IDs of requests, which are refused where this server is not the one that may give them. */
+/** Makes the IDs of requests. It refuses the request if another server may now use this server's IDs. */
 const idsOf = (instance: Instance) => (): number => {
   try {
     return instance.nextId();
   } catch (cause) {
     throw overloadedBy(
       cause,
-      'This server has lost its place at the database. Send the request to another one; its operator finds the reason at GET /admin/status.',
+      'This server has lost its place at the database, so it accepts no requests. Send the request to another server. The operator can see the reason with GET /admin/status.',
     );
   }
 };
 
-/** Opens payments, and turns them on as the first policy says. Throws UsageError where that cannot be. */
+/**
+ * Opens payments, and turns them on as the first policy says.
+ * @throws UsageError if payments cannot be turned on
+ */
 async function takePayments(
   { runtime: { snapshot } }: PolicyCandidate,
   ledger: Ledger,
@@ -86,12 +89,15 @@ async function takePayments(
   try {
     (await payments.prepare(snapshot.payments))();
   } catch (cause) {
-    throw new UsageError(`Cannot take payments: ${messageOf(cause)}`);
+    throw new UsageError(`Cannot accept payments: ${messageOf(cause)}`);
   }
   return payments;
 }
 
-/** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
+/**
+ * Opens the ledger with the terms of the first policy. The organization, teams, users and keys have budgets of their own in addition to the
+ * budgets of the policy.
+ */
 async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources, lead: Lead) {
   const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
@@ -122,7 +128,10 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   return { ledger, terms };
 }
 
-/** Opens the records, whose additions are events. `count` counts what waits for the traffic. */
+/**
+ * Opens the decision records; each added record is also sent as an event. `count` counts the requests that wait to be added to the traffic
+ * figures.
+ */
 function openServerRecords(
   { store, keys, feed }: GatewayResources,
   inFlight: LinkedSet<RequestContext>,
@@ -147,7 +156,7 @@ const openLengths = ({ store, log, host: { timers } }: GatewayResources, lead: L
     onError: (error) => log.warn('the lengths of questions could not be stored', { error: String(error) }),
   });
 
-/** The status of a server that only the running process knows, and that of the others at its database. */
+/** Returns the status that only the running process knows, and the status of the other servers that share its database. */
 const statusOf = (
   lease: () => Runtime,
   { store, host: { version } }: GatewayResources,
@@ -157,7 +166,10 @@ const statusOf = (
   cluster: (by) => clusterStatus(by, store),
 });
 
-/** Prunes, indexes and counts, now and regularly, where it leads. Returns a function that stops it. */
+/**
+ * Deletes old rows, indexes records and counts traffic, at the start and then regularly, if this instance leads. Returns a function that
+ * stops this work.
+ */
 async function keepUp(
   count: () => Promise<boolean>,
   log: Log,
@@ -180,7 +192,7 @@ async function keepUp(
   };
 }
 
-/** The parts of a server whose instances leave work behind. */
+/** The parts of a server that a dead instance can leave with unfinished work. */
 interface SweptParts {
   readonly ledger: Ledger;
   readonly payments: Payments;
@@ -194,7 +206,7 @@ const idempotencyOver = (store: OpenStore, ledger: Ledger, timers: Timers): Idem
     giveBack: ledger.giveBack.bind(ledger),
   });
 
-/** Sweeps up what dead instances leave, part after part. */
+/** Resolves the unfinished work of dead instances, one part after the other. */
 function openSweep(
   { ledger, payments, idempotency }: SweptParts,
   { store: { instance }, log, host: { clock, timers } }: GatewayResources,
@@ -204,13 +216,13 @@ function openSweep(
     log.warn('what dead instances left could not be resolved', { part, error: String(error) });
   const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError, lead });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
-  // Their money is that of closed holds.
+  // Payments come after holds, because the money of a payment belongs to a hold that must be closed first.
   sweep.add('payments', payments.sweep);
   sweep.add('names', () => idempotency.sweep());
   return sweep;
 }
 
-/** The state of requests and prompts, in memory. State: gateway. */
+/** The state of requests and prompts that is kept in memory. State: gateway. */
 const memoryOf = (clock: () => number) => ({
   affinity: new Affinity(clock),
   sessions: new Sessions(clock),
@@ -228,7 +240,10 @@ export interface GatewayResources {
   readonly feed: EventFeed;
 }
 
-/** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
+/**
+ * Opens the gateway with everything that its use cases need: the books are open and orphaned holds are resolved, and the policy follows its
+ * source.
+ */
 export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,

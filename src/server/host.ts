@@ -6,37 +6,37 @@ import type { OpenStore, SpoolNotes } from '../store/driver.ts';
 import type { DataPlace } from './data.ts';
 import type { Parent } from './processes/child.ts';
 
-/** The parts of the process that a server uses. */
+/** The parts of the process that a server uses. Tests replace them. */
 export interface Host {
   readonly version: string;
   /** The plugins that come with Signalbox. */
   readonly shipped: readonly Plugin[];
   readonly out: Terminal;
   readonly err: Terminal;
-  /** The environment. */
+  /** Reads an environment variable. */
   env(name: string): string | undefined;
-  /** Milliseconds since 1970; never goes back, though the system's clock may. */
+  /** Milliseconds since 1970. The value never decreases, even if the system's clock is set back. */
   readonly now: () => number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
-  /** Sets all work of later that decides something. */
+  /** Starts every timer whose firing changes behaviour, so that tests control time. */
   readonly timers: Timers;
   /** Opens the destination of the log's lines. */
   openSink(): Sink;
-  /** Opens the store that a server keeps its state in. Absent: the database in its data folder. */
+  /** Opens the store that a server keeps its state in. If absent, the server uses the database in its data folder. */
   readonly openStore?: (
     place: DataPlace,
     log: Log,
     spoolNotes: SpoolNotes,
     host: Pick<Host, 'now' | 'timers' | 'version' | 'parent'>,
   ) => Promise<OpenStore>;
-  /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
+  /** Listens for a signal, for an uncaught error (`value` is the error), or for the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
-  /** The process that started this one beside others at its port. */
+  /** The parent process, if this process is one of several that share a port. */
   readonly parent?: Parent;
-  /** Seconds after which a client that reads nothing is disconnected. Absent: 60 for a stream, 30 for any other answer. */
+  /** Seconds after which a client that reads nothing is disconnected. If absent: 60 for a stream, 30 for any other answer. */
   readonly stalledS?: number;
-  /** Gives back memory that no code in use needs; compiled code is compiled again at its next call. Absent: it is kept. */
+  /** Releases memory that no code in use needs; compiled code is compiled again at its next call. If absent, the memory is kept. */
   readonly shrink?: () => void;
   /** Ends the process. */
   exit(code: number): void;

@@ -13,35 +13,35 @@ import {
   revisionsIn,
 } from '../store/instance-reports.ts';
 
-/** The interval at which an instance looks for the others, and writes its own report where it has changed, ms. */
+/** The interval at which an instance reads the reports of the others, and writes its own report if it has changed, ms. */
 export const REPORT_EVERY_MS = 5_000;
-/** A clock that has moved by less is no news, ms. */
+/** A clock that has moved by less than this does not count as changed, ms. */
 const CLOCK_STEP_MS = 100;
 
-/** What a report is made of beside the instance's name. */
+/** The sources of a report, except for the instance's name. */
 interface ReportSources {
   readonly store: Pick<OpenStore, 'commit' | 'instance' | 'instanceReports'>;
   readonly version: string;
   readonly follows: PolicyOrigin;
   status(): PolicyStatus;
-  /** The number of the pushed policy in force here; null for files. */
+  /** The number of the pushed policy that is active here; null if the policy comes from files. */
   pushed(): number | null;
-  /** The rank of the budgets in force here. */
+  /** The rank of the budgets that are active here. */
   rank(): number;
   readonly timers: Timers;
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** The judgement of an instance on a pushed policy. */
+/** The result of one instance's check of a pushed policy. */
 export type PushJudgement = Pick<InstanceReport, 'judged' | 'refusal' | 'judgedRevision'>;
 
-/** Tells the store how far this instance is, and knows how far the others are. State: instance report. */
+/** Writes to the store how far this instance is, and reads how far the other instances are. State: instance report. */
 export class InstanceReporter {
   readonly #sources: ReportSources;
   readonly #name = `${hostname()}:${process.pid}`;
   #seen = 0;
   #judgement: PushJudgement = { judged: null, refusal: null, judgedRevision: null };
-  /** The report as it stands in the store. */
+  /** The report as it is in the store. */
   #written: InstanceReport | null = null;
   #writing: Promise<void> = Promise.resolve();
   #live: readonly LiveInstance[] = [];
@@ -53,17 +53,17 @@ export class InstanceReporter {
     this.#sources = sources;
   }
 
-  /** The instances that run, as they were read last. */
+  /** The running instances, as of the latest read. */
   get live(): readonly LiveInstance[] {
     return this.#live;
   }
 
-  /** Null while all that are known run one policy. */
+  /** Null while all known instances run the same policy. */
   get split(): PolicySplit | null {
     return this.#splitSince === null ? null : { since: this.#splitSince, instances: this.#live };
   }
 
-  /** Writes the first report, and goes on until `stop`. Never rejects. */
+  /** Writes the first report, and keeps it up to date until `stop`. Never rejects. */
   async begin(): Promise<void> {
     await this.#round();
     this.#timer = this.#sources.timers.every(REPORT_EVERY_MS, () => void this.#round());
@@ -74,14 +74,16 @@ export class InstanceReporter {
     this.#timer?.close();
   }
 
-  /** Writes the report where it has changed. Never rejects: the next round tries again. */
+  /** Writes the report if it has changed. Never rejects: the next round tries again. */
   note(judgement: PushJudgement = this.#judgement): Promise<void> {
     this.#judgement = judgement;
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }
 
-  /** Writes that all changes of the trail up to a place are in force here. Resolves with whether it stands in the store. */
+  /**
+   * Writes that this instance has applied all changes up to an entry of the audit trail. Resolves with whether the store has this report.
+   */
   async noteSeen(through: number): Promise<boolean> {
     this.#seen = through;
     await this.note();
@@ -101,7 +103,7 @@ export class InstanceReporter {
     }
   }
 
-  /** Logs the first failure of a row of them. */
+  /** Logs only the first of several consecutive failures. */
   #fail(message: string, error: unknown): void {
     if (!this.#isFailing) this.#sources.log.warn(message, { error: String(error) });
     this.#isFailing = true;

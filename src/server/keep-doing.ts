@@ -1,8 +1,9 @@
 import type { Timers } from '../core/timers.ts';
 
 /**
- * Does work at once and again every so often, one run at a time. A run that fails is left to the next one. It keeps no process alive.
- * @returns how to stop: it resolves once no run is under way.
+ * Runs some work at once and then at an interval, one run at a time. After a failed run, the next run tries again. The timer does not keep
+ * the process alive.
+ * @returns stops the work; resolves once no run is in progress
  */
 export async function keepDoing(
   work: () => Promise<void>,

@@ -10,26 +10,26 @@ import { reasonOf } from '../store/reason.ts';
 
 const COUNT = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** A spool as it was noted. `Spool` states when. */
+/** The state of the spool as the file notes it. `Spool` documents when it is noted. */
 const SpoolNote = Type.Object({
   generation: COUNT,
-  /** Whole entries of this generation that are on the disk. */
+  /** The number of complete entries of this generation that are on the disk. */
   entries: COUNT,
-  /** When this generation was first in use, ISO 8601; null while it is empty: then its file may be gone. */
+  /** When this generation was first used, ISO 8601; null while it is empty, because an empty spool's file may be absent. */
   since: Type.Union([Type.String(), Type.Null()]),
 });
 export type SpoolNote = Readonly<Static<typeof SpoolNote>>;
 
 /**
- * The content of `ledger.id`, which a server keeps outside its database: one JSON text in one sector, which a disk writes whole.
- * The sector is overwritten in its place, for which a full disk has room.
+ * The content of `ledger.id`, which a server keeps outside its database. It is one JSON text in one sector, because a disk writes a sector
+ * completely or not at all. The server overwrites the sector in place, so a full disk cannot prevent the write.
  */
 const LedgerFile = Type.Object({
-  /** The ledger that is served from the folder. */
+  /** The ledger that this data folder belongs to. */
   ledger: Type.String(),
-  /** An entry of the journal that was durable; later ones may be, too. */
+  /** The number of a journal entry that is durable. Later entries may be durable, too. */
   entry: COUNT,
-  /** The spool, as it was noted last; absent where it never was. */
+  /** The latest note of the spool; absent if the spool was never noted. */
   spool: Type.Optional(SpoolNote),
 });
 export type LedgerId = Readonly<Omit<Static<typeof LedgerFile>, 'spool'>> & { readonly spool: SpoolNote | null };
@@ -40,14 +40,18 @@ const BYTES = 512;
 
 export const ledgerIdOf = (data: string): string => join(data, 'ledger.id');
 
-/** Reads the file of a data folder; null where there is none. Throws UsageError for one that is malformed, or cannot be read. */
+/**
+ * Reads `ledger.id` of a data folder.
+ * @returns null if there is no file
+ * @throws UsageError if the file is malformed or cannot be read
+ */
 export function readLedgerId(data: string): LedgerId | null {
   const file = ledgerIdOf(data);
   if (!existsSync(file)) return null;
   const found = parseLedgerId(textIn(file));
   if (found) return found;
   throw new UsageError(
-    `${resolve(file)} is damaged. It notes whether signalbox.db and settlements.spool beside it are whole. If both are, delete ledger.id.`,
+    `${resolve(file)} is damaged. Signalbox uses it to check that signalbox.db and settlements.spool in the same folder are complete. If both are, delete ledger.id and start again.`,
   );
 }
 
@@ -59,7 +63,7 @@ function textIn(file: string): string {
   }
 }
 
-/** Puts a new file in the place of that of a data folder. It is on the disk when this returns. Throws the system's error. */
+/** Creates `ledger.id` in a data folder, or replaces it. When this returns, the file is on the disk. Throws the system's error. */
 export function createLedgerId(data: string, id: LedgerId): void {
   const file = ledgerIdOf(data);
   const part = `${file}.part`;
@@ -76,8 +80,8 @@ export function createLedgerId(data: string, id: LedgerId): void {
 }
 
 /**
- * Changes members of the file of a data folder, in its place. It is on the disk when this returns. Does nothing where an operator
- * has deleted the file, or put that of another ledger there. Throws the system's error.
+ * Changes members of `ledger.id` of a data folder, in place. When this returns, the file is on the disk. It does nothing if an operator has
+ * deleted the file, or has replaced it with the file of another ledger. Throws the system's error.
  */
 export function changeLedgerId(data: string, ledger: string, changes: Partial<LedgerId>): void {
   const fd = openExisting(ledgerIdOf(data));
@@ -104,7 +108,7 @@ function openExisting(file: string): number | null {
 const bytesOf = ({ ledger, entry, spool }: LedgerId): Buffer =>
   Buffer.from(`${JSON.stringify({ ledger, entry, ...(spool && { spool }) }).padEnd(BYTES - 1)}\n`);
 
-/** Null for a malformed text. */
+/** @returns null for a malformed text */
 function parseLedgerId(text: string): LedgerId | null {
   const found = parseJson(text);
   return form.accepts(found) ? { ...found, spool: found.spool ?? null } : null;

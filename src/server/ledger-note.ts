@@ -16,48 +16,51 @@ import {
   type SpoolNote,
 } from './ledger-id.ts';
 
-/** Interval at which the note follows the journal, ms. The loss of newer entries with a write-ahead log goes unnoticed. */
+/**
+ * The interval at which `ledger.id` notes the progress of the journal, ms. If the write-ahead log is lost, the server does not notice the
+ * loss of entries that are newer than the note.
+ */
 const FOLLOW_EVERY_MS = 1_000;
 
-/** Why a folder is not as its note says, and what an operator can do. */
+/** The reason why a data folder differs from its note in `ledger.id`, and what an operator can do. */
 interface Fault {
   readonly reason: string;
   readonly remedy: string;
 }
 
 /**
- * Compares the database and the spool of a data folder with the note beside them, before anything is written. Throws UsageError
- * where the database is gone, is another one, or ends before what was booked: from its books money would be spent again.
- * Throws it, too, where entries of the spool are gone: their prices would not be booked.
+ * Compares the database and the spool of a data folder with `ledger.id`, before the server writes anything.
+ * @throws UsageError if the database is missing, belongs to another ledger, or ends before the noted entry: with these books, money could
+ * be spent twice. Also if entries of the spool are missing: the cost of their requests would not be booked.
  */
 export async function refuseOtherLedger(place: DataPlace): Promise<void> {
   const fault = await faultIn(place);
   if (fault) throw new UsageError(`${fault.reason}. ${fault.remedy}`);
 }
 
-/** Returns why the books of a data folder are not what its note says; null when they are, or without a note. */
+/** Compares the books of a data folder with its note in `ledger.id`. Returns the difference; null if there is none, or no note. */
 export async function faultIn({ data, database }: DataPlace): Promise<Fault | null> {
-  // Read before the spool, which a server may empty meanwhile: that is no fault.
+  // The note is read before the spool. A server may empty the spool between the two reads, which is no fault.
   const noted = readLedgerId(data);
   if (noted === null) return null;
   const file = resolve(ledgerIdOf(data));
   const other = await otherDatabase(database, noted);
   if (other !== null) {
     const restore = isShared(database)
-      ? 'Restore that database, or begin a new data folder'
+      ? 'Restore the database of that ledger, or use a new data folder'
       : 'Restore the files of that ledger, or restore a backup into an empty folder';
     return { reason: other, remedy: `${restore}. To start anyway, delete ${file}.` };
   }
   const lost = lostOf(resolve(spoolOf(data)), noted.spool, await spoolIn(database, spoolOf(data)));
   if (lost === null) return null;
-  const remedy = `Restore that file. To start without what it had, delete ${file}: ledger.on_crash then decides what those requests cost.`;
+  const remedy = `Restore the file of the spool. To start without its settlements, delete ${file}: ledger.on_crash of the policy then decides what those requests cost.`;
   return { reason: lost, remedy };
 }
 
-/** Why a database is not the ledger of the note, as it was left; null when it is. */
+/** Returns why a database is not the ledger of the note, or ends before the noted entry; null if it matches. */
 async function otherDatabase(database: string, { ledger, entry }: LedgerId): Promise<string | null> {
   const path = await placeOfStore(database);
-  const served = `this folder served the ledger ${ledger.slice(0, 8)}`;
+  const served = `this data folder belongs to the ledger ${ledger.slice(0, 8)}`;
   if (!(await storeExists(database))) return `${path} is missing, but ${served}`;
   using reader = await readStore(database, ['identity', 'ledger']);
   const found = await reader.ledger.identity();
@@ -66,12 +69,12 @@ async function otherDatabase(database: string, { ledger, entry }: LedgerId): Pro
   const last = await reader.journal.horizon();
   if (last >= entry) return null;
   const why = isShared(database)
-    ? 'a standby that took over, or a backup, lacks the entries between'
+    ? 'a standby that took over, or a restored backup, lacks the later entries'
     : 'it is an older copy, or its file signalbox.db-wal is missing';
-  return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: ${why}`;
+  return `${path} ends at entry ${last} of its journal, but entry ${entry} was already written: ${why}`;
 }
 
-/** Null for one that is damaged: the opening of the store says so. */
+/** @returns null for a damaged spool, which the opening of the store reports */
 async function spoolIn(database: string, spool: string): Promise<SpoolSettlements | null> {
   try {
     return await readSpool(database, spool);
@@ -81,29 +84,35 @@ async function spoolIn(database: string, spool: string): Promise<SpoolSettlement
 }
 
 /**
- * What a spool lacks of its note; null for nothing. A later generation than noted proves that the database has all that was
- * noted. `Spool` states the order of the steps.
+ * Returns which noted entries a spool lacks; null for none. If the spool has a later generation than the note, the database already has
+ * everything that was noted. `Spool` documents the order of the steps.
  */
 export function lostOf(path: string, noted: SpoolNote | null, found: SpoolSettlements | null): string | null {
   if (!noted?.since || !found || found.generation > noted.generation) return null;
   const { entries, since } = noted;
   const count = entries === 1 ? '1 entry' : `${entries} entries`;
-  const had = `it took settlements since ${since} (at least ${count}) which the database may lack`;
+  const had = `since ${since} it received settlements (at least ${count}) that the database may lack`;
   if (found.generation === 0) return `${path} is missing, but ${had}`;
   if (found.generation < noted.generation) return `${path} is an older copy, but ${had}`;
-  return found.entries < entries ? `${path} has ${found.entries} whole entries, but ${had}` : null;
+  return found.entries < entries ? `${path} has ${found.entries} complete entries, but ${had}` : null;
 }
 
-/** Notes which ledger is served from a data folder, how far its journal has come, and how far its spool. State: ledger note. */
+/**
+ * Keeps `ledger.id` up to date: which ledger the data folder belongs to, and the latest durable entries of its journal and its spool.
+ * State: ledger note.
+ */
 export class LedgerNote implements SpoolNotes {
   readonly #data: string;
   readonly #now: () => number;
   readonly #log: Log;
-  /** Null while no ledger is known. */
+  /** Null while the ledger is not yet known. */
   #ledger: string | null;
   #entry: number;
   #spool: SpoolNote | null;
-  /** Whether this process has made the file: one that is gone since then was deleted by an operator, and is not made again. */
+  /**
+   * Whether this process has created the file. If the file is missing after that, an operator has deleted it, and this process does not
+   * create it again.
+   */
   #isMade = false;
   #isReported = false;
   #stop = async (): Promise<void> => {};
@@ -126,7 +135,10 @@ export class LedgerNote implements SpoolNotes {
     return this.#spool?.generation ?? 0;
   }
 
-  /** Nothing else happens meanwhile. Without a file it is noted with the ledger. */
+  /**
+   * This function is synchronous, so nothing else can happen during the write. If there is no file yet, the spool's state is written
+   * together with the ledger.
+   */
   note(generation: number, entries: number | null): void {
     const isSame = this.#spool?.generation === generation;
     const since = (isSame && this.#spool?.since) || new Date(this.#now()).toISOString();
@@ -134,10 +146,10 @@ export class LedgerNote implements SpoolNotes {
     this.#write({ spool: this.#spool });
   }
 
-  /** Follows the journal of a store from now on, until `close`. Never rejects. */
+  /** Notes the progress of a store's journal from now on, until `close`. Never rejects. */
   async keep(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>, timers: Timers): Promise<void> {
     this.#ledger = await store.ledger.identity();
-    // The store reports its failures, and `#write` its own.
+    // The store reports its own failures, and `#write` reports failed writes of the file.
     const stop = await keepDoing(() => this.#follow(store), FOLLOW_EVERY_MS, timers);
     this.#stop = async () => {
       await stop();
@@ -145,16 +157,16 @@ export class LedgerNote implements SpoolNotes {
     };
   }
 
-  /** Brings the note up to date once more. Never rejects. */
+  /** Updates the note a last time. Never rejects. */
   close(): Promise<void> {
     return this.#stop();
   }
 
   async #follow(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>): Promise<void> {
     const entry = await store.journal.horizon();
-    // A standby that took over may lack entries: the note says so until an operator has seen it.
+    // A standby that took over may lack entries. The note keeps the higher entry until an operator has seen the difference.
     if (entry <= this.#entry && this.#isMade) return;
-    // The note must not be ahead of the database after a loss of power.
+    // After a loss of power, the note must not be ahead of the database.
     await store.flush();
     this.#write({ entry });
     this.#entry = entry;

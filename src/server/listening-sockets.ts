@@ -3,30 +3,33 @@ import { readdirSync } from 'node:fs';
 import { lazy } from '../core/lazy.ts';
 import { openLibc } from '../providers/http1/socket-calls.ts';
 
-/** Linux's numbers. */
+/** The numbers of these constants on Linux. */
 const [SOL_SOCKET, SO_ATTACH_FILTER, SO_ACCEPTCONN, IPPROTO_TCP, TCP_NOTSENT_LOWAT] = [1, 26, 30, 6, 25] as const;
 const FILES = '/proc/self/fd';
-/** Larger than the address of any socket. */
+/** More bytes than the address of any socket has. */
 const ADDRESS_BYTES = 128;
-/** Bytes that wait in the kernel for each connection: two dozen large packets. */
+/** The most bytes that wait in the kernel for each connection: about two dozen large packets. */
 const UNSENT_MAX = 16_384;
 
 /**
- * Bounds what the kernel takes of answers and cannot send yet, on each connection to a port that this process listens on.
- * By default it takes up to 4 MB for a caller who does not read. The answer goes on for so long, and its writer keeps what
- * the end of the answer repeats. Bytes on their way to the caller are not counted, so a distant caller gets them as fast as before.
- * Does nothing on systems other than Linux.
+ * Limits the unsent bytes of answers that the kernel accepts, on each connection to a port of this process. By default the kernel accepts
+ * up to 4 MB for a client that does not read. The answer then runs on unread, and its writer keeps everything that the end of the answer
+ * repeats. Bytes that are already on their way are not counted, so a distant client is as fast as before. It does nothing on systems other
+ * than Linux.
  */
 export function boundUnsentBytes(port: number): void {
-  // Connections inherit the option.
+  // Accepted connections inherit this option from the listening socket.
   setOption(port, IPPROTO_TCP, TCP_NOTSENT_LOWAT, new Uint8Array(Int32Array.of(UNSENT_MAX).buffer));
 }
 
 const PROGRAM_BYTES = 16;
 
-/** Drops the packet that asks for a connection: SYN without ACK. By instruction: code, the skips of a jump, operand. */
+/**
+ * A filter program that drops packets that request a connection (SYN without ACK). Each row is an instruction: its code, its two jump
+ * offsets and its operand.
+ */
 const DROP_SYN = [
-  // The flags of TCP's header.
+  // Loads the flags of the TCP header.
   [0x30, 0, 0, 13],
   [0x54, 0, 0, 0x12],
   [0x15, 0, 1, 0x02],
@@ -35,12 +38,13 @@ const DROP_SYN = [
 ] as const;
 
 /**
- * Has the kernel pass over new connections to a port of this process, and complete those that have begun. The caller's system asks
- * again after a second; by then the socket must be closed, so that another process has it. Closing alone would reset connections
- * that the kernel has accepted and this process has not. Does nothing on systems other than Linux.
+ * Makes the kernel ignore new connections to a port of this process, and complete the connections that have begun. The client's system
+ * repeats its request after a second. By then the socket must be closed, so that another process gets the connection. Closing the socket
+ * without this filter would reset connections that the kernel has accepted and this process has not. It does nothing on systems other than
+ * Linux.
  */
 export function passOverConnections(port: number): void {
-  // A `struct sock_fprog`, the number of instructions and where they are, and the instructions behind it.
+  // A `struct sock_fprog` (the number of instructions and their address), followed by the instructions.
   const program = new DataView(new ArrayBuffer(PROGRAM_BYTES + DROP_SYN.length * 8));
   const bytes = new Uint8Array(program.buffer);
   program.setUint16(0, DROP_SYN.length, true);
@@ -63,7 +67,7 @@ const socketCalls = lazy(() =>
   }),
 );
 
-/** Sets an option of the sockets that this process listens on a port with. */
+/** Sets an option on the sockets with which this process listens on a port. */
 function setOption(port: number, level: number, option: number, value: Uint8Array, size = value.byteLength): void {
   if (process.platform !== 'linux') return;
   const libc = socketCalls();
@@ -76,7 +80,7 @@ function setOption(port: number, level: number, option: number, value: Uint8Arra
     flag[0] === 1 &&
     libc.getsockname(fd, ptr(address), ptr(Int32Array.of(ADDRESS_BYTES))) === 0 &&
     address.getUint16(2) === port;
-  // Bun does not tell the descriptor.
+  // Bun does not expose the file descriptor, so all open files are checked.
   for (const fd of readdirSync(FILES).map(Number).filter(isListening))
     libc.setsockopt(fd, level, option, ptr(value), size);
 }

@@ -2,10 +2,13 @@ import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { createLog, logFamilies, styleOf } from '../host/telemetry/log.ts';
 import type { Host } from './host.ts';
 
-/** Time for the last lines to be read, ms. */
+/** The time to wait at shutdown until the last lines are read, ms. */
 const LAST_LINES_MS = 1_000;
 
-/** The log of a server. On a terminal, the name and version of the program come first. The server goes on without a reader. */
+/**
+ * Opens the log of a server. On a terminal, it first prints the program's name and version. If the reader of the log disappears, the server
+ * goes on.
+ */
 export function openServerLog(
   { log: form, process: instance }: ServeOptions,
   { out, env, now, openSink, on, version }: Host,
@@ -22,7 +25,7 @@ export function openServerLog(
   return {
     log,
     families: logFamilies(log, sink),
-    /** Resolves once all lines so far are written, or their reader is gone. */
+    /** Resolves once all lines until now are written, or their reader is gone. */
     written(): Promise<void> {
       log.flush();
       return sink.drain(LAST_LINES_MS);

@@ -14,7 +14,7 @@ import type { Leadership } from '../store/leaders.ts';
 import { clusterFamilies, instanceFamilies, leaderFamilies, storeFamilies } from '../store/metrics.ts';
 import type { InstanceReporter } from './instance-report.ts';
 
-/** The sources of the page of metrics. */
+/** The sources of the page `/metrics`. */
 interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'> {
   readonly policy: PolicyFigures;
   readonly store: Pick<OpenStore, 'activity' | 'instance' | 'news'>;
@@ -24,9 +24,9 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
 }
 
 /**
- * Composes the page at `/metrics` from the families of all rooms.
- * @param families on requests, the log and traces
- * @returns makes the page's text
+ * Combines the metric families of all parts of the server to the page `/metrics`.
+ * @param families the families of requests, the log and traces
+ * @returns a function that makes the text of the page
  */
 export function openMetrics(
   { gateway, gate, policy, store, health, version, reporter, leadership }: MetricSources,

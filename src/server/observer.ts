@@ -12,8 +12,8 @@ import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { Instance } from '../store/instance.ts';
 
 /**
- * Numbers requests for the log, traces and answers. No table has these numbers, so none is ever refused: a probe of a server that
- * lost its place is answered, too. State: request IDs.
+ * Numbers requests for the log, traces and answers. No table stores these numbers, so a server that lost its place at the database can
+ * still answer health checks. State: request IDs.
  */
 function requestIds(instance: Instance): () => number {
   let [slot, last] = [instance.slot, instance.idsAbove];
@@ -28,7 +28,7 @@ function requestIds(instance: Instance): () => number {
   };
 }
 
-/** Opens the log, metrics and traces of requests as the options say. */
+/** Opens the log, metrics and traces of requests with the given options. */
 export function openObserver(
   { clock, log, ledger, lease }: Gateway,
   instance: Instance,

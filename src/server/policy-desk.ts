@@ -12,7 +12,7 @@ import type { OpenStore } from '../store/driver.ts';
 import type { Host } from './host.ts';
 import type { ServerPolicyTools } from './policy-reload.ts';
 
-/** Longest time that a policy which somebody sent is parsed, ms. */
+/** The longest time to parse a policy that a request sends, ms. */
 const PARSE_MS = 5_000;
 
 interface DeskParts {
@@ -28,14 +28,14 @@ interface DeskResources {
   readonly host: Pick<Host, 'clock'>;
 }
 
-/** Opens the tools for policies that requests send. Returns a function that ends them, too. */
+/** Opens the tools that check policies sent by requests. Returns also a function that closes them. */
 export function openPolicyDesk(
   { gateway, reloader, home, people }: DeskParts,
   tools: ServerPolicyTools,
   { store, keys, host: { clock } }: DeskResources,
   { allowsPolicyWrites: allowsGuarded }: Pick<ServeOptions, 'allowsPolicyWrites'>,
 ) {
-  // Another parser than the reload's: a hostile text must not keep an edit on disk waiting.
+  // The reload uses a separate parser, so that a malicious policy in a request cannot delay an edit of the policy files.
   const parser = createParser(PARSE_MS);
   const { health: _, network: __, ...judging } = tools;
   const desk: PolicyServices['desk'] = {

@@ -16,7 +16,7 @@ interface PolicyResources {
   readonly host: Pick<Host, 'timers' | 'version'>;
 }
 
-/** Where the policy of a server is kept, by its settings. */
+/** Returns where a server's policy is kept, according to its settings. */
 function homeOf(
   { folder }: ServerPolicyTools,
   { store }: PolicyResources,
@@ -28,7 +28,7 @@ function homeOf(
 
 type PolicySetting = Pick<ServeOptions, 'policiesFrom'>;
 
-/** Keeps the policy of a server in step with its home, and tells the other servers which one is in force here. */
+/** Keeps the policy of a server in step with its source, and reports to the other servers which policy is active here. */
 export function openPolicies(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
@@ -46,7 +46,7 @@ export function openPolicies(
     status: () => reloader.status(),
     pushed: () => reloader.inForce.bundle.pushed?.id ?? null,
   });
-  // Another parser than the reload's: a revision that is only judged must not keep another waiting.
+  // The reload uses a separate parser, so that a revision that is only checked cannot delay an edit.
   const parser = createParser();
   const follower = new PushFollower({
     ...{ store, log, timers, reloader, reporter },
@@ -57,7 +57,7 @@ export function openPolicies(
     ...{ home, reporter },
     async begin() {
       services.people.followTeamNames(() => void reloader.followTeams());
-      // Teams that the policy declares had no ID when it was first loaded.
+      // Teams that the policy declares had no ID when the policy was first loaded.
       await reloader.followTeams();
       await reporter.begin();
       if (home.origin === 'store') follower.begin();

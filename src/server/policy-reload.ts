@@ -39,12 +39,12 @@ import type { Host, Terminal } from './host.ts';
 import { notePolicy, type PolicyTrail } from './policy-trail.ts';
 import type { RehearsalNote } from './rehearsal-note.ts';
 
-/** The tools that judge policies, which are parsed on this thread. */
+/** The tools for checks of policies. They parse a policy on the calling thread. */
 export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
   return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
 
-/** The tools of a server that judges policies. */
+/** The tools with which a server checks policies. */
 export type ServerPolicyTools = PolicyTools & {
   readonly health: Health;
   readonly network: UpstreamNetwork;
@@ -53,14 +53,15 @@ export type ServerPolicyTools = PolicyTools & {
   readonly rehearsed: RehearsalNote;
 };
 
-/** Adds the budgets of keys to a policy's terms of the ledger. */
+/** Adds the budgets of keys, teams and users to the terms that a policy sets for the ledger. */
 export type TermsOf = (
   snapshot: Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit' | 'organization' | 'rateLimits' | 'gateway'>,
 ) => LedgerTerms;
 
 /**
- * The policy to start with: a pushed one, else that of the folder. Its cases do not run if it passed them when it served last.
- * Prints diagnostics; throws UsageError when it cannot serve.
+ * Loads the policy to start with: the pushed policy if there is one, else the policy of the folder. Its test cases are skipped if it passed
+ * them when it was last active. Prints diagnostics.
+ * @throws UsageError if the policy cannot be used
  */
 export async function firstPolicy(
   tools: PolicyTools & Partial<Pick<ServerPolicyTools, 'rehearsed'>>,
@@ -83,10 +84,12 @@ export async function firstPolicy(
   return judged;
 }
 
-/** Runs a plugin's code for the first time. If that ends the process, the exit code must not look like a normal stop. */
+/** Runs a plugin's code for the first time. If the plugin ends the process, the exit code must not look like a normal stop. */
 async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
   const tell = (code: number) => {
-    err.write('signalbox: A plugin of the policy ended the process while the policy was loaded.\n');
+    err.write(
+      'signalbox: A plugin of the policy ended the process while the policy was loaded. Remove the call that exits from the plugin.\n',
+    );
     if (code === 0) process.exitCode = 1;
   };
   process.on('exit', tell);
@@ -97,7 +100,7 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
   }
 }
 
-/** The parts of a server that follow a reload. */
+/** The parts of a server that change at a reload. */
 export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
   readonly people: People;
   readonly terms: TermsOf;
@@ -110,20 +113,29 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly onAttempt: () => void;
 }
 
-/** An answer waits so long for limits to hold at all servers, ms: the database may be away. */
+/**
+ * The longest time that an answer waits until limits apply on all servers, ms. Without this bound, an unreachable database would block the
+ * answer.
+ */
 const ENFORCED_MS = 5_000;
 
-/** Resolves once limits hold at all servers, or behind `ENFORCED_MS`. @param told what `Ledger.prepare` gives for them */
+/**
+ * Resolves once limits apply on all servers, or after `ENFORCED_MS`.
+ * @param told the promise that the function from `Ledger.prepare` returns
+ */
 export const untilEnforced = (timers: Timers, told: unknown): Promise<unknown> =>
   within(timers, ENFORCED_MS, Promise.allSettled([told]), null);
 
-/** Prepares the parts that follow a reload. Returns a function that puts the policy in force there, and a promise of it everywhere. */
+/**
+ * Prepares the parts of the server that change at a reload. Returns a function that applies the policy to them. That function returns a
+ * promise that resolves once the limits apply on all servers.
+ */
 async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
   const { ledger, payments, people, terms, records, timers } = services;
   const { snapshot } = candidate.runtime;
   await saveRevision(records, candidate);
   const takePayments = await payments.prepare(snapshot.payments);
-  // Their budgets are terms of the ledger.
+  // Teams are declared before the ledger is prepared, because their budgets are part of the ledger's terms.
   await people.declare(snapshot.teams);
   const useTerms = await ledger.prepare(terms(snapshot));
   return () => {
@@ -133,7 +145,10 @@ async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
   };
 }
 
-/** Variables that are used at the start alone, beside gas keys: the key is in the store by then, and a tracer keeps its address. */
+/**
+ * Environment variables that are read only at the start, in addition to private keys for gas. After the start, the store has the API key,
+ * and the tracer keeps its address.
+ */
 const FIXED = ['SIGNALBOX_API_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
 
 const fixedIn = ({ payments }: PolicySnapshot): ReadonlySet<string> =>
@@ -142,19 +157,19 @@ const fixedIn = ({ payments }: PolicySnapshot): ReadonlySet<string> =>
     ...(payments?.networks ?? []).flatMap(({ facilitator: by }) => (by.mode === 'local' ? [by.privateKeyEnv] : [])),
   ]);
 
-/** Keeps the policy in step with its folder and its secrets, and can rebuild former policies. */
+/** Reloads the policy when its folder or its secrets change, and can rebuild earlier policies. */
 export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
   const { log, err } = services;
   const { health, secrets, rehearsed } = tools;
   if (first.isRehearsed) rehearsed.keep(first);
-  // A policy whose cases end the process must not serve again before they have run.
+  // If the test cases of a policy end the process, the next start must run them before it serves that policy again.
   else rehearsed.forget();
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
     ...tools.loader,
     load: (specifiers, folder) => minded(() => tools.loader.load(specifiers, folder), err),
   };
-  // Another parser: a policy of the past must not keep an edit waiting.
+  // The reload uses a separate parser, so that rebuilding an earlier policy cannot delay an edit.
   const pastParser = createParser();
   const quotedParser = createParser();
   const stored = new StoredRuntimes({
@@ -185,11 +200,11 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       logReload(log, attempt, snapshot);
       services.feed.tell(() => policyEvent(attempt));
       services.onAttempt();
-      // A push has noted its revision for all servers.
+      // A pushed policy's revision was already entered in the audit trail for all servers.
       if (attempt.result === 'applied' && !bundle?.pushed) {
         notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
       }
-      // The operator may have fixed the fault at the provider.
+      // The operator may have fixed the provider's fault before this reload, so endpoints are tried again.
       if (attempt.result !== 'refused') {
         health.reloaded(snapshot, originOf);
         health.declarations.review(snapshot);
@@ -206,7 +221,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     timers: services.timers,
   });
   const past = new PastPolicies({ ...tools, parse: pastParser.parse, inForce: reloader.lease });
-  /** As the reloader's, but for the revisions of other instances, too. */
+  /** Finds a revision as the reloader does, and also revisions of other instances. */
   const leaseOf = (revision: string) => reloader.leaseOf(revision) ?? stored.find(revision);
   const stop = () => {
     watch.close();
@@ -217,7 +232,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   return { reloader, leaseOf, past, rehearse: () => rehearseFirst(reloader, log), stop };
 }
 
-/** Runs the cases of the first policy if nothing has yet. The server goes on if they fail. Never rejects. */
+/** Runs the test cases of the first policy unless they already ran. If they fail, the server goes on. Never rejects. */
 async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
   if (reloader.inForce.isRehearsed) return;
   const begun = performance.now();
@@ -229,14 +244,14 @@ async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
   });
 }
 
-/** Keeps the text of a policy under its revision, with all that is needed to build it again. */
+/** Stores the text of a policy under its revision, with everything that is needed to build it again. */
 export function saveRevision(records: Records, { bundle, runtime, surroundings }: PolicyCandidate): Promise<void> {
   const { revision, models } = runtime.snapshot;
   const source = JSON.stringify(bundle.files.map(masked));
   return records.saveRevision({ revision, source, models: models.map(({ id }) => id), surroundings });
 }
 
-/** Masks secrets: a comment can hold one. */
+/** Masks secrets, because a comment in a policy file can contain one. */
 const masked = (file: PolicyFile): PolicyFile => ({ ...file, ...(file.text && { text: mask(file.text) }) });
 
 function printDiagnostics(found: readonly Diagnostic[], files: readonly PolicyFile[], err: Terminal): void {

@@ -3,14 +3,17 @@ import type { ReloadAttempt } from '../policy/runtime/status.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { type Actor, SERVER } from '../store/trail.ts';
 
-/** The parts of a server by which changes of its policy come into the trail. */
+/** The parts of a server that write policy changes to the audit trail. */
 export interface PolicyTrail {
   readonly store: Pick<OpenStore, 'append' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Puts a revision that has come into force into the trail. It is appended: the policy serves while the disk is full, too. */
+/**
+ * Enters the revision that became active in the audit trail. The entry is appended without waiting, because the policy must also become
+ * active while the disk is full.
+ */
 export function notePolicy(
   { store, now }: PolicyTrail,
   { revision, cause }: Pick<ReloadAttempt, 'revision' | 'cause'>,
@@ -22,7 +25,7 @@ export function notePolicy(
   store.append([store.trail.add({ time: now(), actor, action: 'load', subject, details })]);
 }
 
-/** Notes the revision of a start, where it is not the one that the trail has last. Rejects with StoreError. */
+/** Enters the revision of a start in the audit trail, unless it is the trail's latest revision. Rejects with StoreError. */
 export async function noteFirstPolicy(trail: PolicyTrail, { runtime }: PolicyCandidate): Promise<void> {
   const { revision } = runtime.snapshot;
   const [last] = await trail.store.trail.list({ keyId: null, kind: 'policy', limit: 1 });

@@ -8,23 +8,25 @@ import type { PolicyBundle } from '../policy/runtime/source.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { InstanceReporter, PushJudgement } from './instance-report.ts';
 
-/** The interval at which a server looks without news, and tries again what it could not put in force, ms. */
+/** The interval at which a server reads pushed policies even without news, and tries again to apply a policy that failed, ms. */
 const RETRY_EVERY_MS = 5_000;
 
 interface FollowerParts {
   readonly store: Pick<OpenStore, 'news' | 'pushedPolicies'>;
   readonly reloader: Pick<Reloader, 'inForce' | 'reload'>;
   readonly reporter: Pick<InstanceReporter, 'note'>;
-  /** Judges a revision as a reload does. */
+  /** Checks a revision as a reload does. */
   judge(bundle: PolicyBundle): Promise<PolicyCandidate | RejectedPolicy>;
   readonly timers: Timers;
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Judges the revisions that are offered to this server, and puts in force what all have accepted. State: pushed policies. */
+/**
+ * Checks the revisions that are offered to this server, and activates a revision that all servers have accepted. State: pushed policies.
+ */
 export class PushFollower {
   readonly #parts: FollowerParts;
-  /** The number of the revision that was judged last. */
+  /** The number of the revision that was checked last. */
   #judged: number | null = null;
   #isAsked = false;
   #isRunning = false;
@@ -38,7 +40,7 @@ export class PushFollower {
 
   begin(): void {
     const { store, timers } = this.#parts;
-    // Not waited for: other news must not wait for the building of a policy.
+    // The listener does not wait, because other news must not wait until a policy is built.
     this.#deafen = store.news.on('policy', () => void this.#follow());
     this.#timer = timers.every(RETRY_EVERY_MS, () => void this.#follow());
     this.#timer.unref();
@@ -50,7 +52,7 @@ export class PushFollower {
     this.#timer?.close();
   }
 
-  /** Steps until nothing is new, one at a time. Never rejects. */
+  /** Handles one step after the other until nothing is new. Never rejects. */
   async #follow(): Promise<void> {
     this.#isAsked = true;
     if (this.#isRunning) return;

@@ -3,14 +3,14 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PolicyCandidate } from '../policy/runtime/candidate.ts';
 
-/** The parts of a policy that the outcome of its cases depends on. */
+/** The parts of a policy that affect the outcome of its test cases. */
 type NotedPolicy = Pick<PolicyCandidate, 'bundle' | 'runtime' | 'surroundings' | 'variables'>;
 
-/** The code that runs the cases. Time-zone data is part of ICU, which is part of Bun. */
+/** The versions of the code that runs the test cases. Time-zone data is part of ICU, which is part of Bun. */
 export const ENGINE = [Bun.version, Bun.revision, process.versions.icu ?? ''] as const;
 
 const KEY_BYTES = 32;
-/** The key and the hash, as hexadecimal digits. */
+/** The key and the hash, in hexadecimal digits. */
 const FORM = /^([0-9a-f]{64}) ([0-9a-f]{64})\n$/;
 const LENGTH = 130;
 
@@ -24,8 +24,8 @@ export interface RehearsalNoteOptions {
 }
 
 /**
- * Notes in the data folder which policy passed its own cases last, as a keyed hash of everything that their outcome depends on.
- * A file that is missing, damaged or of another version matches no policy. State: rehearsal note.
+ * Stores in the data folder which policy last passed its own test cases, as a keyed hash of everything that affects their outcome. A file
+ * that is missing, damaged or of another version matches no policy. State: rehearsal note.
  */
 export class RehearsalNote {
   readonly #file: string;
@@ -36,29 +36,29 @@ export class RehearsalNote {
     this.#options = options;
   }
 
-  /** Whether this policy passed its cases when it served last. Never throws. */
+  /** Whether this policy passed its test cases when it was last active. Never throws. */
   isOf(policy: NotedPolicy): boolean {
     const [, key, hash] = FORM.exec(this.#read()) ?? [];
     return key !== undefined && hash === this.#hash(policy, key);
   }
 
-  /** Notes a policy that has passed its cases and serves. Without the note, the next start only takes longer. Never throws. */
+  /** Notes an active policy that has passed its test cases. Without the note, the next start only takes longer. Never throws. */
   keep(policy: NotedPolicy): void {
     const key = randomBytes(KEY_BYTES).toString('hex');
     this.forget();
     try {
       writeFileSync(this.#file, `${key} ${this.#hash(policy, key)}\n`, { flag: 'wx', mode: 0o600 });
     } catch {
-      // A disk that is full or cannot be written shows in the store.
+      // The store reports a disk that is full or cannot be written.
     }
   }
 
-  /** Removes the note, so that the next start runs the cases before it listens. Never throws. */
+  /** Removes the note, so that the next start runs the test cases before it listens. Never throws. */
   forget(): void {
     try {
       rmSync(this.#file, { force: true });
     } catch {
-      // As above.
+      // The store reports a disk that cannot be written.
     }
   }
 
@@ -71,7 +71,7 @@ export class RehearsalNote {
     }
   }
 
-  /** The values of variables can be secrets. The key keeps readers of the file from trying out values with tables. */
+  /** The values of variables can be secrets. With a key, a reader of the file cannot find them with precomputed tables. */
   #hash({ bundle, runtime, surroundings, variables }: NotedPolicy, key: string): string {
     const { version, env, engine = ENGINE } = this.#options;
     const values = variables.map((name) => [name, env(name) ?? null]);

@@ -55,10 +55,13 @@ import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 import { settle } from './upkeep.ts';
 
-/** A start beside a database that is near takes a fraction of this, ms. */
+/** A start that takes longer is reported, ms. With a nearby database, a start takes a fraction of this time. */
 export const SLOW_START_MS = 5_000;
 
-/** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
+/**
+ * Loads the first policy from its folder, or from a copy of the shipped policy. The event feed begins with the health of the policy's
+ * endpoints.
+ */
 async function startPolicy(
   { policies, policiesFrom, data, home, database }: ServeOptions,
   host: Host,
@@ -83,7 +86,7 @@ async function startPolicy(
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
-  // Its readers see the edit as done in any case.
+  // If this fails, the policy folder still shows the edit as complete to its readers.
   await finishEdit(tools.folder).catch((error) =>
     log.warn('an edit could not be finished', { error: messageOf(error) }),
   );
@@ -93,9 +96,9 @@ async function startPolicy(
 }
 
 /**
- * Serves until it is asked to stop.
- * @param surfaces the dialects that callers may speak.
- * @throws UsageError where it cannot start, and then has served nothing.
+ * Starts a server and serves until it is told to stop.
+ * @param surfaces the dialects that callers may use
+ * @throws UsageError if the server cannot start; then it has served no request
  */
 export async function serve(options: ServeOptions, around: Host, surfaces: readonly Surface[]): Promise<void> {
   const { out, now, clock, timers, on, version } = around;
@@ -104,7 +107,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const host = { ...around, env: secrets.get };
   const apiKey = apiKeyOf(secrets);
   const defects = watchDefects(log, host);
-  // It would end the process; until there is a policy to reload it means nothing.
+  // Without a handler, SIGHUP would end the process. Until there is a policy to reload, the handler does nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const tracer = await openTracer({ env: host.env, version, log });
@@ -148,19 +151,19 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...{ socketBytesMax, stalledS: around.stalledS },
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
-    // The parent of several processes has the page of all.
+    // With several processes, the parent serves a metrics page for all of them.
     metrics: options.metrics && !around.parent ? metrics : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
-  // The key is there before anybody can ask the port whether it is.
+  // The first key exists before the port is open, so that no request can find a server without a key.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
   const doors = { socketBytesMax, idleS: around.stalledS };
   const { address, stopListening } = await openDoors(app, resources, options, doors);
 
-  // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
+  // Signal handlers are set before the server reports that it is ready, because a Ctrl-C may follow at once.
   alerts.sender.begin();
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const port = portOf(address);
@@ -169,7 +172,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   onStopSignals(around, shutdown.bySignal);
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 
-  // Other output to the terminal comes first.
+  // The log lines must reach the terminal before the banner.
   await linesWritten();
   const console = out.isTerminal ? consoleHint(first.runtime.snapshot, address, firstKey !== null) : null;
   const reach = { address, console, database, unpacked };
@@ -179,14 +182,14 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }
 
-/** Says once, where a start takes long, that the database does: it is far, or another brings its tables up to date. */
+/** Logs once, if a start takes long, that the database is the reason: it is far away, or another server is upgrading its tables. */
 function tellOfWait(database: string | null, log: Log, timers: Timers): Disposable {
   const tell = () => log.warn('the start waits for the database', { database });
   const timer = database === null ? null : timers.after(SLOW_START_MS, tell);
   return { [Symbol.dispose]: () => timer?.close() };
 }
 
-/** Takes the port, and the socket of the data folder where this is its only process or the first one. */
+/** Opens the port. It also opens the socket of the data folder if this is its only process or the first process. */
 async function openDoors(
   app: ReturnType<typeof createApp>,
   { store, log }: { readonly store: OpenStore; readonly log: Log },
@@ -218,7 +221,7 @@ function warnOfPayments(gateway: X402Gateway, log: Log): void {
 
 const portOf = (address: string): number => Number(new URL(address).port);
 
-/** Takes the data folder and the store for this server. Throws an Error of one clear sentence. */
+/** Locks the data folder and the store for this server. Throws an Error with one clear sentence. */
 async function takePlace(place: DataPlace): Promise<StoreLock> {
   makeDataFolder(place.data);
   const { data, database } = place;
@@ -239,15 +242,18 @@ const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
       }),
   });
 
-/** The key to install. Throws UsageError where its file cannot be used: it is read at the start alone. */
+/**
+ * Returns the API key to install. The key is read only at the start.
+ * @throws UsageError if its file cannot be used
+ */
 function apiKeyOf(secrets: SecretFiles): string | null {
   const key = secrets.fixed('SIGNALBOX_API_KEY');
-  // Its ID is no secret: it stands in lists and logs.
+  // Only the secret part is masked. The key's ID is not secret: lists and logs show it.
   registerSecrets([key && (parseKey(key)?.secret ?? key)]);
   return key;
 }
 
-/** Names the variable: the reader of the error may not be the one who set it. */
+/** Names the variable in the error, because the reader of the error may not have set it. */
 function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
@@ -255,12 +261,12 @@ function notInstalled(error: unknown): never {
 async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
   const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
   const providers = servingProviders(snapshot);
-  // Only somebody at a terminal can start a server at once.
+  // Without a terminal the check is skipped, because nobody is there who could start a model server at once.
   const silent = isTerminal ? await silentServers(providers, snapshot) : [];
   return { providers, leftOut: leftOut.map(({ name }) => name), silent };
 }
 
-/** Servers on this machine that should answer and do not listen: `ollama at 127.0.0.1:11434`. */
+/** Finds model servers on this machine that the policy uses and that do not listen: `ollama at 127.0.0.1:11434`. */
 async function silentServers(serving: readonly ServingProvider[], { providers }: PolicySnapshot): Promise<string[]> {
   const found = serving.map(async ({ name, served }) => {
     const baseUrl = providers.get(name)?.baseUrl ?? null;
@@ -270,6 +276,6 @@ async function silentServers(serving: readonly ServingProvider[], { providers }:
   return (await Promise.all(found)).flat();
 }
 
-/** Whether simulated models answer, without a provider. */
+/** Whether simulated models answer, because no provider is set up. */
 const isSimulated = ({ lease }: Gateway): boolean =>
   [...lease().snapshot.providers.values()].some(({ adapter }) => adapter === 'simulated');

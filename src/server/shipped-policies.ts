@@ -4,12 +4,12 @@ import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { reasonOf } from '../store/reason.ts';
 
-/** The folder of the policy that comes with Signalbox; in the standalone program one that can only be read. */
+/** The folder of the policy that comes with Signalbox. In the standalone program this folder is read-only. */
 export const SHIPPED_POLICIES = join(import.meta.dir, Bun.isStandaloneExecutable ? 'policies' : '../../policies');
 
 /**
- * The policy folder where none is named. The standalone program takes the `policies/` beside it, else the one in the data
- * folder, which the first `serve` makes; until then commands read the program's own copy.
+ * Returns the policy folder to use if none is named. The standalone program uses the folder `policies/` next to itself, else the folder in
+ * the data folder, which the first `serve` creates. Until then, commands read the program's own copy.
  */
 export function defaultPolicies(data: string): string {
   if (!Bun.isStandaloneExecutable) return SHIPPED_POLICIES;
@@ -20,8 +20,9 @@ export function defaultPolicies(data: string): string {
 const policiesIn = (data: string): string => join(data, 'policies');
 
 /**
- * Where the policy that comes with Signalbox cannot be edited, puts it into the data folder for `serve`, and returns that
- * folder; else null. Throws UsageError where it cannot be written.
+ * If the shipped policy cannot be edited where it is, copies it into the data folder for `serve`.
+ * @returns the folder of the copy, or null if no copy was needed
+ * @throws UsageError if the copy cannot be written
  */
 export function unpackPolicies(folder: string, data: string): string | null {
   if (!Bun.isStandaloneExecutable || folder !== SHIPPED_POLICIES) return null;
@@ -37,8 +38,8 @@ export function unpackPolicies(folder: string, data: string): string | null {
 }
 
 /**
- * Copies a folder of files, all or nothing: the next start would take a half-full one for the policy.
- * A copy that another start made first is left as it is.
+ * Copies a folder of files, all or nothing, because the next start would use an incomplete folder as the policy. If another start made the
+ * copy first, that copy is kept.
  */
 export function copyWhole(folder: string, target: string): void {
   fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });

@@ -13,12 +13,12 @@ import type { LedgerNote } from './ledger-note.ts';
 import { passOverConnections } from './listening-sockets.ts';
 import { closeStore } from './store.ts';
 
-/** Time for the last error events to reach their readers. */
+/** The time for the last error events of streams to reach their readers, ms. */
 const FAREWELL_MS = 1_000;
-/** Time for a server that ends at once to give its place at the database back. */
+/** The time that a server which ends at once has to release its place at the database, ms. */
 const RELEASE_MS = 500;
 
-/** The parts of a server that are closed at its end. */
+/** The parts of a server that are closed when it ends. */
 interface ServerParts extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>, Omit<GatewayResources, 'log'> {
   readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
@@ -26,21 +26,21 @@ interface ServerParts extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'
   readonly lock: StoreLock;
   readonly tracer: Tracer | null;
   readonly alerts: Pick<Alerts, 'close'>;
-  /** Stops following the changes of commands. */
+  /** Stops following the changes that commands make. */
   stopTrail(): Promise<void>;
-  /** Notes the head of the trail a last time. */
+  /** Stores the head of the audit trail a last time. */
   stopHead(): Promise<void>;
-  /** Ends the gateway's timers, and makes it refuse requests. */
+  /** Stops the gateway's timers, and makes it refuse requests. */
   stop(): void;
-  /** At which it listens. */
+  /** The port that the server listens on. */
   readonly port: number;
-  /** Stops taking connections. Resolves once the last one is closed. */
+  /** Stops accepting connections. Resolves once the last connection is closed. */
   stopListening(): Promise<unknown> | undefined;
   /** Resolves once the log is written. */
   written(): Promise<void>;
 }
 
-/** Ends the server in order, once. State: shutdown. */
+/** Ends the server in a fixed order, once. State: shutdown. */
 export function openShutdown(parts: ServerParts) {
   const { gateway, host, written } = parts;
   const { log } = gateway;
@@ -50,7 +50,7 @@ export function openShutdown(parts: ServerParts) {
     if (hasBegun) return;
     hasBegun = true;
     log.info('draining', { ...cause, requests: gateway.inFlight.size });
-    // Ctrl-C is not how a service manager replaces a server: no balancer is to learn of it first.
+    // A service manager does not stop a server with Ctrl-C, so there is no load balancer that must learn of the end first.
     const isByHand = cause.signal === 'SIGINT' && gateway.inFlight.size === 0;
     void closeAll(parts, isByHand)
       .then(
@@ -67,23 +67,26 @@ export function openShutdown(parts: ServerParts) {
       .finally(() => host.exit(code));
   };
   const stop = () => begin({ cause: 'the parent' });
-  // Else its place, and what it holds, would stay taken until its lease runs out.
+  // Without the release, the server's place at the database and its holds would stay taken until its lease runs out.
   const end = () =>
     void within(host.timers, RELEASE_MS, parts.store.instance.release(), undefined).then(() => host.exit(1));
   return {
-    /** Has callers find another process at the port, then drains, and ends the process with 0. */
+    /** Makes clients move to another process on the port, then drains, and ends the process with 0. */
     leave: () => void leave({ ...parts, timers: host.timers }).then(stop),
-    /** Drains, and ends the process with 0. */
+    /** Drains, and ends the process with exit code 0. */
     stop,
-    /** Ends the process with 1. */
+    /** Ends the process with exit code 1. */
     end,
-    /** Drains, and ends the process with 0. With a parent, which a signal to the group reaches, too, that is all; else the second signal ends it at once, with 1. */
+    /**
+     * Drains, and ends the process with exit code 0. Without a parent, a second signal ends the process at once with 1. With a parent,
+     * further signals are ignored here, because a signal to the process group reaches the parent as well.
+     */
     bySignal(signal: string) {
       if (isSignalled && !host.parent) return end();
       isSignalled = true;
       begin({ signal });
     },
-    /** Drains, and ends the process with 1. Whatever is thrown meanwhile does not cut the requests under way. */
+    /** Drains, and ends the process with exit code 1. Further exceptions during the drain do not cut off the requests in progress. */
     byException(): void {
       code = 1;
       begin({ cause: 'uncaught exception' });
@@ -91,13 +94,14 @@ export function openShutdown(parts: ServerParts) {
   };
 }
 
-/** Resolves with 1 where a settlement is lost, else with 0. */
+/** Resolves with 1 if a settlement is lost, else with 0. */
 async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   const { database, drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
   const { log, clock } = gateway;
   const until = clock() + drainMs;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
-  // Callers find other servers at the database; those of another process at this port have left. A shorter drain has no time for it.
+  // Clients need time to find the other servers that share the database. It is skipped if clients have already moved to another process at
+  // this port, or if the drain is shorter than this takes.
   if (!isByHand && isShared(database) && !gateway.isLeaving && drainMs >= LEAVE_MS) {
     gateway.isEnding = true;
     await leave({ ...parts, drainMs: 0, timers: host.timers });
@@ -105,7 +109,7 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   parts.stop();
   const stopped = parts.stopListening();
   await drain(gateway, until - clock(), host.timers);
-  // The next start closes requests that are not settled by now.
+  // The next start closes the requests whose payments are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);
   await parts.alerts.close();
@@ -113,7 +117,7 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   await parts.stopHead();
   keys.close();
   await gateway.questionLengths.close().catch(orWarn('the lengths of questions could not be stored'));
-  // After a failure of the disk, the next start sums up the rest.
+  // If the disk fails here, the next start sums up the entries since the last checkpoint.
   await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();
   const code = await closeStore(parts, store, log);
@@ -122,14 +126,14 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   return code;
 }
 
-/** The interval of looks at the clock, ms. */
+/** The interval at which the clock is read, ms. */
 const LOOK_MS = 20;
-/** Time for callers with open connections to be answered and come anew, ms. */
+/** The time for clients with open connections to be answered and to connect again, ms. */
 const MOVE_MS = 1_000;
-/** Time for connections that have begun to be complete and accepted, ms. */
+/** The time for connections that have begun to be completed and accepted, ms. */
 const ACCEPT_MS = 200;
 
-/** The least time that it takes, ms. */
+/** The least time that `leave` takes, ms. */
 const LEAVE_MS = MOVE_MS + ACCEPT_MS + MOVE_MS;
 
 interface LeavingServer {
@@ -141,8 +145,8 @@ interface LeavingServer {
 }
 
 /**
- * Has callers find another process at the port, without an error for any of them: answers close their connections, then no new
- * ones are taken. Resolves once all is quiet here, or after `drainMs`.
+ * Makes clients move to another process on the port, without an error for any of them: answers close their connections, then no new
+ * connections are accepted. Resolves once no request is left here, or after `drainMs`.
  */
 async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingServer): Promise<void> {
   const { clock } = gateway;
@@ -155,7 +159,7 @@ async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingS
   passOverConnections(port);
   await pass(ACCEPT_MS);
   stopListening();
-  // The last answer of a stream that began before said nothing of closing: its caller may send once more.
+  // The headers of a stream that began earlier did not announce that the connection closes, so its client may send one more request.
   do await pass(MOVE_MS);
   while (gateway.inFlight.size > 0 && clock() < until);
 }

@@ -16,7 +16,7 @@ interface SignInResources {
   readonly host: Pick<Host, 'env'>;
 }
 
-/** Opens the logins, and the sign-in of the policy in force. */
+/** Opens the logins, and the sign-in that the active policy sets up. */
 export async function openSignIn(
   { store, keys, people, log, host }: SignInResources,
   lease: Gateway['lease'],

@@ -1,6 +1,9 @@
 import type { Host } from './host.ts';
 
-/** npm passes a Ctrl-C on to its script, to which the terminal has sent it already: a second SIGINT within this time is the first one's copy, ms. */
+/**
+ * If npm started the process, a Ctrl-C arrives twice: from the terminal, and passed on by npm. A second SIGINT within this time counts as a
+ * copy of the first, ms.
+ */
 const COPY_MS = 1_000;
 
 /** Calls `stop` at each SIGTERM and each Ctrl-C. State: shutdown. */

@@ -8,10 +8,13 @@ import { type DataPlace, spoolOf } from './data.ts';
 import { namesOf } from './events.ts';
 import type { Host } from './host.ts';
 
-/** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
+/**
+ * How long the server waits for a lock on the database, ms. Commands write for a few ms. If a lock lasts longer, requests fail, but the
+ * server does not stop.
+ */
 const BUSY_MS = 200;
 
-/** Opens the store of a server, with the settlements of its spool. Throws an Error of one clear sentence. */
+/** Opens the store of a server, and books the settlements of its spool. Throws an Error with one clear sentence. */
 export async function openDataStore(
   { data, database }: DataPlace,
   log: Log,
@@ -53,7 +56,10 @@ function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolRepo
   });
 }
 
-/** Closes the store, and logs the state that it leaves to the next start. Returns the code to exit with: 1 where a settlement is lost. */
+/**
+ * Closes the store, and logs the state in which it leaves the store for the next start.
+ * @returns the exit code: 1 if a settlement is lost
+ */
 export async function closeStore({ data, database }: DataPlace, store: OpenStore, log: Log): Promise<0 | 1> {
   const path = spoolOf(data);
   try {

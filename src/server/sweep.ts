@@ -6,31 +6,32 @@ import { ALONE, type Lead } from '../store/leaders.ts';
 export const SWEEP_EVERY_MS = 10_000;
 
 interface SweepOptions {
-  /** How long instances are given to come back, ms; 0: none can, and the first sweep is at once. */
+  /** How long instances have to come back, ms. 0 means that none can come back, so that the first sweep runs at once. */
   readonly graceMs: number;
   /** The instance that sweeps. */
   readonly instance: Pick<Instance, 'reachedForMs'>;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
   readonly timers: Timers;
-  /** Whether this instance sweeps for all. Absent: it is alone. */
+  /** Whether this instance sweeps for all instances. If absent, this instance is alone. */
   readonly lead?: Lead;
-  /** Called with the error of a part that could not be swept, which the next sweep tries again. */
+  /** Called with the error of a part whose sweep failed. The next sweep tries again. */
   readonly onError: (part: string, error: unknown) => void;
 }
 
-/** Resolves what dead epochs have left of one kind, each once. Rejects with StoreError. */
+/** Resolves the unfinished work of one kind that dead epochs have left, each item once. Rejects with StoreError. */
 type SweepPart = () => Promise<void>;
 
 /**
- * Resolves what instances have left that will not come back: holds, payments, running names. One instance
- * does so for all, and each part by condition, so that two sweeps do what one does. It begins `graceMs` after this instance began, and after each time in which it did not reach the store:
- * then living instances could not renew their leases either, and they come back first. State: sweep.
+ * Resolves what instances that will not come back have left: holds, payments and names of running requests. One instance does so for all.
+ * Each part is resolved conditionally, so two concurrent sweeps have the same result as one sweep. Sweeps begin `graceMs` after this
+ * instance began, and again `graceMs` after each time in which it could not reach the store. During such a time living instances could not
+ * renew their leases either, so they get time to come back first. State: sweep.
  */
 export class Sweep {
   readonly #options: SweepOptions;
   readonly #parts = new Map<string, SweepPart>();
-  /** Since when nothing is known against the store. */
+  /** The time from which on the store was reachable, as far as this instance knows. */
   #since: number;
   #running: Promise<void> | null = null;
   #timer: Timer | null = null;
@@ -40,19 +41,19 @@ export class Sweep {
     this.#since = options.clock();
   }
 
-  /** Adds what is to be swept, behind the parts before it. */
+  /** Adds a part that is swept after the parts that were added before. */
   add(name: string, part: SweepPart): void {
     this.#parts.set(name, part);
   }
 
-  /** Sweeps regularly. Where nobody can come back, resolves once all is swept; rejects with the first error. */
+  /** Sweeps at an interval. If `graceMs` is 0, sweeps once before it resolves, and rejects with the first error. */
   async begin(): Promise<void> {
     if (this.#options.graceMs === 0) for (const part of this.#parts.values()) await part();
     this.#timer = this.#options.timers.every(SWEEP_EVERY_MS, () => void this.tick());
     this.#timer.unref();
   }
 
-  /** Sweeps if it is time. Never rejects. */
+  /** Sweeps if the grace time has passed. Never rejects. */
   tick(): Promise<void> {
     this.#running ??= this.#sweep().finally(() => {
       this.#running = null;
@@ -60,7 +61,7 @@ export class Sweep {
     return this.#running;
   }
 
-  /** Resolves once no sweep is under way. */
+  /** Resolves once no sweep is in progress. */
   async stop(): Promise<void> {
     this.#timer?.close();
     await this.#running;
@@ -69,7 +70,7 @@ export class Sweep {
   async #sweep(): Promise<void> {
     const { graceMs, instance, clock, onError, lead = ALONE } = this.#options;
     for (const [name, part] of this.#parts) {
-      // Another may lead by now, or the store may have gone away since the part before.
+      // After the previous part, another instance may lead, or the store may be unreachable.
       if (!lead.isHeld) return;
       if (Math.min(clock() - this.#since, instance.reachedForMs) < graceMs) return;
       try {

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** False once the terminal that the process was started from is closed. */
+/** Returns false once the terminal that started the process is closed. */
 export function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'));

@@ -2,7 +2,7 @@ import { Tokens } from '../access/tokens/tokens.ts';
 import { loadSecret } from '../payments/seal.ts';
 import type { GatewayResources } from './gateway.ts';
 
-/** Opens the tokens of workloads. Each that is checked notes its subject. Throws StoreError. */
+/** Opens the check of workload tokens. Each valid token stores its subject. Throws StoreError. */
 export async function openTokens({
   store,
   log,

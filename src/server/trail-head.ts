@@ -10,13 +10,13 @@ import { reasonOf } from '../store/reason.ts';
 import type { TrailHead } from '../store/trail.ts';
 import { keepDoing } from './keep-doing.ts';
 
-/** Interval at which the head of the trail is noted, ms. */
+/** The interval at which the head of the audit trail is stored outside the database, ms. */
 const NOTE_HEAD_EVERY_MS = 60_000;
 
-/** Has the head of the trail, outside the store. */
+/** The file that has the head of the audit trail, outside the store. */
 const headFile = (data: string): string => join(data, 'trail.head');
 
-/** Reads the heads that were noted in a data folder. Throws the system's error. */
+/** Reads the stored heads of the audit trail from a data folder. Throws the system's error. */
 export function notedHeads(data: string): TrailHead[] {
   const file = headFile(data);
   return existsSync(file) ? headsIn(readFileSync(file, 'utf8')) : [];
@@ -31,9 +31,9 @@ interface HeadParts {
 }
 
 /**
- * Checks what has come to the trail and notes its head, once a minute: in the data folder and in the log, which others keep. A head
- * that does not follow from the one before is reported, and not noted. State: trail head.
- * @returns how to note it once more and stop: it never rejects.
+ * Once a minute, checks the new entries of the audit trail and stores its head: in the data folder and in the log, which other systems
+ * keep. If a head does not follow from the previous head, it is reported and not stored. State: trail head.
+ * @returns stores the head a last time and stops; never rejects
  */
 export async function keepTrailHead(
   data: string,
@@ -52,7 +52,7 @@ export async function keepTrailHead(
       const [fault] = faults;
       if (fault) return report(fault.problem, 'the trail is not as it was noted', { entry: fault.id, file });
       if (!head || head.hash === noted?.hash) return;
-      // The note must not be ahead of the database after a loss of power.
+      // After a loss of power, the stored head must not be ahead of the database.
       await store.flush();
       await writeDurably(`${file}.new`, headLine(head, now()));
       await moveDurably(`${file}.new`, file);
@@ -69,7 +69,7 @@ export async function keepTrailHead(
   };
 }
 
-/** Checks the entries since a head, or all of them where it is not found. */
+/** Checks the entries after a head, or all entries if the head is not found. */
 async function checkSince({ trail }: HeadParts['store'], noted: TrailHead | null) {
   const [found] = noted ? await trail.links(noted.id - 1, { rows: 1, chars: 1 }) : [];
   const since = found && found.id === noted?.id ? found.id - 1 : null;

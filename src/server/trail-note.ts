@@ -3,26 +3,28 @@ import { type Timers, within } from '../core/timers.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { keepDoing } from './keep-doing.ts';
 
-/** The subjects that the changes in the trail raise. */
+/** The subjects of news that the changes in the audit trail raise. */
 const TRAIL_NEWS = ['keys', 'people', 'logins', 'wallets', 'funds'] as const;
 
-/** A look that takes longer has another one beside it, ms. */
+/** If a poll takes longer, the next poll starts in parallel, ms. */
 const LOOK_MS = 1_000;
 
 type TrailReader = Pick<OpenStore, 'trail'>;
 
-/** The parts of a server that take over changes by commands; each follows the news of its own copy. */
+/** The parts of a server that apply changes made by commands. Each part also follows the news for its own copy. */
 interface TrailFollowers {
   readonly store: TrailReader & Pick<OpenStore, 'news'>;
   readonly keys: Pick<Keys, 'putInForce'>;
   readonly timers: Timers;
-  /** Tells commands up to which place of the trail all changes are in force. Resolves with whether they can see it. */
+  /**
+   * Reports to commands up to which entry of the audit trail all changes are applied. Resolves with whether commands can see the report.
+   */
   readonly noteSeen: (through: number) => Promise<boolean>;
 }
 
 /**
- * Looks for the news of the store, which puts changes by commands in force, and notes how far the server is. State: trail note.
- * @returns how to stop: it never rejects.
+ * Polls the news of the store, which applies changes made by commands, and reports how far this server is. State: trail note.
+ * @returns stops the polling; never rejects
  */
 export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFollowers) {
   const { news } = store;
@@ -35,15 +37,15 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
   const note = async (): Promise<void> => {
     isStale = false;
     try {
-      // Read before the look that puts it in force: a later change is then not noted too early.
+      // The horizon is read before the poll that applies the changes, so that a later change is not reported too early.
       const through = await store.trail.horizon();
       await news.look();
       await keys.putInForce();
       if (!(await noteSeen(through))) isStale = true;
-      // A change beyond it may be visible before one below it.
+      // A later entry may become visible before an earlier one, so the report may not yet cover the latest entry.
       isStale ||= through < (await lastChange(store));
     } catch {
-      // The next look tries again. Until then commands wait, at most 5 seconds.
+      // The next poll tries again. Until then commands wait, at most 5 seconds.
       isStale = true;
     }
   };
@@ -57,14 +59,14 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
     });
     await noting;
   };
-  // What a change costs, at a database that is far, must not age the copies of all else: the next look does not wait for it.
+  // With a distant database, applying a change may take long. The next poll does not wait for it, so that the other copies stay up to date.
   const begin = async (): Promise<void> => {
     const begun = look().finally(() => looks.delete(begun));
     looks.add(begun);
     await within(timers, LOOK_MS, begun, undefined);
   };
   const stop = await keepDoing(begin, news.lookEveryMs, timers);
-  // A start waits for the whole of its first look.
+  // A start waits until its first poll is complete.
   await Promise.allSettled(looks);
   return async () => {
     for (const end of ends) end();
@@ -73,7 +75,7 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
   };
 }
 
-/** Returns the ID of the last change in the trail; 0 for none. */
+/** Returns the ID of the latest change in the audit trail; 0 for none. */
 export async function lastChange({ trail }: TrailReader): Promise<number> {
   const [last] = await trail.list({ keyId: null, limit: 1 });
   return last?.id ?? 0;

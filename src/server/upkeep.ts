@@ -9,10 +9,10 @@ import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Host } from './host.ts';
 
-/** Days that ended logins are kept. */
+/** How many days ended logins are kept. */
 const LOGIN_DAYS = 7;
 
-/** Days in which an operation on a hold may be repeated. */
+/** How many days a repeated operation on a hold is recognized. */
 const HOLD_DAYS = 7;
 
 /** The parts of a server whose old rows are deleted. */
@@ -26,7 +26,7 @@ interface PrunedParts {
   readonly now: () => number;
 }
 
-/** The retention of a policy. */
+/** How long the policy keeps records and entries of the audit trail. */
 type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
@@ -42,17 +42,20 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
     await scores.prune(days * DAY_MS, now());
     const time = now();
     if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);
-    // The last: a lock that a long query keeps may be in its way.
+    // Records are deleted last, because a long query may hold a lock that delays their deletion.
     await records.prune(days * DAY_MS);
   } catch (error) {
     log.warn('old records could not be deleted', { error: String(error) });
   }
 }
 
-/** A clock that is further behind the books than this makes budgets count in a wrong window. */
+/** If the system's clock is further behind the books than this, budgets count in the wrong window, ms. */
 const CLOCK_SLACK_MS = 60_000;
 
-/** Logs when the system's clock is behind: IDs and windows never go back, so budgets stand still until it has caught up. */
+/**
+ * Logs if the system's clock is behind the ledger. IDs and windows never go back, so the windows of budgets do not move until the clock has
+ * caught up.
+ */
 export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host, 'now' | 'timers'>): void {
   const booked = lastId === 0 ? 0 : timeOfId(lastId);
   let isReported = false;
@@ -75,8 +78,9 @@ export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host,
 const SETTLED_MS = 1_000;
 
 /**
- * Gives back the memory that only the start needed: its code, and gaps between what stays. A server that already answers keeps it, since its
- * requests would wait for code that is compiled again. @param started resolves when the work of the start is done
+ * Releases memory that only the start needed: compiled code, and gaps between objects that stay. A server that already answers keeps this
+ * memory, because its requests would wait until code is compiled again.
+ * @param started resolves when the work of the start is done
  */
 export async function settle(
   started: Promise<void>,

@@ -1,21 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The first digits of a commit, which the build puts here; empty where it knows none. Sources that run as they are have no such name. */
+/**
+ * The first digits of the commit, which the build inserts; empty if the build does not know the commit. The name is undefined if the
+ * sources run unbuilt.
+ */
 declare const BUILT_COMMIT: string | undefined;
 
 const HASH = /^[0-9a-f]{40,64}$/;
 const DIGITS = 8;
 
-/** Returns a version of this program with its commit, where that is known: `0.2.0+7e7a9e75`, as semver has it. */
+/** Returns this program's version with its commit if that is known, in the form of semantic versioning: `0.2.0+7e7a9e75`. */
 export function withCommit(version: string): string {
   const commit = typeof BUILT_COMMIT === 'string' ? BUILT_COMMIT : commitOf(join(import.meta.dir, '../..'));
   return commit === '' ? version : `${version}+${commit}`;
 }
 
 /**
- * Returns the first digits of the commit that a folder of sources is at: of a clone by its files, so that neither a run nor
- * the build of an image needs git; of an archive (`git archive`, a download) by `commit.txt`. Empty where neither tells.
+ * Returns the first digits of the commit of a source folder. For a clone it reads the files in `.git`, so that neither a run nor the build
+ * of an image needs git. For an archive (`git archive`, a download) it reads `commit.txt`. Returns an empty text if neither has the commit.
  */
 export function commitOf(root: string): string {
   const commit = headOf(root) ?? textIn(root, 'commit.txt') ?? '';
@@ -35,7 +38,7 @@ function headOf(root: string): string | null {
   return textIn(shared, branch) ?? line?.split(' ', 1)[0] ?? null;
 }
 
-/** The text of a small file, trimmed; null where it cannot be read. */
+/** Returns the text of a small file, trimmed; null if it cannot be read. */
 function textIn(folder: string, name: string): string | null {
   try {
     return readFileSync(join(folder, name), 'utf8').trim();

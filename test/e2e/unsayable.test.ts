@@ -39,7 +39,7 @@ test('when no other model may answer, the error names the field, and nothing is 
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([400, 'upstream_rejected_request']);
   expect(error.message).toStartWith(
-    '`claude-opus-4-8` cannot take this request, and nothing was sent: messages[0].content',
+    '`claude-opus-4-8` cannot accept this request, and nothing was sent: messages[0].content',
   );
   expect(error.message).toContain('messages[0].content[0].file.file_data must be a base64 data: URL of a PDF');
   expect(error.param).toBe('messages[0].content[0].file.file_data');

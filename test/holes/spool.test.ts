@@ -129,17 +129,17 @@ async function round(data: string, count: number): Promise<Round> {
     const { refusal } = await startedOn(copy);
     const audited = await runHere(['ledger', 'audit', '--data', copy]);
     expect(audited).toMatchObject({ code: 2, err: expect.stringContaining(`${spoolIn(copy)} `) });
-    const since = String.raw`it took settlements since 20\d\d-[-\d]+T[:.\d]+Z \(at least [1-9]\d* entr(y|ies)\) which the database may lack\.`;
+    const since = String.raw`since 20\d\d-[-\d]+T[:.\d]+Z it received settlements \(at least [1-9]\d* entr(y|ies)\) that the database may lack\.`;
     expect(refusal).toMatch(new RegExp(`^${spoolIn(copy)} .*, but ${since} Restore that file\\. [^\n]*\n$`));
     expect(refusal).toEndWith(
-      ` To start without what it had, delete ${noteIn(copy)}: ledger.on_crash then decides what those requests cost.\n`,
+      ` To start without its settlements, delete ${noteIn(copy)}: ledger.on_crash of the policy then decides what those requests cost.\n`,
     );
     return refusal ?? '';
   };
   expect(await refusalWith(null)).toContain('settlements.spool is missing, but');
   expect(await refusalWith(older)).toContain('settlements.spool is an older copy, but');
   const cut = Buffer.from(readFileSync(spoolIn(data)));
-  expect(await refusalWith(cut.fill(0, 513))).toContain('settlements.spool has 0 whole entries, but');
+  expect(await refusalWith(cut.fill(0, 513))).toContain('settlements.spool has 0 complete entries, but');
 
   // A folder that is restored completely has the spool and its note.
   const restored = copyOf(data);

@@ -193,7 +193,7 @@ test('A restart during a pause starts the process at once, in place of its next 
 test('A restart during a pause whose process fails again says why, and the pauses go on to grow', async () => {
   const { fleet, logged, running } = await startHalf();
   await expect(Array.fromAsync(fleet.restart())).rejects.toThrow(
-    'The new process could not start: It cannot reach its database. The others go on.',
+    'The new process could not start: It cannot reach its database. The other processes keep running.',
   );
   await waitFor(() => logged.length === 2);
   expect(logged[1]).toMatchObject({ process: 2, pause_ms: 2_000 });

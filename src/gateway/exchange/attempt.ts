@@ -32,17 +32,23 @@ import type { RunnableRequest } from './runnable-request.ts';
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
   readonly deadlineAt: number;
-  /** Whether other endpoints are left: an answer in one piece then gets no more time than it should need. */
+  /** Whether other endpoints are left to try. If so, an answer without streaming gets no more time than it should need. */
   readonly hasOthers: boolean;
-  /** Takes memory for the answer. */
+  /** Reserves memory for the answer. */
   readonly room: AnswerRoom;
-  /** Output tokens of all choices that are paid for, if that grows: then it is a stream, whatever the caller gets. */
+  /**
+   * The output tokens of all choices that are paid for, if this number grows during the answer. Then the provider's answer is a stream,
+   * whatever the caller receives.
+   */
   readonly outputPaid?: number;
 }
 
-/** A timeout is the endpoint's fault only if at least this share of its own time was left when it began. */
+/** A timeout counts against the endpoint only if at least this share of the endpoint's own time limit was left when the attempt began. */
 const FAIR_SHARE = 0.9;
-/** An endpoint that was silent for this share of its time is at fault even if the caller left: else impatient callers would choose it for ever. */
+/**
+ * If the endpoint was silent for this share of its time limit, the attempt counts against it even if the caller disconnected. Otherwise
+ * impatient callers would make Signalbox choose it again and again.
+ */
 const SILENT_SHARE = 0.5;
 
 /** One attempt at one endpoint: its call, its measurements, and its report on the endpoint's health. */
@@ -55,9 +61,9 @@ export class Attempt {
   readonly meter: Meter;
   /** The fields of the request that were left out, as `platform.dropped` names them. */
   readonly dropped: readonly string[];
-  /** Its request as the endpoint got it, and what becomes of the answer. */
+  /** The request as it was sent to the endpoint, and the changes to make to the answer. */
   readonly fitted: EndpointCall;
-  /** Output tokens that are paid for, of all choices. */
+  /** The output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
   readonly #reporter: AttemptReporter;
@@ -66,12 +72,12 @@ export class Attempt {
   readonly #openedAt: number;
   readonly #deadlineAt: number;
   readonly #isStream: boolean;
-  /** The time within which the endpoint must show content, ms. */
+  /** The time within which the endpoint must send content, ms. */
   readonly #ownMs: number;
-  /** When its reader began to wait, ms on the clock; NaN while it does not. */
+  /** When the reader began to wait, ms on the clock; NaN while it does not wait. */
   #waitsSince = Number.NaN;
 
-  /** Sends the request: it is on its way when this returns. */
+  /** Sends the request: when the constructor returns, the request is on its way. */
   constructor(
     way: RankedEndpoint,
     reporter: AttemptReporter,
@@ -118,7 +124,10 @@ export class Attempt {
     return openEmbeddings(target, call, query, embedding, (to, one) => this.#open(to, one, room));
   }
 
-  /** Returns the batch with the first content part, or the failure before it; a promise while neither has come, then ask again. */
+  /**
+   * Returns the batch with the first content part, or the failure before it. Returns a promise while neither has arrived; call again after
+   * it resolves.
+   */
   content(): readonly StreamPart[] | ProviderFailure | Promise<void> {
     for (;;) {
       const batch = this.call.read();
@@ -127,7 +136,7 @@ export class Attempt {
       const now = this.#runnable.clock();
       this.meter.observe(batch, now);
       const { failure } = this.meter;
-      // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
+      // A batch can have both the first content and a failure. The caller has not seen this content, so another endpoint may be tried.
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {
         const isTimed = this.#isStream || this.#calls > 0;
@@ -151,13 +160,13 @@ export class Attempt {
     return next;
   }
 
-  /** Ends the attempt with a whole answer. Returns its record and its usage. */
+  /** Ends the attempt with a complete answer. Returns its record and its usage. */
   completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
     const now = this.#runnable.clock();
     const measured = completeUsage(meter, this.expected);
     const { usage } = measured;
-    // A slow reader would make the endpoint look slow.
+    // The speed is measured only if the reader did not slow down the stream. Otherwise a slow reader would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#reporter.completed(
       visible,
@@ -169,7 +178,7 @@ export class Attempt {
     return { record: this.#record(null, usage), measured };
   }
 
-  /** Learns from a whole answer: its writer, the prompt cache, and the usual length of answers. */
+  /** Learns from a complete answer: which model wrote it, what the prompt cache has, and the usual length of answers. */
   #learn(measured: MeasuredUsage): void {
     const { runtime, history } = this.#runnable;
     const { facts, readings } = this.#runnable.decision;
@@ -180,9 +189,9 @@ export class Attempt {
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
     const answer = this.fitted.rewrite ?? this.meter;
-    // The turns of a thread are not what its service has read.
+    // For a thread, the turns in the request are not everything that the provider has read, so the prompt cache is not updated.
     if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, answer, runtime.snapshot);
-    // Some providers report reasoning as ordinary output.
+    // Some providers report reasoning tokens as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;
     const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
@@ -192,8 +201,8 @@ export class Attempt {
   }
 
   /**
-   * Returns the tokens of the prompt that the provider's cache may hold. Where cache writes are billed apart, they happen on
-   * request and are reported; elsewhere the provider caches by itself.
+   * Returns the tokens of the prompt that the provider's cache may have. If the provider bills cache writes separately, writes happen only
+   * on request and are reported. Otherwise the provider caches automatically.
    */
   #cacheableTokens({ usage }: MeasuredUsage): number {
     const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
@@ -204,10 +213,10 @@ export class Attempt {
   /** Ends the attempt with a failure, before or after its first content. Returns its record. */
   failed(failure: ProviderFailure): AttemptRecord {
     const hasBegun = this.meter.firstContentAt !== null;
-    // The deadline of the whole request may cut a long answer that was never late.
+    // The deadline of the whole request may cut off a long answer although the endpoint was never late.
     const isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * this.#ownMs;
     const isOwnFault = hasBegun ? this.#runnable.clock() < this.#deadlineAt : isFair;
-    // An upstream whose stream is not read for long may hang up.
+    // An upstream may close the connection if its stream is not read for a long time.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
     if (isOfAskedModel(failure, this.model)) this.#missed(failure);
@@ -215,7 +224,7 @@ export class Attempt {
     return this.#record(failure, this.meter.reported);
   }
 
-  /** The service found nothing for a request whose model the caller chose. */
+  /** Notes that the provider found no model, for a request whose model the caller chose. */
   #missed(failure: ProviderFailure): void {
     const { unknownNames, originOf } = this.#runnable.runtime;
     const { provider, upstream } = this.endpoint;
@@ -224,10 +233,11 @@ export class Attempt {
   }
 
   /**
-   * Ends an attempt that has no reader any more. Returns its record.
+   * Ends an attempt that no longer has a reader. Returns its record.
    *
-   * @param byCaller true when the caller left, false when the gateway gave it up
-   * @param whole what is charged for an answer that has ended at its stops, and so is whole to its caller; null for another
+   * @param byCaller true if the caller disconnected, false if the gateway gave up the attempt
+   * @param whole the usage to charge for an answer that ended at its stop sequences, and is therefore complete for its caller; null for
+   * other answers
    */
   left(byCaller: boolean, whole: MeasuredUsage | null = null): AttemptRecord {
     this.call.abort();
@@ -248,24 +258,25 @@ export class Attempt {
   }
 
   /**
-   * Ends an attempt whose answer was ended for want of money. Returns its record and its usage.
-   * @param most the tokens that its service may bill
+   * Ends an attempt whose answer was cut off for lack of money. Returns its record and its usage.
+   * @param most the most tokens that its provider may bill
    */
   cutShort(most: ExpectedTokens): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     return { record: this.left(false), measured: this.abortedUsage(most) };
   }
 
-  /** Returns the usage to charge for an aborted answer of a service that stops: what it may bill, within what was held. */
+  /**
+   * Returns the usage to charge for an aborted answer of a provider that stops generating: what the provider may bill, up to what was held.
+   */
   abortedUsage({ inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
     return cutUsage(this.meter, { inputTokens, outputMax: Math.min(outputMax, this.expected.outputMax) });
   }
 
   /**
-   * Returns the usage to charge for an answer without its end: see `brokenUsage`.
-   * Where the gateway closed the connection, a service that stops has its margin, and one that bills the whole answer then the most
-   * that it can be: nothing more is known of it. Nothing but time tells of hidden thought, so that nobody gets it for nothing who
-   * leaves behind it, its pace is taken high.
-   * @param failure how it broke off; null where it was left
+   * Returns the usage to charge for an incomplete answer: see `brokenUsage`. If the gateway closed the connection, a provider that stops
+   * generating is charged with its margin. A provider that bills the whole answer is charged with its worst case, because nothing more is
+   * known. Hidden reasoning can only be estimated from elapsed time. A high rate is assumed, so that disconnecting early is not free.
+   * @param failure how the answer broke off; null if the caller left
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
     const { readings, facts } = this.#runnable.decision;
@@ -293,7 +304,7 @@ export class Attempt {
     return abortBillingOf(this.endpoint, this.#runnable.runtime.snapshot.providers);
   }
 
-  /** Whether the model may have thought before its first content, and no report has said so. */
+  /** Whether the model may have reasoned before its first content without a report of reasoning tokens. */
   get #mayHide(): boolean {
     if (this.meter.reported && this.meter.reported.reasoningTokens > 0) return false;
     const { request, runtime } = this.#runnable;
@@ -301,8 +312,9 @@ export class Attempt {
   }
 
   /**
-   * Whether its call is to be aborted, since all choices have ended, one of them at a stop. A service that has ended them all by
-   * itself tells its usage at once, and one that bills the whole answer tells it at the end.
+   * Whether to abort the call, because all choices have ended and at least one ended at a stop sequence. If the provider has ended them all
+   * itself, it reports its usage at once. If the provider bills the whole answer, it reports its usage at the end. In both cases the call
+   * is not aborted.
    */
   get isOver(): boolean {
     const isOpen = this.meter.finished < this.#runnable.decision.facts.choices;
@@ -310,9 +322,9 @@ export class Attempt {
   }
 
   /**
-   * Returns how long an attempt may take while other endpoints are left, in ms. A stream shows life by its
-   * first content; an answer in one piece shows none before its end, so it has the time for the first
-   * token and twice what its longest output takes at the model's pace.
+   * Returns how long an attempt may take while other endpoints are left, in ms. A stream must send its first content within this time. An
+   * answer without streaming sends nothing before its end, so its limit is the time for the first token plus twice the time of its longest
+   * output at the model's speed.
    */
   #patienceMs(): number {
     const { deadlines } = this.model;
@@ -320,11 +332,11 @@ export class Attempt {
     const { readings } = this.#runnable.decision;
     const firstMs = deadlines.firstTokenMs * Math.max(1, this.#calls);
     const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
-    // Without a cap by the caller, `needed` exceeds the whole deadline and would leave nothing for the others.
+    // Without an output limit by the caller, `needed` exceeds the whole deadline and would leave no time for other endpoints.
     return Math.min(needed, deadlines.totalMs / 2);
   }
 
-  /** The expected time to the first content, as a multiple of the usual one. */
+  /** The expected time to the first content, as a multiple of the usual time. */
   get #ttftFactor(): number {
     if (!this.model.mayReason) return 1;
     const { facts, readings } = this.#runnable.decision;
@@ -336,12 +348,12 @@ export class Attempt {
     );
   }
 
-  /** The expected time to the first content beyond the usual one, ms; below 0 for less. */
+  /** The expected time to the first content beyond the usual time, ms; negative if it is shorter. */
   get #extraMs(): number {
     return (this.#ttftFactor - 1) * this.#runnable.decision.readings.ttftMs[this.#slot]!;
   }
 
-  /** The calls that its vectors take; 0 for another answer. */
+  /** The number of calls that an embedding request needs; 0 for other requests. */
   get #calls(): number {
     const { embedding: facts } = this.#runnable.decision.facts;
     const { embedding } = this.model;
@@ -352,7 +364,7 @@ export class Attempt {
     return this.#runnable.clock() - this.#openedAt;
   }
 
-  /** Makes the record of the attempt, which is over, and ends its trace with the known `usage`. */
+  /** Makes the record of the attempt, which has ended, and ends its trace with the known `usage`. */
   #record(failure: ProviderFailure | null, usage: Usage | null): AttemptRecord {
     const { firstContentAt } = this.meter;
     const record: AttemptRecord = {

@@ -6,22 +6,22 @@ import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { SpanAttributes, SpanResult } from '../../host/telemetry/trace.ts';
 import { type ProviderAddress, providerAddressOf } from './provider-address.ts';
 
-/** One call to one endpoint, for its span. */
+/** The facts about one call to one endpoint that its span shows. */
 export interface CallFacts {
   readonly provider: Provider;
   readonly endpoint: Endpoint;
-  /** Only its figures are read. */
+  /** Only the figures of the request are read, not its text. */
   readonly request: ModelRequest;
-  /** Output tokens of one choice at most, as sent. */
+  /** The most output tokens of one choice, as sent to the provider. */
   readonly outputCap: number;
   readonly attempt: AttemptRecord;
-  /** As the provider reported it; null for none. */
+  /** The usage that the provider reported; null for none. */
   readonly usage: Usage | null;
 }
 
 const OTHER = 'other';
 
-/** Makes the span of one upstream call, by OpenTelemetry's conventions for generative AI. */
+/** Makes the span of one upstream call, following OpenTelemetry's conventions for generative AI. */
 export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallFacts): SpanResult {
   const { name, address, port }: ProviderAddress = providerAddressOf(provider);
   const { upstream } = endpoint;
@@ -50,7 +50,7 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
   };
 }
 
-/** The figures that the caller set, without its words: no stop sequences, `user` or tools. */
+/** Returns the figures that the caller set, without its text: no stop sequences, `user` or tools. */
 function requestedAttributes(settings: ModelSettings): SpanAttributes {
   const { seed, choices, answerFormat: format } = settings;
   return {
@@ -58,7 +58,7 @@ function requestedAttributes(settings: ModelSettings): SpanAttributes {
     'gen_ai.request.top_p': settings.topP,
     'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
     'gen_ai.request.presence_penalty': settings.presencePenalty,
-    // Traces have 64-bit integers.
+    // Traces support only 64-bit integers.
     'gen_ai.request.seed': Number.isSafeInteger(seed) ? seed : undefined,
     'gen_ai.request.choice.count': choices !== undefined && choices > 1 ? choices : undefined,
     'gen_ai.output.type': format && (format.type === 'text' ? 'text' : 'json'),

@@ -6,10 +6,10 @@ import { valueAt, withEdits } from '../../core/original.ts';
 type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
 
 /**
- * Returns a batch with other texts, each also in the event that it was read from: the one way to change an answer that may go out
- * as it came. No part is added or left out; text that waits for what follows it is moved into a later part. State stays as its model
- * wrote it, the thoughts in it included.
- * @param textFor returns the text for a part; the same one for no change
+ * Returns a batch with changed texts, each also changed in the event that it was read from. It is the only way to change an answer that may
+ * be passed through unchanged. It adds and removes no part; text that waits for the text after it moves into a later part. State parts stay
+ * as their model wrote them, including the thoughts in them.
+ * @param textFor returns the new text for a part, or the same text for no change
  */
 export function withTexts(
   parts: readonly StreamPart[],
@@ -39,7 +39,7 @@ function withText(passed: PassedPart, { at, isEscaped }: EventPlace, text: strin
   return { ...passed, event: withEdits(passed.event, [{ at, value }]), json: undefined, isEdited: true };
 }
 
-/** A text without the escapes of a string in JSON; the same where they are not whole. */
+/** Returns a text without the escapes of a JSON string; the same text if its escapes are incomplete. */
 function unescaped(text: string): string {
   const value = parseJson(`"${text}"`);
   return typeof value === 'string' ? value : text;

@@ -15,7 +15,7 @@ import { withReadableState } from '../prompt/reasoning-state.ts';
 import { type AnswerRewrite, ForcedCall } from './forced-call.ts';
 import { fitStops, StopCut } from './stop-cut.ts';
 
-/** A decided request before it is fitted to an endpoint. */
+/** A decided request before it is adapted to an endpoint. */
 interface UnfittedRequest {
   readonly request: ModelRequest;
   readonly history: PromptHistory;
@@ -27,17 +27,17 @@ interface DecidedRequest extends UnfittedRequest {
   readonly decision: { readonly facts: Facts; readonly id: number };
 }
 
-/** A call of an endpoint, and the fields of its request that were left out. */
+/** A call to an endpoint, and the fields of its request that were left out. */
 export interface EndpointCall {
   readonly call: ProviderCall;
   readonly dropped: readonly string[];
-  /** The caller’s names of fields that reach the model in another form. */
+  /** The fields, by the names that the caller used, that reach the model in another form. */
   readonly adapted: readonly string[];
-  /** Changes the answer on its way to the caller; null where it stays as it is. */
+  /** Changes the answer on its way to the caller; null if the answer stays as it is. */
   readonly rewrite: AnswerRewrite | null;
 }
 
-/** The call that sends a request one way. @param stream whether the answer is asked for as a stream */
+/** Makes the call that sends a request to an endpoint. @param stream whether a streamed answer is requested from the provider */
 export function callFor(
   unfitted: DecidedRequest,
   { ranked, at }: RankedEndpoint,
@@ -71,18 +71,21 @@ export function callFor(
   return { call, dropped: [...dropped, ...unsupported], adapted, rewrite };
 }
 
-/** A request as one endpoint may get it. */
+/** A request as one endpoint may receive it. */
 interface EndpointRequest {
   readonly request: ModelRequest;
-  /** Fields unknown to the gateway that its provider takes. */
+  /** Fields that the gateway does not know and that the provider accepts. */
   readonly extras: Readonly<Record<string, unknown>>;
   /** The fields that were left out. */
   readonly dropped: readonly string[];
-  /** The function whose call the answer becomes; null for an answer that stays as it is. */
+  /** The function whose call replaces the answer; null for an answer that stays as it is. */
   readonly forced: NamedSchema | null;
 }
 
-/** Fits a request to an endpoint. One that goes out as it came keeps its fields, and the state that its own service has signed. */
+/**
+ * Adapts a request to an endpoint. A request that is passed through unchanged keeps its fields, and the state that its own provider has
+ * signed.
+ */
 export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
   const { history, runtime, decision } = unfitted;
   const { request, forced } = callable(unfitted.request, decision.facts, endpoint);
@@ -96,32 +99,32 @@ export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: En
   return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed], forced };
 }
 
-/** Returns the request with a schema of the answer in place of a forced call that the endpoint refuses. */
+/** Replaces a forced function call by a JSON schema of the answer, if the endpoint refuses forced calls. */
 function callable(request: ModelRequest, { needs }: Facts, { capabilities }: Endpoint) {
   if (!getsSchemaInstead(needs, capabilities)) return { request, forced: null };
   const forced = forcedFunction(request);
   return 'why' in forced ? { request, forced: null } : { request: withSchemaInstead(request, forced), forced };
 }
 
-/** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
+/** Removes reasoning that the model cannot read: signed or encrypted reasoning goes only to the model family that wrote it. */
 function readable(
   { request, history, decision }: UnfittedRequest,
   { family }: Model,
 ): Pick<EndpointRequest, 'request' | 'dropped'> {
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
-    // A caller who names the model is responsible for reasoning of an unknown writer.
+    // If it is unknown which model wrote the reasoning, a caller who names the model is responsible for it.
     return writer === null ? decision.facts.pinned : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
 }
 
-/** Characters shown of the path of a field that was left out. */
+/** The most characters of the path of an omitted field that are shown. */
 const PATH_SHOWN = 128;
 
 /**
- * Joins the paths that were left out before an endpoint, for it and by its adapter. The last are bounded: a long conversation
- * has thousands, and a caller's names may have any length.
+ * Joins the paths that were left out for every endpoint, for this endpoint, and by its adapter. The adapter's list is bounded: a long
+ * conversation can have thousands of paths, and a caller's names may have any length.
  */
 export function droppedPaths(
   before: readonly string[],

@@ -38,15 +38,15 @@ import { Plan, type PlannedAttempt } from './plan.ts';
 import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
-/** A reader gets the error of the deadline within this time after it. */
+/** The reader of an answer gets the error of the deadline at most this long after the deadline. */
 const UNREAD_GRACE_MS = 1_000;
 
 /**
- * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
- * leaving and a shutdown all end it by `#settle`, which runs exactly once.
+ * Steps 7 and 8 of a request: carries out the decision and pays for it. The end of the answer, a failure, a disconnect of the caller and a
+ * shutdown all end the exchange through `#settle`, which runs exactly once.
  */
 export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
-  /** Unix time of admission, seconds. */
+  /** When the request was admitted, Unix time in seconds. */
   readonly created: number;
   readonly funded: FundedHold;
   readonly recorder: ExchangeRecorder;
@@ -60,32 +60,32 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
   readonly #plan: Plan;
-  /** The attempt under way, or the one that answered. */
+  /** The attempt in progress, or the attempt that answered. */
   #running: Attempt | null = null;
-  /** Its answer, where that is paid for as it is written. */
+  /** The attempt's answer, if the hold grows while it is written. */
   #growing: GrowingAnswer | null = null;
   /** The attempt that failed last. */
   #last: Attempt | null = null;
-  /** The endpoints that were shut when their turn came. */
+  /** The endpoints that were unavailable when their turn came. */
   readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
   readonly #pause = new AttemptPause();
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
-  /** Tokens of the usage that is charged; 0 before the end. */
+  /** The tokens of the charged usage; 0 before the end. */
   #tokens = 0;
-  /** A failed attempt has cost something. */
+  /** Whether a failed attempt has cost something. */
   #billed = false;
-  /** Memory of an answer in one piece; null before its first bytes. */
+  /** The memory of an answer without streaming; null before its first bytes. */
   #bytes: ByteHold | null = null;
-  /** Whether its end has begun. The receipt comes with the books' answer. */
+  /** Whether the end of the exchange has begun. The receipt follows once the ledger's books have answered. */
   #isOver = false;
-  /** Resolves once the books have answered; null where they have, or were not asked yet. */
+  /** Resolves once the books have answered; null if they already have, or were not yet called. */
   #answering: Promise<unknown> | null = null;
-  /** Whether it is known if the settlement survives this process. */
+  /** Whether it is known that the settlement is durable, or that it may be lost. */
   #isConfirmed = false;
   readonly #alarm: DeadlineAlarm;
 
-  /** @param funded the money set aside for it */
+  /** @param funded the money that is set aside for the request */
   constructor(parts: ExchangeParts, runnable: RunnableRequest, funded: FundedHold, recorder: ExchangeRecorder) {
     const { decision, clock, startedAt } = runnable;
     const { models, gateway: policy } = runnable.runtime.snapshot;
@@ -97,7 +97,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
     this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
-    // An attempt has the same deadline, and reports it to its reader. There may be none.
+    // An attempt has the same deadline and reports it to its reader. This alarm is for the case that there is no reader.
     this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
   }
 
@@ -119,8 +119,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /**
-   * Tries the endpoints of the plan until one shows content.
-   * @throws SignalboxError of the last attempt.
+   * Tries the endpoints of the plan until one sends content.
+   * @throws SignalboxError of the last attempt
    */
   async open(): Promise<void> {
     this.#runnable.context.step('dispatch');
@@ -131,7 +131,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         const reporter = this.#admitted(step);
         if (!reporter) continue;
         const { hold } = this.funded;
-        // Mostly the hold covers the dearest endpoint of the model.
+        // In most cases the hold covers the most expensive endpoint of the model.
         const isCovered = !hold.grows && step.way.ranked.bound <= hold.left;
         const funding: FundedWay | Promise<FundedWay | null> = isCovered
           ? step.way
@@ -155,14 +155,14 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       }
       throw this.#fail();
     } catch (cause) {
-      // A defect. Without a reader, money and a place would be held until the deadline.
+      // Only a defect leads here. Without a reader, money and a place would be held until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
       await this.#confirm();
       throw cause;
     }
   }
 
-  /** Takes the first content, which the reader gets next. */
+  /** Stores the first content, which the reader receives next. */
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
@@ -193,14 +193,17 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const seen = this.#seen(running, batch);
     if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
-    // The caller has all of an answer that was read on behind its stops.
+    // The caller already has the complete answer: the exchange only read on after the answer's stop sequences.
     const isWhole = running.fitted.rewrite?.isOver ?? false;
     if (!isWhole) this.error = brokenError(running.model.id, failure);
     this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
     return seen;
   }
 
-  /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
+  /**
+   * Returns the parts of a batch that the caller may see. An answer that has ended at its stop sequences is charged like an answer that its
+   * caller left.
+   */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
     const seen = running.fitted.rewrite?.read(batch) ?? batch;
     this.recorder.hear(seen);
@@ -216,7 +219,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#leave('abandoned', this.#running);
   }
 
-  /** Ends the attempt before its service does. */
+  /** Ends the attempt before its provider does. */
   #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
     const measured = running?.call.sent ? (this.#growing ?? running).broken(null) : null;
     if (running) this.#attempts.push(running.left(this.isDeserted, status === 'completed' ? measured : null));
@@ -227,7 +230,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.abandon(unreadError());
   }
 
-  /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
+  /** Reserves memory for the answer. Without free memory the exchange ends, and no endpoint is blamed. */
   makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
     this.#bytes ??= this.#parts.answers.hold(rootOf(this.#runnable.caller));
@@ -240,14 +243,17 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#isOver;
   }
 
-  /** Waits before the attempt. Returns false where the deadline comes first. */
+  /** Waits before the attempt. Returns false if the deadline comes first. */
   async #hasWaited(waitMs: number): Promise<boolean> {
     if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
     await this.#pause.wait(waitMs, this.#runnable.runtime.alarms.timers);
     return true;
   }
 
-  /** Begins an attempt with the endpoint's health; null where its health refuses one. Another attempt at a provider draws on its retry budget. */
+  /**
+   * Asks the endpoint's health whether an attempt may begin; null if it may not. A second attempt at the same provider uses up its retry
+   * budget.
+   */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
     const { health: healths, snapshot } = this.#runnable.runtime;
@@ -266,7 +272,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return null;
   }
 
-  /** Awaits the money of an attempt. Without it, the attempt is reported as dropped. */
+  /** Waits for the money of an attempt. If there is none, the attempt is reported as dropped. */
   async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
     let funded: FundedWay | null = null;
     try {
@@ -277,14 +283,14 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#ended() ? null : funded;
   }
 
-  /** Begins an attempt: its request is on its way when this returns. */
+  /** Begins an attempt: when this returns, its request is on its way. */
   #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
     try {
       this.#running = new Attempt(way, reporter, this.#runnable, limits);
     } catch (cause) {
-      // An attempt whose end is not reported would block its endpoint for others.
+      // An attempt whose end is never reported would keep other requests from the endpoint.
       reporter.dropped();
       throw cause;
     }
@@ -307,7 +313,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     });
   }
 
-  /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
+  /** Called when no attempt is left. If the last attempt was cut off while its upstream worked, it is charged as a broken answer. */
   #fail(): SignalboxError {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
@@ -320,12 +326,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return error;
   }
 
-  /** Null once the receipt may be shown. Until then the caller waits for the end. */
+  /** Null if the receipt may be shown. Otherwise the caller waits for the end until the promise resolves. */
   #confirmed(): null | Promise<void> {
     return this.#isConfirmed ? null : this.#confirm();
   }
 
-  /** Removes a price that could be forgotten, or is not known in time, from the receipt. */
+  /** Removes the price from the receipt if the price may be lost, or is not known in time. */
   #confirm(): Promise<void> {
     const { timers } = this.#runnable.runtime.alarms;
     return isBookedInTime(this.#answering, this.#parts.ledger, timers).then((isBooked) => {
@@ -343,7 +349,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return failed;
   }
 
-  /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
+  /** The only way in which an exchange ends: it posts the last attempt, releases the rest, and writes the record in the same commit. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     this.#runnable.context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
@@ -358,7 +364,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     try {
       answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
     } finally {
-      // Books in this process have answered by now.
+      // Books in this process have already answered by now.
       if (answer === null || this.receipt !== null) end();
       else {
         this.#answering = answer.finally(end);
@@ -368,7 +374,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     }
   }
 
-  /** Makes the receipt of what was charged, and the record of how it came to it. */
+  /** Makes the receipt of what was charged, and the record that explains the charge. */
   #close(
     status: DecisionOutcome['status'],
     running: Attempt | null,

@@ -15,15 +15,15 @@ export interface FailedAttempt {
   /** The provider's name of the model. */
   readonly upstream: string;
   readonly failure: ProviderFailure;
-  /** The provider's own name of the request; null where it gave none. */
+  /** The provider's own ID of the request; null if it gave none. */
   readonly requestId: string | null;
-  /** False if the adapter could not express the request and nothing was sent; absent for true. */
+  /** False if the adapter could not express the request and nothing was sent. If absent, it was sent. */
   readonly sent?: boolean;
-  /** True if content came before the failure; absent for false. */
+  /** True if content came before the failure. If absent, none came. */
   readonly hasBegun?: boolean;
 }
 
-/** The kinds of failure in words, for people: fields and metrics keep the kinds. */
+/** Describes each kind of failure in words for people. Fields and metrics use the kinds themselves. */
 const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
   auth: 'its provider refuses the API key of this gateway',
   credit: 'the account at its provider has no credit left for it',
@@ -33,38 +33,44 @@ const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
   rate_limited: 'its provider is limiting the request rate',
   overloaded: 'its provider is overloaded',
   server: 'its provider had an internal error',
-  malformed: 'its answer is not in the form that was expected',
+  malformed: 'its answer does not have the expected form',
   cut: 'its answer broke off',
   connect: 'could not connect to its provider',
   timeout: 'it did not answer in time',
 };
 
 /**
- * The failure, in words.
- * @param upstream the name that the provider should know the model by; callers do not see it
+ * Describes a failure in words.
+ * @param upstream the provider's name of the model; callers do not see it
  */
 export function failureText({ failure, sent = true }: FailedAttempt, upstream?: string): string {
-  if (isUnsayable(failure, sent)) return 'it cannot take this request, and nothing was sent';
+  if (isUnsayable(failure, sent)) return 'it cannot accept this request, and nothing was sent';
   if (failure.kind === 'not_found' && upstream !== undefined) return `${FAILURE_WORDS.not_found} \`${upstream}\``;
   return FAILURE_WORDS[failure.kind];
 }
 
-/** Whether a service found nothing for a request whose model the caller chose: its endpoint is none the worse. A redirect says nothing. */
+/**
+ * Whether a provider does not know a model that the caller chose. This does not count against the endpoint. A redirect does not show that
+ * the model is unknown.
+ */
 export const isOfAskedModel = ({ kind, status = 404 }: ProviderFailure, { pattern }: Pick<Model, 'pattern'>): boolean =>
   kind === 'not_found' && status >= 400 && pattern !== undefined;
 
-/** Whether it names this model as the one that it does not know. Anything else may be about what one request says. */
+/**
+ * Whether the provider's error names this model as the model that it does not know. Any other error may be about the content of one
+ * request.
+ */
 export const isUnknownName = ({ unknownModel, message }: ProviderFailure, upstream: string): boolean =>
   unknownModel === true &&
   message.split(/[^\w.:/@-]+/).some((word) => word.replace(/^models\/|[.:]$/g, '') === upstream);
 
-/** The error of a service that found nothing for a request; null where its caller did not choose the model. */
+/** Makes the error for a provider that does not know the model; null if the caller did not choose the model. */
 function notFoundError(failure: ProviderFailure, model: Pick<Model, 'id' | 'pattern'>): SignalboxError | null {
   if (!isOfAskedModel(failure, model)) return null;
   return failure.unknownModel ? unknownToService(model.id) : refusedError(failure, { cause: failure.message });
 }
 
-/** The error of a service that refuses what a request says. */
+/** Makes the error for a provider that refuses the content of a request. */
 const refusedError = ({ message }: ProviderFailure, info: ErrorInfo): SignalboxError =>
   new SignalboxError(
     'upstream_rejected_request',
@@ -72,18 +78,18 @@ const refusedError = ({ message }: ProviderFailure, info: ErrorInfo): SignalboxE
     info,
   );
 
-/** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
+/** Whether the adapter could not express the request and sent nothing. The adapter of another provider may be able to. */
 const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
 
-/** Whether the provider rejected the request as the caller's mistake: no other model would take it. */
+/** Whether the provider rejected the request as the caller's mistake, so that no other model would accept it. */
 export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
 
-/** Whether a provider was called. A request that could not be expressed never reached it, and must not use up the retries of others. */
+/** Whether a provider was called. A request that could not be expressed never reached the provider, and must not use up its retries. */
 export const hasCalled = (failed: readonly FailedAttempt[], provider: string): boolean =>
   failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
 
 /**
- * Returns the pause that an endpoint asks for, ms; null where waiting for it is of no use.
+ * Returns the pause that an endpoint requests, ms; null if waiting for it does not help.
  * @param now Unix ms
  */
 export function pauseOf(
@@ -91,19 +97,19 @@ export function pauseOf(
   { retryAfterMs = 0 }: ProviderFailure,
   now: number,
 ): number | null {
-  // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
+  // A pause that came with a 5xx status is not part of the endpoint's health, but it is respected as well.
   if (state === 'healthy') return retryAfterMs;
   return state === 'cooling' ? Math.max(retryAfterMs, retryAt - now) : null;
 }
 
-/** What is known of a request that no attempt answered. */
+/** The facts about a request that no attempt answered. */
 interface UnansweredRequest {
   readonly failed: readonly FailedAttempt[];
-  /** Endpoints that were unavailable when their turn came. */
+  /** The endpoints that were unavailable when their turn came. */
   readonly shut: readonly UnavailableEndpoint[];
   /** The model of the last attempt; null for none. */
   readonly model: Pick<Model, 'id' | 'pattern'> | null;
-  /** Whether the last attempt is charged: the error then asks the client not to repeat the request. */
+  /** Whether the last attempt is charged. If so, the error tells the client not to repeat the request. */
   readonly billed: boolean;
   readonly request: ModelRequest;
   /** Unix ms. */
@@ -112,7 +118,7 @@ interface UnansweredRequest {
 
 /** Makes the error for a request that no attempt answered. */
 export function unansweredError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
-  // Attempts without credit say less than an endpoint that returns after a pause.
+  // An endpoint that returns after a pause is more useful to report than attempts without credit.
   if (shut.length > 0 && failed.every(({ failure }) => failure.kind === 'credit')) {
     return unavailableError('Every model that could serve this request is', shut, now);
   }
@@ -121,9 +127,9 @@ export function unansweredError({ failed, shut, model, billed, request, now }: U
 }
 
 /**
- * Makes the error for a request whose every attempt failed. It names models, never addresses or keys.
+ * Makes the error for a request whose attempts all failed. The error names models, never addresses or keys.
  *
- * @param billed whether the last attempt is charged: the error then asks the client not to repeat the request
+ * @param billed whether the last attempt is charged; the error then tells the client not to repeat the request
  */
 export function failedError(
   attempts: readonly FailedAttempt[],
@@ -131,9 +137,9 @@ export function failedError(
   request: ModelRequest,
 ): SignalboxError {
   const heard = attempts.filter(({ failure, sent = true }) => !isUnsayable(failure, sent));
-  // Attempts that were never sent say nothing about the others, whose providers may answer the same request later.
+  // Attempts that were never sent say nothing about other providers, which may answer the same request later.
   const said = heard.length > 0 ? heard : attempts;
-  // An account without credit says nothing about when the other providers may answer.
+  // An account without credit says nothing about when other providers may answer.
   const others = said.filter(({ failure }) => failure.kind !== 'credit');
   const blamed = others.length > 0 ? others : said;
   const failures = blamed.map(({ failure }) => failure);
@@ -163,7 +169,7 @@ export function failedError(
     });
   }
   if (kind === 'credit') {
-    const message = `The gateway's account at the provider of ${tried} has no credit left for this request. Its operator has to add credit there.`;
+    const message = `The gateway's account at the provider of ${tried} has no credit left for this request. The gateway's operator must add credit there.`;
     return new SignalboxError('upstream_out_of_credit', message, { cause });
   }
   if (kind === 'timeout') {
@@ -174,24 +180,24 @@ export function failedError(
   return new SignalboxError('upstream_failed', message, { cause, ...retry });
 }
 
-/** The error of a request that no adapter could express, by the last. */
+/** Makes the error for a request that no adapter could express, from the last attempt. */
 function unsayableError(
   { message: why }: ProviderFailure,
   model: string,
   { original }: ModelRequest,
   cause: string,
 ): SignalboxError {
-  // Adapters begin the message with the path of a field, if it is about one.
+  // If an adapter's message is about a field, it begins with the path of the field.
   const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(why) ?? [];
-  const message = `\`${model}\` cannot take this request, and nothing was sent: ${withoutAddresses(why)}`;
+  const message = `\`${model}\` cannot accept this request, and nothing was sent: ${withoutAddresses(why)}`;
   const about = Object.hasOwn(original.body, root) ? { param } : {};
   return new SignalboxError('upstream_rejected_request', message, { ...about, cause });
 }
 
-/** The statuses by which services refuse a request for what it says. */
+/** The statuses with which providers refuse a request because of its content. */
 const OF_REQUEST: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 
-/** The words of a service about a request that went out as it came: clients go by them. */
+/** Returns a provider's own error for a request that was passed through unchanged, because clients act on its text. */
 function originalOf(
   failure: ProviderFailure | undefined,
   { original: { dialect } }: ModelRequest,
@@ -200,16 +206,19 @@ function originalOf(
   return body && OF_REQUEST.has(status) ? { original: { dialect, status, body: objectWithoutAddresses(body) } } : {};
 }
 
-/** Only the operator can fix a refused key or an unknown model: the same request will fail again. */
+/** Only the operator can fix a refused key or an unknown model, so the same request would fail again. */
 const hopeless = (failures: readonly ProviderFailure[]): boolean =>
   failures.length > 0 && failures.every(({ kind }) => kind === 'auth' || kind === 'not_found');
 
-/** Matches addresses: an upstream's message may reveal where it runs. A name with a port is matched from its first label only: trying each would take quadratic time. */
+/**
+ * Matches addresses, because an upstream's message may reveal where the upstream runs. A name with a port is matched only from its first
+ * label: matching from each label would take quadratic time.
+ */
 const ADDRESS =
   /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|(?<![a-z0-9-]|[a-z0-9-]\.)(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
 const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
 
-/** Pages of the services whose errors go out as they came. */
+/** Public pages of the providers whose errors are passed through unchanged. */
 const PUBLIC = /^https:\/\/(?:[a-z0-9-]+\.)*(?:anthropic|claude|openai)\.com(?![^/?#.,)])/;
 
 const objectWithoutAddresses = (body: Members): Members =>
@@ -221,7 +230,7 @@ function valueWithoutAddresses(value: unknown): unknown {
   return isObject(value) ? objectWithoutAddresses(value) : value;
 }
 
-/** The error of an answer that broke off after it had begun: billed, so not to be repeated blindly. */
+/** Makes the error of an answer that broke off after it had begun. It is billed, so the client must not repeat the request blindly. */
 export function brokenError(model: string, failure: ProviderFailure): SignalboxError {
   const [code, what] =
     failure.kind === 'timeout'
@@ -244,23 +253,23 @@ export const slowReaderError = () =>
     'The answer was read too slowly, and a part of it was skipped. Send the same request again, with the same `Idempotency-Key` or payment, to get the whole answer.',
   );
 
-/** The error for an answer that found no room in memory. Its part so far is charged, so clients should not repeat the request. */
+/** The error for an answer that found no room in memory. The part until then is charged, so clients should not repeat the request. */
 export const crowdedError = (outputField: string) =>
   new SignalboxError(
     'overloaded',
-    `The server has no memory left for this answer. A lower \`${outputField}\` makes the answer shorter.`,
+    `The server has no memory left for this answer. Set a lower \`${outputField}\` to get a shorter answer.`,
     {
       retry: false,
     },
   );
 
-/** The error that an exchange ends with when its caller has left. */
+/** The error with which an exchange ends when its caller has disconnected. */
 export const callerGone = () =>
   new SignalboxError('upstream_failed', 'The caller disconnected before the answer ended.', { retry: false });
 
-/** True for a failure after which the upstream may still have worked: it took the request and its answer has no end. */
+/** Returns true for a failure after which the upstream may still have worked: it accepted the request, and its answer has no end. */
 export function wasCut(failure: ProviderFailure | undefined): boolean {
-  // A status is an answer: the upstream has finished.
+  // A failure with a status is an answer, so the upstream has finished.
   if (!failure || failure.status !== undefined) return false;
   return failure.kind === 'timeout' || failure.kind === 'cut' || failure.kind === 'connect';
 }

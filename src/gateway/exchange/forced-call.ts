@@ -1,29 +1,32 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
 
-/** A change of an answer between the attempt that receives it and its caller. */
+/** Changes an answer between the attempt that receives it and the caller. */
 export interface AnswerRewrite {
-  /** Whether the caller has all of the answer, though its service still writes. */
+  /** Whether the caller has the complete answer, although the provider still writes. */
   readonly isOver: boolean;
-  /** A figure of the answer as its caller has seen it. */
+  /** A number that changes with each change of what the caller has received. */
   readonly mark: number;
   /** Returns what the caller may see of the next parts. */
   read(parts: readonly StreamPart[]): readonly StreamPart[];
 }
 
 /**
- * Turns the text of an answer in a JSON schema into the call of the function that has the schema. An answer that is cut or
- * refused keeps its finish reason.
+ * Turns an answer that follows a JSON schema into a call of the function that has this schema. An answer that is cut off or refused keeps
+ * its finish reason.
  */
 export class ForcedCall implements AnswerRewrite {
   readonly isOver = false;
   readonly #name: string;
   readonly #id: string;
   readonly #mark = new AnswerMark();
-  /** The choices whose call has begun. */
+  /** The choices whose function call has begun. */
   readonly #begun = new Set<number>();
 
-  /** @param name of the function. @param id the begin of the call’s ID, unique to the answer; the index of the choice follows */
+  /**
+   * @param name the name of the function
+   * @param id the start of the call’s ID, unique to the answer; the index of the choice follows
+   */
   constructor(name: string, id: string) {
     this.#name = name;
     this.#id = id;
@@ -36,7 +39,7 @@ export class ForcedCall implements AnswerRewrite {
   read(parts: readonly StreamPart[]): readonly StreamPart[] {
     const seen: StreamPart[] = [];
     for (const part of parts) {
-      // The events of the service say text; the surface writes the call from the other parts.
+      // The provider's own events contain text, so they are omitted; the surface writes the function call from the other parts.
       if (part.type !== 'passthrough') seen.push(this.#rewritten(part));
     }
     for (const part of seen) this.#mark.add(part);

@@ -10,12 +10,12 @@ import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
 import { WaitingParts } from './waiting-parts.ts';
 
-/** The most characters that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
+/** The most characters that wait for a slow reader. When there are more, the whole worst case is held, or the answer ends. */
 const AHEAD_MAX = 65_536;
-/** The longest wait of an extension for money, ms: the end of the answer ends it before. */
+/** The longest wait of an extension for money, ms. In practice the answer ends before. */
 const EXTENSION_WAIT_MS = HOUR_MS;
 
-/** An attempt, as far as its answer is paid for as it is written. */
+/** The parts of an attempt that are needed to pay for its answer while it is written. */
 export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | 'abortedUsage' | 'outputPaid'> & {
   readonly call: Pick<Attempt['call'], 'abort'>;
   readonly health: Pick<Attempt['health'], 'recordBroken'>;
@@ -23,19 +23,19 @@ export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | '
 
 interface GrowingAnswerOptions {
   readonly hold: Pick<Hold, 'left' | 'overrun' | 'extend' | 'scarcest'>;
-  /** Parts that were read before. */
+  /** The parts that were read before. */
   readonly first: readonly StreamPart[];
-  /** Takes memory for an answer that is kept to its end; null for one that is passed on. */
+  /** Reserves memory for an answer that is stored until its end; null for an answer that is passed on. */
   readonly room: AnswerRoom | null;
 }
 
 /**
- * An answer that is paid for as it is written. It is read as it comes, whatever the pace of its reader: text that waits on the
- * way would be billed and not counted. Its hold is extended ahead of it; where that is refused, the answer ends at the edge of
- * what is paid for, as if its cap had been there.
+ * An answer that is paid for while it is written. It is read from the provider as fast as it comes, even if its reader is slow, because
+ * text that waits on the way would be billed but not counted. Its hold is extended before the answer needs it. If the extension is refused,
+ * the answer ends at the last token that is paid for, as if the output limit were there.
  */
 export class GrowingAnswer {
-  /** Whether the answer was ended for want of money, and the fund that lacked it. */
+  /** Whether the answer was cut off for lack of money, and the fund that lacked it. */
   isCut = false;
   cutBy: string | null = null;
   readonly #attempt: MeteredAttempt;
@@ -47,11 +47,11 @@ export class GrowingAnswer {
   readonly #ahead = new WaitingParts();
   #isExtending = false;
   #isEnded = false;
-  /** Resolves the wait of the reader, or that of the upstream for its reader. */
+  /** Resolves the wait of the reader, or the upstream's wait for the reader. */
   #arrival: PromiseWithResolvers<void> | null = null;
   #room: PromiseWithResolvers<void> | null = null;
   #refusedBy: string | null = null;
-  /** That of attempts before this one. */
+  /** The overrun of the attempts before this one. */
   readonly #overrunBefore: Microcredits;
 
   constructor(attempt: MeteredAttempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
@@ -63,7 +63,7 @@ export class GrowingAnswer {
     void this.#readAhead();
   }
 
-  /** As of an upstream's call. */
+  /** Same contract as `read` of an upstream call. */
   read(): NextParts {
     const batch = this.#ahead.take();
     if (batch) {
@@ -75,25 +75,25 @@ export class GrowingAnswer {
     return this.#arrival.promise;
   }
 
-  /** As of an attempt. */
+  /** Same contract as `completed` of an attempt. */
   completed(): ReturnType<Attempt['completed']> {
     return this.isCut ? this.#attempt.cutShort(this.#billable()) : this.#attempt.completed();
   }
 
-  /** As of an attempt: what the service may have written beyond what was read is charged, too. */
+  /** Same contract as `broken` of an attempt. It also charges what the provider may have written beyond what was read. */
   broken(): ReturnType<Attempt['broken']> {
     return this.#attempt.abortedUsage(this.#billable());
   }
 
-  /** The most that its service may bill of what was read, and of what it has written since. */
+  /** The most that the provider may bill for the text that was read, and for the text that it has written since. */
   #billable(): ExpectedTokens {
     const { inputMax, margin } = this.#terms;
     return { inputTokens: inputMax, outputMax: this.#bound.tokens + margin };
   }
 
   /**
-   * Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration.
-   * @param overrun of all attempts
+   * Ends the wait for money, after the settlement. A provider that billed more than was held has broken its declaration.
+   * @param overrun the overrun of all attempts
    */
   settled(overrun: Microcredits): void {
     this.#over.abort();
@@ -150,7 +150,7 @@ export class GrowingAnswer {
     if (next) void this.#extend(next);
   }
 
-  /** Returns whether the extension was granted. */
+  /** @returns whether the extension was granted */
   async #extend(next: HoldExtension): Promise<boolean> {
     const { hold } = this.#options;
     this.#isExtending = true;
@@ -160,16 +160,16 @@ export class GrowingAnswer {
         this.#refusedBy = cappingName(title);
       };
       const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked });
-      // An extension that was refused for good is not asked for again.
+      // After a final refusal, the extension is not requested again.
       this.#isExtending = !isGranted;
       return isGranted;
     } catch {
-      // Money that cannot be stored must not be spent.
+      // An extension that cannot be stored must not be spent.
       return false;
     }
   }
 
-  /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */
+  /** Waits for a slow reader, with the whole worst case held, because text that the upstream writes during the wait cannot be counted. */
   async #waitForReader(): Promise<boolean> {
     const terms = this.#terms;
     const { hold } = this.#options;
@@ -182,11 +182,11 @@ export class GrowingAnswer {
     return true;
   }
 
-  /** Ends the answer in good order at the edge of what is paid for. */
+  /** Ends the answer in the normal way at the last token that is paid for. */
   #cut(): void {
     this.isCut = true;
     this.#attempt.call.abort();
-    // Where none has refused, one was too slow to be asked, or to answer.
+    // If no fund has refused, the extension was requested too late or answered too late. Then the fund with the least money is named.
     const { scarcest } = this.#options.hold;
     this.cutBy = this.#refusedBy ?? (scarcest && cappingName(scarcest));
     const cut: StreamPart[] = [];

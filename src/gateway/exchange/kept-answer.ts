@@ -13,27 +13,27 @@ import { WaitingParts } from './waiting-parts.ts';
 export interface KeptAnswerOptions {
   readonly source: Omit<RunningAnswer, 'policy'>;
   readonly run: IdempotentRun;
-  /** Whether the answer goes out as it comes: then an error after its first part is its last event. */
+  /** Whether the answer is streamed to the caller. Then an error after its first part is its last event. */
   readonly isStream: boolean;
-  /** Called with a defect: an error of the program while the answer was read, not of the answer. */
+  /** Called with a defect: an error of the program while it read the answer, not an error of the answer. */
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Characters that wait for a reader at most, and how long they may, ms. */
+/** The most characters that wait for a reader, and how long they may wait, ms. */
 const WAITING_CHARS_MAX = 262_144;
 const CATCH_UP_MS = 10_000;
 
 /**
- * An answer that is stored for repeats: it is read to its end at its source's pace, with or without a reader, and
- * stored before its end is read. A reader that falls behind holds it up for a while. Then the answer goes on without that
- * reader, who gets an error at its end and can send the request again for the stored answer.
+ * An answer that is stored for repeats. It is read to its end as fast as its source sends it, with or without a reader, and is stored
+ * before the reader gets the end. A slow reader delays the answer for a limited time. Then the answer continues without that reader. The
+ * reader gets an error at the end, and can send the request again to get the stored answer.
  */
 export class KeptAnswer implements AnswerSource {
   error: SignalboxError | null = null;
   readonly #source: KeptAnswerOptions['source'];
   readonly #options: KeptAnswerOptions;
   readonly #recording = new Recording();
-  /** What the reader has not taken. */
+  /** The parts that the reader has not yet read. */
   readonly #waiting = new WaitingParts();
   #isLeft = false;
   /** Whether the reader has missed a part of the answer. */
@@ -93,7 +93,7 @@ export class KeptAnswer implements AnswerSource {
     return this.#isOver ? null : this.#changed.promise;
   }
 
-  /** The answer itself goes on without its reader. */
+  /** Only the reader leaves; the answer itself continues. */
   abandon(reason: SignalboxError | 'caller-gone'): void {
     if (reason !== 'caller-gone') this.#source.abandon(reason);
     this.#isLeft = true;
@@ -134,7 +134,7 @@ export class KeptAnswer implements AnswerSource {
     else await this.#store(error);
   }
 
-  /** Ends an answer whose error is all that its caller gets. Returns that error. */
+  /** Ends an answer that consists only of an error. Returns that error. */
   async #endWithError(error: SignalboxError): Promise<SignalboxError> {
     const { funded } = this.#source;
     const { run } = this.#options;
@@ -143,7 +143,7 @@ export class KeptAnswer implements AnswerSource {
     if (fate === 'drop') await run.drop();
     else if (fate === 'lose') await run.lose();
     else {
-      // It was charged, and the same again is all that a repeat would get.
+      // The error is charged, and a repeat would get only the same stored error, so the error names no time to retry.
       const { retryAfterMs: _, ...info } = error.info;
       this.error = funded.errorOf(new SignalboxError(error.code, error.message, { ...info, retry: false }), true);
       await run.keep({ headers: funded.headers, parts: endLine(this.#source, this.error) });
@@ -153,9 +153,9 @@ export class KeptAnswer implements AnswerSource {
 
   #fateOf({ code }: SignalboxError): 'keep' | 'drop' | 'lose' {
     const { isDeserted, receipt } = this.#source;
-    // The caller left and has no answer; the request may be sent again, for its price then.
+    // The caller disconnected without an answer, and nothing was charged. The request may be sent again and is then charged normally.
     if (isDeserted || !receipt || receipt.platform.credits_consumed === 0) return 'drop';
-    // A shutdown cut it off, at no fault of the caller's.
+    // A shutdown cut off the answer, which is not the caller's fault.
     return code === 'overloaded' ? 'lose' : 'keep';
   }
 
@@ -166,13 +166,13 @@ export class KeptAnswer implements AnswerSource {
     else await run.keep({ headers: this.#source.funded.headers, parts: batches + endLine(this.#source, error) });
   }
 
-  /** After a defect the charge stands, and nothing is stored. */
+  /** After a defect the charge remains, and nothing is stored. */
   async #lose(): Promise<void> {
     this.#source.abandon('caller-gone');
     await this.#options.run.lose();
   }
 
-  /** A reader that is far behind sets the pace, for a while; then the answer goes on without it. */
+  /** A reader that is far behind slows down the answer for a limited time. Then the answer continues without that reader. */
   async #catchUp(): Promise<void> {
     const timer = setTimeout(() => {
       this.#hasMissed = true;
@@ -188,7 +188,7 @@ export class KeptAnswer implements AnswerSource {
   }
 }
 
-/** Gathers the lines of an answer, up to the most that may be stored. */
+/** Collects the lines of an answer, up to the largest size that may be stored. */
 class Recording {
   #lines: string[] = [];
   #bytes = 0;
@@ -203,7 +203,7 @@ class Recording {
     else this.#lines.push(line);
   }
 
-  /** Returns null for an answer that is too large. */
+  /** @returns null for an answer that is too large */
   text(): string | null {
     return this.#isFull ? null : this.#lines.join('');
   }

@@ -2,21 +2,21 @@ import { type Facts, isIntentRead } from '../../core/facts.ts';
 import type { Readings } from '../../core/readings.ts';
 import type { Model, PolicySnapshot } from '../../core/snapshot.ts';
 
-/** A whole answer with its end. */
+/** A complete answer. */
 interface WholeAnswer {
-  /** Visible output tokens of one choice. */
+  /** The visible output tokens of one choice. */
   readonly tokens: number;
-  /** The cap on them, with hidden reasoning. */
+  /** The limit on the output tokens, which include hidden reasoning. */
   readonly cap: number;
-  /** Whether a choice ended at the cap. */
+  /** Whether a choice ended at the limit. */
   readonly isCut: boolean;
 }
 
 /**
- * The length that a whole answer shows of its task, in visible output tokens of one choice; null for none.
+ * Returns the length that a complete answer shows for its task, in visible output tokens of one choice; null for none.
  *
- * Where the measured length counts alone, an answer counts by its cap and never by its own length. A cap truncates: an answer that
- * reached it counts as no shorter than usual, and one that ended by itself counts as it is.
+ * If only the measured length is used, the limit decides whether an answer counts, never the answer's own length. A limit truncates: an
+ * answer that reached it counts as at least the usual length, and an answer that ended by itself counts with its own length.
  */
 export function observedLength(
   { tokens, cap, isCut }: WholeAnswer,
@@ -28,16 +28,16 @@ export function observedLength(
   const at = taskIndex.get(facts.task) ?? 0;
   const usual = outputTokens[at]!;
   const isBlended = answerLength === 'blended';
-  // A lower cap, by the caller or by the funds, teaches nothing new.
+  // An answer under a lower limit, set by the caller or by the funds, is no evidence about the usual length.
   const least = isBlended ? usual : Math.min(usual, tasks[at]!.expectedOutputTokens);
   if (!isOpenEnded(facts) || cap < least) return null;
   if (!isCut) return tokens;
-  // A model that reasons may have been cut before its first visible word.
+  // A model with reasoning may have been cut off before its first visible word.
   if (reasoningTokens > 0 || (isBlended && tokens < usual)) return null;
   return Math.max(tokens, usual);
 }
 
-/** Whether the length of an answer is typical of its task: the task is more likely than not, and no length is stated. */
+/** Whether the length of an answer is typical of its task: the task is more likely than not, and the request states no length. */
 function isOpenEnded(facts: Facts): boolean {
   const { mix, outputTokens, outputTokensAsked } = facts;
   const isCertain = mix.length === 0 || mix[0]!.share > 0.5;

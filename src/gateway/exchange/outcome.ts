@@ -7,18 +7,21 @@ import { type PlatformPayment, platformOf, savedBy } from '../money/receipt.ts';
 import type { Attempt } from './attempt.ts';
 import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
 
-/** How long an answer waits for its price, ms: twice what a process that has lost its lease needs for another. */
+/** How long an answer waits for its price, ms: twice the time in which a process that has lost its lease gets another lease. */
 const BOOKED_WITHIN_MS = 10_000;
 
-/** The end of an exchange. The rest of its outcome follows from the decision and from the attempt that answered. */
+/** How an exchange ended. The rest of its outcome follows from the decision and from the attempt that answered. */
 interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged'> {
-  /** Null where nothing is known to be used. */
+  /** Null if no usage is known. */
   readonly measured: MeasuredUsage | null;
-  /** The fund that ended the answer; null for none. */
+  /** The fund that lacked money, so that the answer ended; null for none. */
   readonly cutBy: string | null;
 }
 
-/** The outcome of an exchange. @param running the attempt that answered; null for none */
+/**
+ * Returns the outcome of an exchange.
+ * @param running the attempt that answered; null for none
+ */
 export function outcomeOf(
   { decision, runtime: { snapshot }, clock, startedAt }: RunnableRequest,
   running: Attempt | null,
@@ -43,7 +46,10 @@ export function outcomeOf(
   };
 }
 
-/** The receipt of an exchange. @param running the attempt that answered; null for none */
+/**
+ * Returns the receipt of an exchange.
+ * @param running the attempt that answered; null for none
+ */
 export function receiptOf(
   { decision, runtime: { snapshot } }: RunnableRequest,
   running: Attempt | null,
@@ -58,9 +64,8 @@ export function receiptOf(
 }
 
 /**
- * Resolves with whether a charge is known, and outlives this process. An instance that has lost the store or its lease answers
- * without a price.
- * @param answering resolves once the books have answered; null where they have
+ * Resolves with whether a charge is known and durable. An instance that has lost the store or its lease answers without a price.
+ * @param answering resolves once the books have answered; null if they already have
  */
 export function isBookedInTime(
   answering: Promise<unknown> | null,

@@ -3,19 +3,19 @@ import type { Decision, RankedEndpoint } from '../../core/decision.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */
 const PAUSE_MAX_MS = 250;
-/** A failure after this time, ms, has cost the caller as much as a timeout: another endpoint is next. */
+/** A failure after this time, ms, has cost the caller as much time as a timeout, so another endpoint is tried next. */
 const QUICK_MS = 1_000;
-/** The longest wait for a failed endpoint when no other is left, ms. A longer wait is left to the caller. */
+/** The longest wait for a failed endpoint if no other is left, ms. For a longer wait, the caller gets the error and can wait itself. */
 const WAIT_MAX_MS = 5_000;
-/** Denials by a retry budget before the plan stops asking it. Other requests may show meanwhile that the provider is up. */
+/** How often a retry budget may deny a retry before the plan gives up. While it waits, other requests may show that the provider is up. */
 const DENIALS_MAX = 4;
 
 /** The next attempt of a plan. */
 export interface PlannedAttempt {
   readonly way: RankedEndpoint;
-  /** Whether the endpoint was tried before. */
+  /** Whether the endpoint was already tried. */
   readonly again: boolean;
-  /** Whether it is tried in spite of its circuit breaker, because nothing else is left. */
+  /** Whether the endpoint is tried although its circuit breaker is open, because nothing else is left. */
   readonly force: boolean;
   /** Milliseconds to wait first. */
   readonly waitMs: number;
@@ -23,41 +23,41 @@ export interface PlannedAttempt {
 
 interface Branch {
   readonly way: RankedEndpoint;
-  /** `shut`: ejected; `denied`: by the retry budget; `failed`: by a passing fault; `done`: not tried any more. */
+  /** `shut`: ejected; `denied`: the retry budget denied it; `failed`: after a temporary fault; `done`: not tried any more. */
   state: 'open' | 'shut' | 'denied' | 'failed' | 'done';
-  /** Attempts that failed. */
+  /** The number of failed attempts. */
   tries: number;
-  /** When it may be tried again, ms on the plan's clock. */
+  /** When the endpoint may be tried again, ms on the plan's clock. */
   readyAt: number;
-  /** The last failure took so long that others come first. */
+  /** Whether the last failure took so long that other endpoints are tried first. */
   isSlow: boolean;
 }
 
 interface PlanOptions {
-  /** Attempts beyond the first of each endpoint, at most. */
+  /** The most attempts at each endpoint in addition to the first. */
   readonly retriesMax: number;
   readonly clock: () => number;
-  /** 0 up to 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
 }
 
 /**
- * The order in which endpoints are tried until one shows content: those of the choice, then those of each fallback. An
- * endpoint with a passing fault is tried once more at once. When all have failed, ejected endpoints are tried, then those
- * that may be ready again within seconds. The plan knows no deadlines and no funds: a caller skips a step by asking again.
+ * The order in which endpoints are tried until one sends content: the endpoints of the choice, then the endpoints of each fallback. After a
+ * temporary fault, an endpoint is tried once more at once. When all have failed, ejected endpoints are tried, then endpoints that may be
+ * ready again within seconds. The plan knows no deadlines and no funds: to skip a step, a caller calls `next` again.
  */
 export class Plan {
   readonly #decision: Decision;
   readonly #options: PlanOptions;
-  /** The branches that were handed out. */
+  /** The branches that `next` has returned. */
   readonly #branches: Branch[] = [];
-  /** The place of the next branch: its model among the ranked and the last resorts, and its endpoint. */
+  /** The position of the next branch: its model among the ranked models and the last resorts, and its endpoint. */
   #model = 0;
   #endpoint = 0;
   #retries = 0;
   #waits = 0;
   #denials = 0;
-  /** The branch that was handed out last. */
+  /** The branch that `next` returned last. */
   #current: Branch | null = null;
 
   constructor(decision: Decision, options: PlanOptions) {
@@ -79,32 +79,35 @@ export class Plan {
     return this.#mayRetry() ? this.#later() : null;
   }
 
-  /** Whether anything but the step just handed out is left to try. */
+  /** Whether anything is left to try except the step that `next` just returned. */
   get hasOthers(): boolean {
     if (this.#peek() !== null) return true;
     for (const one of this.#branches) if (one !== this.#current && UNTRIED.has(one.state)) return true;
     return false;
   }
 
-  /** The endpoint may not be tried now. */
+  /** Notes that the endpoint may not be tried now. */
   shut(): void {
     const current = this.#current!;
-    // The second time the obstacle is not an ejection, and will not pass soon.
+    // If an endpoint is refused a second time, the reason is not an ejection, and will not pass soon.
     current.state = current.state === 'open' ? 'shut' : 'done';
   }
 
-  /** The provider's retry budget has no retry left for the step. */
+  /** Notes that the provider's retry budget has no retry left for the step. */
   denied({ again, force }: PlannedAttempt): void {
     const isLast = again || force || ++this.#denials > DENIALS_MAX;
     this.#current!.state = isLast ? 'done' : 'denied';
   }
 
-  /** There is no money for the endpoint. */
+  /** Notes that there is no money for the endpoint. */
   drop(): void {
     this.#current!.state = 'done';
   }
 
-  /** The attempt failed. `waitMs`: until its endpoint may be tried again; 0 for at once, null for not by this request. */
+  /**
+   * Notes that the attempt failed.
+   * @param waitMs the time until its endpoint may be tried again; 0 for at once, null if this request should not try it again
+   */
   failed({ kind }: ProviderFailure, waitMs: number | null, tookMs = 0): void {
     const current = this.#current!;
     current.tries++;
@@ -117,7 +120,7 @@ export class Plan {
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
   }
 
-  /** Returns the next untried endpoint. Computed on demand: most requests need only one. */
+  /** Returns the next untried endpoint. It is computed on demand, because most requests need only one. */
   #peek(): RankedEndpoint | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {
@@ -171,11 +174,14 @@ export class Plan {
 
 const UNTRIED: ReadonlySet<Branch['state']> = new Set(['shut', 'denied']);
 
-/** Whether the same endpoint is next: it failed once, at once, by a passing fault, and asks for no pause. */
+/** Whether the same endpoint is tried next: it failed once, quickly, with a temporary fault, and requests no pause. */
 const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
   state === 'failed' && tries === 1 && readyAt === 0 && !isSlow;
 
-/** Failures that another attempt at the same endpoint is likely to repeat. After a timeout it may succeed, but too much time is gone. */
+/**
+ * Failures that another attempt at the same endpoint is likely to repeat. A timeout might not repeat, but a second attempt would take too
+ * much time.
+ */
 const LASTING: ReadonlySet<ProviderFailure['kind']> = new Set([
   'auth',
   'credit',

@@ -2,14 +2,17 @@ import type { Provider } from '../../core/snapshot.ts';
 
 /** The name and address of a provider in OpenTelemetry's conventions. */
 export interface ProviderAddress {
-  /** One of the values that the conventions list, or else the policy's name of it. */
+  /** One of the names that the conventions list, or else the name that the policy gives the provider. */
   readonly name: string;
   /** The host; undefined for a provider in this process. */
   readonly address: string | undefined;
   readonly port: number | undefined;
 }
 
-/** Names by host. The host decides first: many services speak another's dialect, and the policy's names are free. */
+/**
+ * Provider names by host. The host is checked first, because many providers use the dialect of another provider, and policies can choose
+ * any name.
+ */
 const HOSTS: readonly (readonly [suffix: string, name: string])[] = [
   ['api.openai.com', 'openai'],
   ['openai.azure.com', 'azure.ai.openai'],
@@ -27,10 +30,10 @@ const HOSTS: readonly (readonly [suffix: string, name: string])[] = [
   ['cohere.ai', 'cohere'],
 ];
 
-/** Names by dialect, for an own address such as a proxy's. Only the makers speak these dialects. */
+/** Provider names by dialect, for an operator's own address such as a proxy. Only the makers of these dialects speak them. */
 const ADAPTERS: Readonly<Record<string, string>> = { anthropic: 'anthropic', gemini: 'gcp.gemini' };
 
-/** Names by the shipped policy's names. */
+/** Provider names by the names that the shipped policy uses. */
 const NAMES: Readonly<Record<string, string>> = {
   openai: 'openai',
   'azure-openai': 'azure.ai.openai',
@@ -40,7 +43,7 @@ const NAMES: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-/** Providers are frozen, and each call asks for one. */
+/** The result is cached, because each call needs it and providers are frozen. */
 const addresses = new WeakMap<Provider, ProviderAddress>();
 
 /** Returns the name and address of a provider. */
@@ -49,7 +52,7 @@ export const providerAddressOf = (provider: Provider): ProviderAddress =>
 
 function addressOf(provider: Provider): ProviderAddress {
   const url = provider.baseUrl === null ? null : URL.parse(provider.baseUrl);
-  // An IPv6 address has brackets.
+  // In a URL, an IPv6 address has brackets.
   const address = url?.hostname.replace(/^\[|\]$/g, '');
   return {
     name: nameOf(provider, address ?? ''),

@@ -7,9 +7,9 @@ import type { Receipt } from '../money/receipt.ts';
 import type { AnswerSource } from './answer-source.ts';
 
 /**
- * The stored text of an answer: a line for each batch of parts, then a line with its end. The text depends on no
- * dialect. In a batch, a text of the first choice stands for itself, but for one that knows its place in an event: most parts are such texts. An event that goes out as it came is
- * stored as that text alone.
+ * The stored text of an answer: a line for each batch of parts, then a line with its end. The text does not depend on a dialect. In a
+ * batch, a plain JSON string is a text part of the first choice without a place in an event, because most parts are like that. An event
+ * that is passed through unchanged is stored as its text alone.
  */
 const EndLine = Type.Object({
   created: Type.Integer(),
@@ -23,14 +23,14 @@ const EndLine = Type.Object({
 });
 const endLineForm = new SchemaCheck(EndLine);
 
-/** Stored texts are sealed with their decision, so any text that opens was written by `batchLine` and `endLine`. */
+/** Stored texts are sealed with the ID of their decision, so every text that can be opened was written by `batchLine` and `endLine`. */
 const isReceipt = (value: Static<typeof EndLine>['receipt']): value is Receipt & typeof value =>
   isObject(value.platform);
 const isPart = (value: unknown): value is StreamPart => isObject(value) && typeof value.type === 'string';
 
-/** Returns the line of a batch, with its line end. */
+/** Returns the line of a batch, including its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
-  // Output that was counted before is not counted again.
+  // Output that was already counted is not counted again.
   const shown = batch.filter(({ type }) => type !== 'unread');
   return `${JSON.stringify(shown.map(storedPart))}\n`;
 }
@@ -58,7 +58,7 @@ export function batchOf(line: string): StreamPart[] {
   return parts.map(partOf);
 }
 
-/** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */
+/** Returns the last line. The cause of the error was logged with the first answer, and is not stored. */
 export function endLine(source: AnswerSource, error: SignalboxError | null): string {
   const { created, model, inputTokens, receipt } = source;
   const { cause: _, ...info } = error?.info ?? {};
@@ -72,9 +72,9 @@ export function endLine(source: AnswerSource, error: SignalboxError | null): str
 }
 
 /**
- * Reads a stored answer, to give it again: that calls no model and costs nothing.
- * @param text lines of batches, and the last line.
- * @returns null for a text of another version.
+ * Reads a stored answer to send it again, which calls no model and costs nothing.
+ * @param text the lines of batches, and the last line
+ * @returns null for a text of another version
  */
 export function replayedAnswer(decision: number, text: string): AnswerSource | null {
   const endAt = text.lastIndexOf('\n') + 1;

@@ -1,6 +1,6 @@
 import type { Timers } from '../../core/timers.ts';
 
-/** A pause between attempts, which may be ended early. */
+/** A pause between attempts that can be ended early. */
 export class AttemptPause {
   #end: (() => void) | null = null;
 

@@ -14,58 +14,58 @@ import type { Platform } from '../money/receipt.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import type { FailedAttempt } from './failure.ts';
 
-/** The side of a request that its exchange writes to. */
+/** The parts of a request's context that its exchange writes to. */
 interface ExchangeContext {
   /** Null while nothing is traced. */
   readonly trace: Trace | null;
-  /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */
+  /** The time of the first upstream call, ms on the gateway's clock; NaN for none. */
   dispatchedAt: number;
-  /** Whether a choice of the answer ended at the cap on its output, or for want of money. */
+  /** Whether a choice of the answer ended at the limit of its output, or for lack of money. */
   hasReachedCap: boolean;
   step(step: TraceStep): void;
   /** Notes the charged usage of a failed attempt. */
   addFailedUsage(usage: Usage): void;
-  /** @param tokens of the usage that is charged */
+  /** @param tokens the tokens of the charged usage */
   endWork(tokens: number): void;
 }
 
 /** The parts of a gateway that an exchange works with. */
 export interface ExchangeParts {
   readonly ledger: Pick<Ledger, 'written'>;
-  /** Room for answers in one piece, until their exchanges end. */
+  /** The memory for answers without streaming, until their exchanges end. */
   readonly answers: ByteRoom;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Records what lasts of an answer. */
+/** Stores what outlives an answer. */
 export interface ExchangeRecorder {
-  /** Takes parts before the caller gets them. */
+  /** Reads parts before the caller receives them. */
   hear(parts: readonly StreamPart[]): void;
   /** Logs a failed attempt for operators. */
   logFailure(attempt: FailedAttempt): void;
-  /** Notes the end of the answer. Returns what is written with the settlement. */
+  /** Notes the end of the answer. Returns the writes to store together with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
   /** Makes the record of the decision without an outcome, for readers before the end of the answer. */
   running(): DecisionRecord;
 }
 
-/** A decided request with all that is needed to carry it out: one object, which the steps after decide share. */
+/** A decided request with everything that is needed to carry it out. All steps after decide share this object. */
 export interface RunnableRequest {
   readonly request: ModelRequest;
-  /** Paths of fields that were taken out of it for every endpoint. */
+  /** The paths of fields that were removed from the request for every endpoint. */
   readonly dropped: readonly string[];
   readonly decision: Decision;
-  /** The length of its last question, as `questionLengthOf` gives it; null without text. */
+  /** The length of the last question, as `questionLengthOf` returns it; null without text. */
   readonly questionLength: number | null;
   readonly history: PromptHistory;
   readonly terms: FundingTerms;
-  /** Of the terms. */
+  /** The runtime of the caller's terms. */
   readonly runtime: Runtime;
   readonly caller: Caller;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
-  /** When its decision began, ms on the clock. */
+  /** When the decision began, ms on the clock. */
   readonly startedAt: number;
   readonly context: ExchangeContext;
 }

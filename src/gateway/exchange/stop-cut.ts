@@ -8,13 +8,16 @@ import { NO_STOP_BEGUN, StopSearch } from '../../core/stop-search.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
 import type { AnswerRewrite } from './forced-call.ts';
 
-/** A request as an endpoint may get it, and the stops at which the gateway cuts its answer; null for none. */
+/** A request as an endpoint may receive it, and the stop sequences at which the gateway cuts the answer; null for none. */
 interface FittedStops {
   readonly request: ModelRequest;
   readonly stops: readonly string[] | null;
 }
 
-/** Fits the stops of a request to an endpoint, which gets all of them or none. An empty one ends nothing, and goes nowhere. */
+/**
+ * Adapts the stop sequences of a request to an endpoint, which gets all of them or none. An empty stop sequence ends nothing, so it is
+ * never sent.
+ */
 export function fitStops(
   request: ModelRequest,
   { capabilities }: Pick<Endpoint, 'capabilities'>,
@@ -22,7 +25,7 @@ export function fitStops(
 ): FittedStops {
   const { settings, original, names } = request;
   const all = typeof settings.stop === 'string' ? [settings.stop] : (settings.stop ?? []);
-  // A request that goes out as it came keeps its stops, and so does its answer.
+  // A request that is passed through unchanged keeps its stop sequences, so its answer is not cut here.
   const isPassed = adapter.kind === 'wire' && capabilities & passthroughBit(original.dialect);
   if (all.length === 0 || isPassed) return { request, stops: null };
   const stops = all.filter((one) => one !== '');
@@ -35,47 +38,54 @@ export function fitStops(
 
 type Part<Type extends StreamPart['type']> = Extract<StreamPart, { readonly type: Type }>;
 
-/** A choice that is read for stops: there may be 128 in an answer, so it is small. */
+/** One choice in which stop sequences are searched. It is small, because an answer may have 128 choices. */
 interface ChoiceText {
   readonly choice: number;
-  /** Its place in the search. */
+  /** The state of the search after the text so far. */
   place: number;
-  /** Characters that were passed on. */
+  /** The number of characters that were passed on. */
   shown: number;
-  /** Probabilities of its tokens; null before the first. */
+  /** The probabilities of its tokens; null before the first. */
   log: TokenLog | null;
   hasEnded: boolean;
 }
 
-/** Probabilities of tokens that wait until their text is shown. */
+/** Probabilities of tokens that wait until their text is passed on. */
 interface TokenLog {
   readonly entries: unknown[];
-  /** Entries that were passed on, and their characters. */
+  /** The entries that were passed on, and their characters. */
   sent: number;
   chars: number;
 }
 
 /**
- * Cuts an answer at its stops, for a service that takes none: the caller sees what a service that takes them would have sent.
- * Stops stand in text alone, never in reasoning, refusals or the arguments of tools. Only text that may still become a stop waits.
+ * Cuts an answer at its stop sequences, for a provider that accepts none. The caller receives what a provider with stop sequences would
+ * have sent. Stop sequences are searched only in text, never in reasoning, refusals or the arguments of tools. Only text that may become a
+ * stop sequence is held back.
  */
 export class StopCut implements AnswerRewrite {
   readonly #stops: readonly string[];
   readonly #choices: number;
-  /** Made for the first text, and shared by all choices. */
+  /** Created for the first text, and shared by all choices. */
   #search: StopSearch | null = null;
   readonly #texts: ChoiceText[] = [];
   readonly #mark = new AnswerMark();
   #ended = 0;
   #isCut = false;
 
-  /** @param stops none of them empty. @param choices that the answer has */
+  /**
+   * @param stops the stop sequences, none of them empty
+   * @param choices the number of choices of the answer
+   */
   constructor(stops: readonly string[], choices: number) {
     this.#stops = stops;
     this.#choices = choices;
   }
 
-  /** Whether all choices have ended, one of them by a stop: whatever the service writes from here on is for nobody. */
+  /**
+   * Whether all choices have ended and at least one ended at a stop sequence. Everything that the provider writes from here on is
+   * discarded.
+   */
   get isOver(): boolean {
     return this.#isCut && this.#ended >= this.#choices;
   }
@@ -86,7 +96,7 @@ export class StopCut implements AnswerRewrite {
 
   read(parts: readonly StreamPart[]): readonly StreamPart[] {
     const seen: StreamPart[] = [];
-    // A service sends the probabilities of a text behind it.
+    // A provider sends the probabilities of a text after the text.
     for (const part of parts) if (part.type === 'logprobs') this.#keep(part);
     for (const part of parts) {
       if (part.type === 'usage' || part.type === 'failure') seen.push(part);
@@ -121,7 +131,7 @@ export class StopCut implements AnswerRewrite {
       this.#log(text, seen);
       return;
     }
-    // Text on both sides of a call, a thought or the end is not one text.
+    // Text before and after a tool call, a thought or the end is not one text, so a stop sequence cannot span it.
     if (part.type !== 'state' && part.type !== 'unread' && text.place !== NO_STOP_BEGUN) {
       this.#show(text, this.#searching.begun(text.place), seen);
       text.place = NO_STOP_BEGUN;
@@ -156,7 +166,7 @@ export class StopCut implements AnswerRewrite {
     this.#log(to, seen);
   }
 
-  /** Passes on the probabilities of the tokens that are shown whole. */
+  /** Passes on the probabilities of the tokens whose whole text was passed on. */
   #log({ choice, log, shown }: ChoiceText, seen: StreamPart[]): void {
     if (log === null) return;
     const { sent } = log;
@@ -173,7 +183,9 @@ export class StopCut implements AnswerRewrite {
     log.sent = 0;
   }
 
-  /** The service has ended the choice: tokens whose text is not that of the answer, such as halves of a character, are told now. */
+  /**
+   * The provider has ended the choice. Tokens whose text differs from the answer's text, such as halves of a character, are passed on now.
+   */
   #finish(text: ChoiceText, seen: StreamPart[]): void {
     const { choice, log } = text;
     const content = log?.entries.slice(log.sent) ?? [];

@@ -3,28 +3,28 @@ import type { ModelRequest } from '../../core/model-request.ts';
 import { RUN_MIN, withoutRunsOf } from '../../core/runs.ts';
 import type { FailedAttempt } from './failure.ts';
 
-/** Characters of a request that are searched for the words of an upstream. */
+/** The most characters of a request in which the words of an upstream's message are searched. */
 const SEARCHED_MAX = 131_072;
 
-/** Failures whose message is this program's own where they have no status. */
+/** Kinds of failures whose message Signalbox wrote itself if they have no status. */
 const OWN_WORDS: ReadonlySet<ProviderFailure['kind']> = new Set(['cut', 'connect', 'timeout', 'malformed']);
 
-/** Makes an upstream's message fit for the log: without repeated words of the prompt, and without a part of the answer. */
+/** Makes an upstream's message safe for the log: without words that repeat the prompt, and without a part of the answer. */
 export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: ModelRequest): string {
   const { kind, message, status } = failure;
   const isOwn = OWN_WORDS.has(kind) && status === undefined;
   if (message.length < RUN_MIN) return message;
-  if (hasBegun && !isOwn) return '[left out: said amid an answer]';
+  if (hasBegun && !isOwn) return '[omitted: it came in the middle of an answer]';
   const texts = textsOf(request);
   const size = texts.reduce((sum, text) => sum + text.length, 0);
-  if (size > SEARCHED_MAX) return '[left out: the request is too large to be looked for in it]';
+  if (size > SEARCHED_MAX) return '[omitted: the request is too large to check it for copied text]';
   return withoutRunsOf(message, texts, '[prompt]');
 }
 
-/** Members that hold media rather than words. */
+/** Members that contain media instead of words. */
 const MEDIA = new Set(['data', 'file_data']);
 
-/** All texts of a request except the model's name, which many messages of upstreams contain. */
+/** Returns all texts of a request except the model's name, which many messages of upstreams contain. */
 function textsOf({ original: { body } }: ModelRequest): string[] {
   const { model: _, ...rest } = body;
   const texts: string[] = [];

@@ -3,19 +3,19 @@ import { GatheredText } from '../../core/gathered-text.ts';
 import { batchLine, batchOf } from './replayed-answer.ts';
 
 /**
- * Batches of parts on their way to a reader. One that keeps up gets each as it came. Those that a slow one has not taken are kept
- * as text: the parts of a batch are many small objects, and take ten times as much.
+ * Batches of parts that wait for a reader. A fast reader gets each batch as it came. Batches that a slow reader has not read are stored as
+ * text, because the parts of a batch are many small objects, which take ten times as much memory.
  */
 export class WaitingParts {
-  /** The batch to be read next; null for the next line. */
+  /** The batch to read next; null if the next line comes first. */
   #next: readonly StreamPart[] | null = null;
-  /** Lines that are being read, from `#at` on, and those behind them. */
+  /** The lines that are being read, from `#at` on, and the lines after them. */
   #lines = '';
   #at = 0;
   #later = new GatheredText();
   #chars = 0;
 
-  /** Characters that wait as text. */
+  /** The number of characters that wait as text. */
   get chars(): number {
     return this.#chars;
   }

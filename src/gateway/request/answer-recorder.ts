@@ -14,7 +14,7 @@ import type { RequestContext } from './request-context.ts';
 
 const NO_WRITES: readonly Write[] = [];
 
-/** Records what lasts of an answer: its decision, its content where the policy keeps it, and its thread. */
+/** Stores what outlives an answer: its decision record, its content if the policy keeps it, and its thread. */
 export class AnswerRecorder implements ExchangeRecorder {
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
@@ -28,19 +28,19 @@ export class AnswerRecorder implements ExchangeRecorder {
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;
-    // A request counts once it is paid for: a refused one costs nothing, and must not move estimates.
+    // The length of a question counts only once its request is paid for. A refused request costs nothing, and must not change estimates.
     gateway.questionLengths.note(runtime.snapshot, decision.facts, questionLength);
     this.#content = content && recordContent(gateway.records.contents, content, request, decision.facts.model, caller);
     this.#answerId = request.conversation.thread ? new AnswerId() : null;
   }
 
-  /** Takes parts before the caller gets them. */
+  /** Reads parts before the caller receives them. */
   hear(parts: readonly StreamPart[]): void {
     this.#content?.add(parts);
     this.#answerId?.hear(parts);
   }
 
-  /** Notes the end of the answer. Returns what is written with the settlement. */
+  /** Notes the end of the answer. Returns the writes to store together with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[] {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime } = this.#runnable;
@@ -53,7 +53,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     return writes;
   }
 
-  /** Makes the record as it is now. It is not stored. */
+  /** Makes the decision record in its current state. It is not stored. */
   running(): DecisionRecord {
     const { request, decision, caller, runtime } = this.#runnable;
     const { records, nextId } = this.#gateway;
@@ -65,7 +65,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     return made[0]!;
   }
 
-  /** Keeps a whole answer, from which its thread may go on. */
+  /** Stores a complete answer, so that its thread can continue from it. */
   #threadWrites(id: string | null, { status, attempts, usage }: DecisionOutcome): readonly Write[] {
     const { caller, runtime, decision } = this.#runnable;
     const attempt = attempts.at(-1);
@@ -73,7 +73,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     return this.#gateway.threads.keep(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
   }
 
-  /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
+  /** Logs the status and message of the upstream for operators. The endpoint's health reports the effect on the endpoint. */
   logFailure(attempt: FailedAttempt): void {
     const { decision, request } = this.#runnable;
     const { model, provider, upstream, failure, requestId } = attempt;

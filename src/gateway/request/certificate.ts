@@ -15,34 +15,39 @@ import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import type { RecordReader } from '../records/records.ts';
 import { chosen } from './decision-record.ts';
 
-/** A record with the certificate of its decision, which is made by deciding again from the record. */
+/**
+ * A decision record with the certificate of its decision. The certificate is not stored: it is computed by deciding again from the record.
+ */
 export interface RecordedCertificate {
   readonly record: DecisionRecord;
   readonly certificate: Certificate | null;
-  /** The reason for which there is no certificate; null with one. */
+  /** Why there is no certificate; null with a certificate. */
   readonly reason: string | null;
-  /** Whether deciding again came to the same choice, draw, fallbacks, last resorts and qualities, bit for bit; null without a certificate. */
+  /**
+   * Whether the repeated decision has the same choice, draw, fallbacks, last resorts and qualities, bit for bit; null without a
+   * certificate.
+   */
   readonly matches: boolean | null;
-  /** The cost of the used tokens elsewhere; null without a certificate or usage. */
+  /** The cost of the used tokens at other models; null without a certificate or usage. */
   readonly hindsight: Hindsight | null;
-  /** Providers that could not serve then, each with its missing variables; null without a certificate. */
+  /** The providers that were not set up at that time, each with its missing variables; null without a certificate. */
   readonly leftOut: readonly string[] | null;
 }
 
 /** The cost of the used tokens at other models. */
 export interface Hindsight {
-  /** At the runner-up's first open endpoint; null without a runner-up. */
+  /** The cost at the runner-up's first open endpoint; null without a runner-up. */
   readonly runnerUp: Microcredits | null;
   readonly baseline: Microcredits | null;
 }
 
-/** @param reason one sentence */
+/** @param reason one sentence that says why the decision was not repeated */
 export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({
   ...{ record, reason, certificate: null, matches: null, hindsight: null, leftOut: null },
 });
 
 /**
- * Decides a recorded decision again. A record that cannot be decided again has a reason in place of a certificate.
+ * Repeats a decision from its record. If that is impossible, the result has a reason instead of a certificate.
  * @throws StoreError when the store cannot be read
  */
 export async function certificateOf(
@@ -51,22 +56,23 @@ export async function certificateOf(
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
   const without = (reason: string) => withoutReplay(record, reason);
-  if (record.readingsNumber === null) return without('It was made by a version that did not keep readings.');
+  if (record.readingsNumber === null)
+    return without('An earlier version of Signalbox, which did not store readings, made this decision.');
   const revision = await records.findRevision(record.revision);
-  if (!revision) return without('Its policy revision is no longer kept.');
+  if (!revision) return without('The policy revision of this decision is no longer stored.');
   const found = await past.find(revision);
   if (typeof found === 'string') return without(found);
   const readings = await records.findReadings(record.readingsNumber, found.snapshot).catch(orNone);
-  if (!readings) return without('The readings that it used are no longer kept.');
+  if (!readings) return without('The readings that this decision used are no longer stored.');
   try {
     return replayed(record, decisionRuntimeFor(found, record.facts.model), readings);
   } catch {
-    // The record names something that its policy lacks: one of them was edited.
-    return without('Its record does not match its policy revision.');
+    // The record names something that its policy does not have, so the record or the policy was edited.
+    return without('The record of this decision does not match its policy revision.');
   }
 }
 
-/** Edited readings count as none. */
+/** Treats edited readings as missing. */
 function orNone(cause: unknown): null {
   if (cause instanceof RangeError) return null;
   throw cause;
@@ -75,7 +81,7 @@ function orNone(cause: unknown): null {
 function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
   const { id, seed, facts, estimate, draw } = record;
   const { snapshot } = deciding;
-  // The recorded estimate is used again, and nothing is drawn where nothing was.
+  // The repeated decision uses the recorded estimate. It draws no other model unless the recorded decision did.
   const explore = draw === null ? null : snapshot.explore;
   const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
@@ -93,9 +99,9 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   };
 }
 
-/** Version 0.1 kept no labels, and ranked some candidates in another way. */
+/** Version 0.1 stored no labels, and ranked some candidates differently. */
 const isOfFirstVersion = ({ labels }: DecisionRecord): boolean => labels === null;
-const DECIDED_OTHERWISE = 'An earlier version made it, and this version decides differently.';
+const DECIDED_OTHERWISE = 'An earlier version of Signalbox made this decision, and this version decides differently.';
 
 function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {
   if (isRefusal(outcome) || outcome.reason !== record.reason) return false;
@@ -108,11 +114,11 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
   );
 }
 
-/** Bit for bit. */
+/** Whether two lists are equal, bit for bit. */
 const isSameList = (one: Float64Array, other: Float64Array): boolean =>
   one.length === other.length && one.every((value, at) => Object.is(value, other[at]));
 
-/** Another machine's powers of e may differ in their last bits. */
+/** On another machine, powers of e may differ in their last bits. */
 const CHANCE_SLACK = 1e-12;
 
 function isSameDraw(one: ExplorationDraw | null, other: ExplorationDraw | null): boolean {
@@ -131,7 +137,7 @@ function hindsightOf(
   const first = next?.endpoints.findIndex(({ open }) => open) ?? -1;
   return {
     runnerUp: next && costAt(next.model, Math.max(0, first)),
-    // As savings are computed.
+    // The baseline's cost is computed in the same way as for savings.
     baseline: baseline && costAt(baseline.model, 0),
   };
 }

@@ -11,7 +11,7 @@ import { targetOf } from '../../routing/model-name.ts';
 
 /**
  * Checks a request against the limits of the policy.
- * @throws SignalboxError for the field at fault.
+ * @throws SignalboxError that names the faulty field
  */
 export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void {
   if (request.conversation.turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
@@ -21,7 +21,7 @@ export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void
     for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
 }
 
-/** The tools that a request states: those that are not allowed count, and those that stand in its messages. */
+/** Counts the tools of a request, including tools that are not allowed and tools that are defined in its messages. */
 function toolsOf({ conversation, original, names }: ModelRequest): number {
   const { tools, nativeTools, leftOutTools } = conversation;
   const native = nativeTools?.filter(({ at }) => at.length > 1).length ?? 0;
@@ -30,8 +30,8 @@ function toolsOf({ conversation, original, names }: ModelRequest): number {
 }
 
 /**
- * Checks a request that is not decided: its limits, and that the caller may use the model that it names.
- * @throws SignalboxError for the field at fault.
+ * Checks a request for which no decision is made: its limits, and whether the caller may use the model that it names.
+ * @throws SignalboxError that names the faulty field
  */
 export function checkUndecided(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): void {
   checkRequest(request, snapshot.gateway);
@@ -41,18 +41,21 @@ export function checkUndecided(request: ModelRequest, caller: Caller, snapshot: 
 const tooMany = (param: string, most: number): SignalboxError =>
   new SignalboxError('out_of_range', `\`${param}\` may have at most ${most} items.`, { param });
 
-/** Characters of a field's name that an error shows. */
+/** The most characters of a field's name that an error shows. */
 const NAME_SHOWN = 64;
 
-/** Matches an address with a scheme in the place of media. Some fetchers read one slash as two. */
+/**
+ * Matches an address with a scheme where media is expected. A single slash after `https:` matches, too, because some fetchers read it as
+ * two.
+ */
 const ADDRESS = /^\s*(?:https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
 
-/** Members of a part whose texts are never fetched. */
+/** Members of a content part whose texts are never fetched. */
 const WORDS: ReadonlySet<string> = new Set(['type', 'text', 'refusal']);
 
 /**
- * Refuses addresses in private networks. Signalbox fetches none, but the server that does may reach more than the
- * caller. The whole part is searched: servers read members that the neutral form does not name.
+ * Refuses addresses in private networks. Signalbox does not fetch these addresses, but the server that fetches them may reach more networks
+ * than the caller. The whole part is checked, because model servers read members that the neutral form does not have.
  */
 function checkPart({ type, at, extras }: ContentPart, request: ModelRequest): void {
   if ((type === 'text' || type === 'refusal') && isEmpty(extras)) return;
@@ -63,7 +66,7 @@ function checkPart({ type, at, extras }: ContentPart, request: ModelRequest): vo
   }
 }
 
-/** Checks every text in a value. A body nests no deeper than its limits. */
+/** Checks every text in a value. The recursion is bounded, because the nesting of a body is limited. */
 function checkAddresses(value: unknown, at: string): void {
   if (typeof value === 'string') {
     const why = ADDRESS.test(value) ? whyNotPublic(value) : null;
@@ -73,12 +76,12 @@ function checkAddresses(value: unknown, at: string): void {
   }
 }
 
-/** More than any signed address has. */
+/** Longer than any signed address. */
 const LENGTH_MAX = 8_192;
 
-/** Names of private networks. Names without a dot are private, too. */
+/** Names of private networks. Names without a dot are also treated as private. */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|svc|home\.arpa)$/;
-/** Matches names that resolve to an address in them: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`. */
+/** Matches names that contain an IPv4 address and resolve to it: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`. */
 const ADDRESS_IN_NAME = /(?<!\d)(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?!\d)/;
 
 function isPublicName(host: string): boolean {
@@ -90,23 +93,23 @@ function isPublicName(host: string): boolean {
 }
 
 /**
- * Checks an http or https address that a provider is to fetch. An ambiguous address is refused: the fetcher may read it
- * otherwise than we do. Names are not looked up.
- * @returns the reason against it as the end of a sentence; null for a public address
+ * Checks an http or https address that a provider is to fetch. An ambiguous address is refused, because the fetcher may read it
+ * differently. Names are not resolved.
+ * @returns what is wrong, as the end of a sentence; null for a public address
  */
 export function whyNotPublic(address: string): string | null {
   if (address.length > LENGTH_MAX) return `may have at most ${LENGTH_MAX} characters`;
   // Some fetchers read a backslash as a slash, and some skip invisible characters.
-  if (/[\s\\\p{Cc}]/u.test(address)) return 'must not hold blanks, control characters or backslashes';
+  if (/[\s\\\p{Cc}]/u.test(address)) return 'must not contain white space, control characters or backslashes';
   const written = /^https?:\/\/([^/?#]+)/i.exec(address)?.[1];
   if (written === undefined || !URL.canParse(address)) return 'must be an http or https address';
-  if (written.includes('@')) return 'must not hold a user or a password';
+  if (written.includes('@')) return 'must not contain a user name or a password';
   const { hostname } = new URL(address);
   const host = written.replace(/:\d*$/, '').toLowerCase();
   const bare = literalAddress(hostname);
-  // `0x7f.1`, `127.1`, `2130706433` and `0177.0.0.1` are addresses, too, and fetchers disagree on which.
+  // `0x7f.1`, `127.1`, `2130706433` and `0177.0.0.1` are also IPv4 addresses, and fetchers disagree on which address they mean.
   if (bare && !hostname.startsWith('[') && host !== hostname) return 'must have an IPv4 address written as 192.0.2.1';
-  if (host.includes('%')) return 'must have its host written without %';
+  if (host.includes('%')) return 'must not have a % in its host';
   const isReachable = bare ? isPublic(bare) : isPublicName(hostname);
-  return isReachable ? null : 'must not lead into a private network';
+  return isReachable ? null : 'must not point to a private network';
 }

@@ -1,20 +1,20 @@
-/** Counts of prompts by services that a key may have under way. They cost nothing, and each sends a whole prompt. */
+/** The most prompts of one key that providers count at the same time. Counts cost nothing, but each sends a whole prompt. */
 const COUNTS_MAX = 4;
 
 /** The counts of one key. */
 interface KeyCounts {
   underWay: number;
-  /** Those that wait for a place, the first in front. */
+  /** The counts that wait for a place, in the order in which they came. */
   readonly waiting: Set<() => void>;
 }
 
-/** The places of counts by services, so many for each key. State: count places. */
+/** Limits how many prompts of each key providers count at the same time. State: count places. */
 export class CountPlaces {
   readonly #keys = new Map<string, KeyCounts>();
 
   /**
-   * Takes a place of a key, once one is free. Each place that was taken is left by `leave`.
-   * @returns false where none came free in time
+   * Waits for a free place of a key. The caller must release each place with `leave`.
+   * @returns false if no place became free in time
    */
   take(keyId: string, withinMs: number): boolean | Promise<boolean> {
     const counts = this.#keys.getOrInsertComputed(keyId, () => ({ underWay: 0, waiting: new Set() }));
@@ -36,7 +36,7 @@ export class CountPlaces {
     return turn.promise;
   }
 
-  /** Leaves a place to the next in line. */
+  /** Passes a place to the next count in the queue. */
   leave(keyId: string): void {
     const counts = this.#keys.get(keyId)!;
     const [enter] = counts.waiting;

@@ -15,17 +15,17 @@ import { type PinnedRequest, pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { countAtEndpoint } from './service-count.ts';
 
-/** The tokens of a prompt. */
+/** The number of tokens of a prompt, and how it was found. */
 interface PromptCount {
   readonly inputTokens: number;
   /**
-   * `counted`: its texts by the model's own tokenizer; what templates add stays an estimate. `provider`: by the service that
-   * serves the model. `estimated`: neither could.
+   * `counted`: the model's own tokenizer counted the texts; the tokens that templates add stay an estimate. `provider`: the provider of the
+   * model counted. `estimated`: neither could count.
    */
   readonly basis: 'counted' | 'provider' | 'estimated';
 }
 
-/** The model of a selector's request, which is chosen later: its figures are the usual ones. */
+/** The figures for a request that names a selector. Its model is not yet chosen, so these are usual figures. */
 const ANY_MODEL: InputFigures = {
   id: '',
   tokenizer: null,
@@ -37,9 +37,9 @@ const ANY_MODEL: InputFigures = {
 };
 
 /**
- * Counts the tokens of a prompt as a model would get it: by the model's tokenizer where it is shipped, else by an endpoint of the
- * model that counts, else by an estimate. Goes the way of a chat up to its profile; nothing is decided, held or recorded.
- * @param context ends a count by an endpoint when its caller leaves
+ * Counts the tokens of a prompt for a model. It uses the model's tokenizer if Signalbox has it, else an endpoint of the model that can
+ * count, else an estimate. The request is handled like a chat up to its profile, but no decision, hold or record is made.
+ * @param context ends a count at an endpoint when its caller disconnects
  * @throws SignalboxError for a model that does not exist or that the key may not use
  */
 export async function countTokens(
@@ -62,7 +62,10 @@ export async function countTokens(
   return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };
 }
 
-/** Counts the texts by the model's tokenizer, and estimates the rest; null where it is not shipped or not in time. */
+/**
+ * Counts the texts with the model's tokenizer, and estimates the rest; null if Signalbox does not have the tokenizer or the count takes too
+ * long.
+ */
 async function ownCount(
   { counter }: Pick<Gateway, 'counter'>,
   { conversation }: ModelRequest,
@@ -76,7 +79,7 @@ async function ownCount(
   return Math.max(counted, Math.ceil(expected - estimated + counted));
 }
 
-/** Has the first endpoint count that may get the prompt by the policy's rules, and can; null where none does. */
+/** Counts at the first endpoint that the policy allows for the prompt and that can count; null if there is none. */
 async function endpointCount(
   gateway: Gateway,
   { request, runtime }: PinnedRequest,

@@ -9,20 +9,20 @@ import { targetOf } from '../../routing/model-name.ts';
 import { withRules } from '../../routing/rules.ts';
 import type { Gateway } from './gateway.ts';
 
-/** A recorded request as the policy in force decides it. */
+/** The decision that the active policy makes for a recorded request. */
 interface RepeatedDecision {
   readonly revision: string;
   readonly facts: Facts;
-  /** Null where the request would be refused before any model is considered. */
+  /** Null if the request would be refused before any model is considered. */
   readonly certificate: Certificate | null;
   /** The error of a refusal; null for a decision. */
   readonly refusal: SignalboxError | null;
 }
 
 /**
- * Decides a recorded request by the policy, and the readings of now, at the time of the request, and records
- * nothing. Conditions see no more than a record keeps: no `user`, and of `metadata` the keys that the policy has recorded.
- * @param levelsOf puts the terms of its levels to a caller
+ * Decides a recorded request with the given policy and the current readings, at the recorded time, and stores nothing. Conditions see only
+ * what a record stores: no `user`, and only those keys of `metadata` that the policy records.
+ * @param levelsOf returns the caller with the terms of its organization, team, user and parent keys
  */
 export function decideAgain(
   { lease }: Pick<Gateway, 'lease'>,

@@ -21,12 +21,12 @@ export type FactsFit = (facts: Facts) => Facts;
 
 /**
  * Decides a request.
- * @param fit called as often as its facts are read
- * @throws SignalboxError when no model is left, or no money for it
+ * @param fit changes the facts; called each time that they are read
+ * @throws SignalboxError if no model is left, or the funds cover none
  */
 export type DecideAs = (fit: FactsFit | null) => DecisionResult;
 
-/** The thread of a request. */
+/** The thread of a request, and what is needed to continue it. */
 interface ThreadPlace {
   readonly thread: Thread;
   readonly keyId: string;
@@ -34,8 +34,8 @@ interface ThreadPlace {
 }
 
 /**
- * Decides a request as `decideAs` does, where its thread stands: one that begins needs a model whose service keeps histories,
- * and one that goes on goes to the service that has its history.
+ * Decides a request of a thread. A request that begins a thread needs a model whose provider keeps histories. A request that continues a
+ * thread must go to the provider that has its history.
  */
 export function decideThread(threads: Threads, place: ThreadPlace, decideAs: DecideAs): DecisionResult {
   const { continues } = place.thread;
@@ -43,21 +43,21 @@ export function decideThread(threads: Threads, place: ThreadPlace, decideAs: Dec
 }
 
 /**
- * Begins a thread only where the choice is of a service that keeps it: clients ask for threads by themselves, and a choice
- * among fewer models would be worse or dearer.
+ * Begins a thread only if the provider of the chosen model keeps histories. The choice is not restricted to models with such a provider,
+ * because some clients request threads by default, and fewer models would mean a worse or more expensive choice.
  */
 function begin({ runtime }: ThreadPlace, decideAs: DecideAs): DecisionResult {
   const choose = ({ decision }: RequestDecision): DecisionResult => {
     const { id, endpoints } = runtime.snapshot.models[decision.ranked[0].model]!;
     const isKept = decision.ranked[0].endpoints.some((at) => (THREAD_NEEDS & ~endpoints[at]!.capabilities) === 0);
-    if (!isKept) throw unsupportedThread(`The service of \`${id}\` keeps no history of a conversation.`);
+    if (!isKept) throw unsupportedThread(`The provider of \`${id}\` keeps no conversation history.`);
     return decideAs((facts) => ({ ...facts, needs: facts.needs | THREAD_NEEDS }));
   };
   const open = decideAs(null);
   return open instanceof Promise ? open.then(choose) : choose(open);
 }
 
-/** Errors of a history whose worst case cannot be paid: it may fill the model's window. */
+/** Errors that mean that the worst case of a history cannot be paid: a history may fill the model's context window. */
 const UNPAID: ReadonlySet<ErrorCode> = new Set([
   'budget_limit_too_low',
   'insufficient_quota',
@@ -78,12 +78,13 @@ async function goOn(
   }
 }
 
-/** Turns the refusal of a turn into one on which clients that have the conversation send it whole, where that may help. */
+/** Replaces a refusal by an error after which clients that have the whole conversation send it, if that may help. */
 function refuse(cause: unknown): never {
   if (!(cause instanceof SignalboxError)) throw cause;
-  if (cause.code === 'no_eligible_model') throw notFound(`Its model cannot take this turn. ${cause.message}`);
+  if (cause.code === 'no_eligible_model')
+    throw notFound(`The model of this conversation cannot accept this turn. ${cause.message}`);
   if (!UNPAID.has(cause.code)) throw cause;
   throw unsupportedThread(
-    `A budget must cover a history that is kept elsewhere as if it filled the model’s window. ${cause.message}`,
+    `The provider keeps the history of this conversation, so a budget must cover a prompt that fills the model’s context window. ${cause.message}`,
   );
 }

@@ -5,18 +5,16 @@ import type { Runtime } from '../../policy/runtime/runtime.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import { leastWorstCase } from '../../routing/refuse.ts';
 
-/** A decision within the money of a caller. */
+/** A decision that was tried within the funds of a caller. */
 export interface FundedTrial {
   readonly outcome: Decision | Refusal;
   /** A shortage that no fund of the caller can ever cover; null for none. */
   readonly shortage: FundShortage | null;
-  /** The money that it was decided within; null where nothing limits it. */
+  /** The funds that limited the decision; null if nothing limits it. */
   readonly funds: AvailableFunds | null;
 }
 
-/**
- * Decides within the caller's funds. Where only open holds are in the way, the decision waits for them.
- */
+/** Decides within the caller's funds. If only open holds prevent a choice, the request waits until they end. */
 export function decideWithin(
   funds: AvailableFunds,
   facts: Facts,

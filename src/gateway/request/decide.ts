@@ -36,31 +36,31 @@ import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
 
-/** A request that is to be decided. */
+/** A request that is not yet decided. */
 interface UndecidedRequest {
   readonly request: ModelRequest;
   readonly terms: DecisionTerms;
   readonly context: RequestContext;
   readonly history: PromptHistory;
-  /** Reads its facts. */
+  /** Computes the facts of the request. */
   readonly factsOf: typeof chatFacts;
-  /** Whether services may be asked to count its prompt. */
+  /** Whether providers may be called to count its prompt. */
   readonly asksServices: boolean;
-  /** Made for the first count, and shared by the decisions of a thread; null before. */
+  /** Counts the prompt at providers; null before the first count. All decisions of a thread share it. */
   services: ServiceCounter | null;
 }
 
-/** A request as a decision goes by it. */
+/** The facts of a request that a decision uses. */
 interface RequestReading {
   readonly facts: Facts;
-  /** The length of its last question; null without text, or where its intent was not read. */
+  /** The length of the last question; null without text, or if the request's intent was not read. */
   readonly questionLength: number | null;
 }
 
 /**
- * The step decide of a request for a model.
- * @param isServed whether it is to be carried out, not only priced: a service may be asked to count its prompt then, if its money is
- * there
+ * The step "decide" of a request for a model.
+ * @param isServed whether the request will be carried out, not only priced. Then a provider may be called to count the prompt, if there are
+ * funds for it.
  * @throws SignalboxError
  */
 export function decideRequest(
@@ -83,7 +83,7 @@ export function decideRequest(
   return thread ? decideIn(thread, gateway, undecided) : decide(gateway, undecided, null);
 }
 
-/** Decides a request without carrying it out, as a quote needs it. Throws as `decideRequest` does. */
+/** Decides a request without carrying it out, for example for a quote. Throws as `decideRequest` does. */
 export const decisionFor =
   (gateway: Gateway, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
   async (terms) => {
@@ -99,11 +99,10 @@ function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest)
 }
 
 /**
- * Decides a request. Where money makes it depend on the intent, the intent is read and all is decided anew. Where only the
- * bound of the prompt leaves no model, or that of its PDFs no whole answer, the prompt is counted, if it can be, and all is
- * decided anew.
- * @param fit null for no thread
- * @throws SignalboxError when no model is left, or no money for it
+ * Decides a request, and repeats the decision in two cases. If the available money makes the outcome depend on the intent, the intent is
+ * read first. If the upper bound of the prompt's tokens excludes every model or limits the answer, the prompt is counted first.
+ * @param fit null if the request has no thread
+ * @throws SignalboxError if no model is left, or the funds cover none
  */
 function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null): DecisionResult {
   const { request, terms, context, history } = undecided;
@@ -124,7 +123,7 @@ function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | n
   return { history, questionLength, decision: decisionOf(gateway, trial, request, terms) };
 }
 
-/** Whether services may be asked for a count that may change an outcome. */
+/** Whether providers may be called for a count that may change the outcome. */
 const mayAskServices = (
   { request, terms, asksServices }: UndecidedRequest,
   { facts }: RequestReading,
@@ -133,7 +132,10 @@ const mayAskServices = (
 
 const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
-/** Decides anew by the count of a prompt, by tokenizers, then by services; by the trial where it could not be counted. */
+/**
+ * Counts the prompt with tokenizers, then at providers, and decides again with the counts. Without any count, the earlier trial is the
+ * result.
+ */
 async function decideCounted(
   gateway: Gateway,
   undecided: UndecidedRequest,
@@ -163,8 +165,8 @@ async function decideCounted(
 }
 
 /**
- * Reads the facts of a request, and the length of its question where its quality depends on it.
- * @param isWhole whether to read its intent in any case
+ * Reads the facts of a request, and the length of its question if the quality of models depends on it.
+ * @param isWhole whether to read the request's intent in any case
  */
 function readRequest(
   { request, terms, history, factsOf }: UndecidedRequest,
@@ -182,8 +184,8 @@ function readRequest(
 }
 
 /**
- * Finds the rules that apply, and decides under them within the caller's money.
- * @param context gets the routing attempt; absent for a decision of no request
+ * Finds the rules that apply, and decides under these rules within the caller's funds.
+ * @param context receives the routing attempt; absent for a decision that belongs to no request
  */
 function tryDecision(
   gateway: Gateway,
@@ -221,7 +223,7 @@ function tryDecision(
 
 const stepOf = (context: RequestContext) => () => context.step('decide');
 
-/** @throws SignalboxError for a trial that found no model, or no money for it */
+/** @throws SignalboxError if the trial found no model, or the funds cover none */
 function decisionOf(
   gateway: Gateway,
   { outcome, shortage }: FundedTrial,
@@ -233,7 +235,7 @@ function decisionOf(
   return outcome;
 }
 
-/** Adds the rules that apply to the facts of a request. */
+/** Adds the rules that apply to a request to its facts. */
 export function ruledFacts(
   gateway: Gateway,
   facts: Facts,
@@ -256,19 +258,22 @@ const failureReport =
     reportOnce(gateway, runtime, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
   };
 
-/** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
+/**
+ * Whether the outcome depends on the expected length of the answer, because money is short. That length depends on the task, so the intent
+ * must be read.
+ */
 function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySnapshot): boolean {
   if (shortage !== null || isRefusal(outcome)) return true;
   return outcome.facts.funds !== null && (outcome.ranked[0].cappedBy !== null || mayGrow(snapshot, outcome));
 }
 
-/** CEL quotes values that it cannot read, which a caller wrote. Shorter ones disclose nothing. */
+/** CEL quotes values that it cannot read, and callers wrote these values. Shorter values disclose nothing. */
 const VALUE_MIN = 4;
 
 function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user' | 'metadata'>): string {
   const values = [user, ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
   const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
-  // An error may repeat a part of a value.
+  // An error may also repeat only a part of a value.
   return withoutRunsOf(left, values, '[value]');
 }
 
@@ -284,9 +289,9 @@ function reportOnce(
   log.warn(message, error === null ? {} : { error: error() });
 }
 
-/** 64 random bits in hexadecimal. */
+/** @returns 64 random bits in hexadecimal */
 export function newSeed(): string {
-  // The first and last digits of a UUID are random; its version stands between them.
+  // Only the first and last digits of a UUID are random; the version digit is between them.
   const uuid = crypto.randomUUID();
   return uuid.slice(0, 8) + uuid.slice(-8);
 }

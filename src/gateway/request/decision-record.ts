@@ -11,7 +11,7 @@ import { redact } from '../records/redact.ts';
 import { PRIOR_READINGS } from '../records/stored-readings.ts';
 import type { Gateway } from './gateway.ts';
 
-/** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
+/** The inputs of conditions that are not part of the facts, as far as a record stores them. */
 type RecordedInputs = Pick<
   DecisionRecord,
   'keyId' | 'team' | 'user' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent' | 'sentBy'
@@ -29,7 +29,7 @@ interface RecordedContext {
 }
 const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null };
 
-/** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
+/** Returns the inputs of rules that a record stores. Of `metadata` it stores only the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels, team = null, user = null }: RecordedCaller,
@@ -41,7 +41,7 @@ export function recordedOf(
   return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy };
 }
 
-/** Characters of a value; the metadata of a request has no longer ones. */
+/** The most characters of a value. The metadata of a request has no longer values. */
 const METADATA_MAX = 512;
 const NO_METADATA: DecisionRecord['metadata'] = Object.freeze({});
 
@@ -50,14 +50,14 @@ function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly
   return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
 }
 
-/** The parts of the gateway that record a decision. */
+/** The parts of the gateway that are needed to record a decision. */
 interface RecordingGateway extends Pick<Gateway, 'nextId' | 'now'> {
   readonly records: Pick<Gateway['records'], 'add' | 'readings'>;
 }
 
 /**
  * Records a decision: facts without text, qualities, choice and outcome.
- * @returns the writes of the readings that it names; give them to the store at once
+ * @returns the writes of the readings that the record refers to; the caller must store them at once
  */
 export function recordDecision(
   { records, nextId, now }: RecordingGateway,
@@ -71,7 +71,7 @@ export function recordDecision(
   const { number: readingsNumber, writes } =
     readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId, id);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
-  // Not spread: every request makes a record, and spreading costs more than all else here.
+  // The fields are listed without a spread, because every request makes a record, and spreading costs more time than everything else here.
   records.add({
     id,
     time: now(),
@@ -90,7 +90,7 @@ export function recordDecision(
     agent,
     parentAgent,
     sentBy,
-    // Deciding again computes the declared ones.
+    // Declared qualities are not stored, because a repeated decision computes them from the policy.
     quality: estimate === null ? null : quality,
     estimate,
     draw,
@@ -104,7 +104,7 @@ export function recordDecision(
   return writes;
 }
 
-/** The choice, fallbacks and last resorts of a decision by the IDs of their models. */
+/** Returns the choice, fallbacks and last resorts of a decision as model IDs. */
 export function chosen(
   { ranked, lastResorts }: Decision,
   { models }: PolicySnapshot,

@@ -3,10 +3,10 @@ import { pause, type Timers } from '../../core/timers.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** The interval of looks at the requests in flight, ms. */
+/** The interval at which the requests in flight are checked, ms. */
 const LOOK_MS = 20;
 
-/** Waits for the requests in flight, at most `patienceMs`, then ends the rest with an error and settles them. */
+/** Waits for the requests in flight, for at most `patienceMs`. Then it ends the rest with an error and settles them. */
 export async function drain({ inFlight, clock, log }: Gateway, patienceMs: number, timers: Timers): Promise<void> {
   const until = clock() + patienceMs;
   while (inFlight.size > 0 && clock() < until) await pause(timers, LOOK_MS);
@@ -15,12 +15,12 @@ export async function drain({ inFlight, clock, log }: Gateway, patienceMs: numbe
   for (const request of inFlight.all()) request.cutOff(cutOffError());
 }
 
-/** The error of a request that comes once the shutdown has begun. */
+/** The error for a request that arrives after the shutdown has begun. */
 export const shuttingDown = (): SignalboxError =>
   new SignalboxError('overloaded', 'The server is shutting down; try again.', { retryAfterMs: 1_000 });
 
 /**
- * Does work that a shutdown waits for.
+ * Runs work that a shutdown waits for.
  * @throws SignalboxError `overloaded` once the shutdown has begun
  */
 export async function inFlight<T>(
@@ -37,6 +37,6 @@ export async function inFlight<T>(
   }
 }
 
-/** The part that was made is charged, so a client must not repeat the request blindly. */
+/** The part of the answer that was written is charged, so the error tells clients not to repeat the request blindly. */
 const cutOffError = () =>
   new SignalboxError('overloaded', 'The server shut down before the answer ended.', { retry: false });

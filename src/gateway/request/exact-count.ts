@@ -7,14 +7,14 @@ import { utf8Bytes } from '../../core/tokens.ts';
 import type { TokenCounter } from '../../providers/tokenizer/counter.ts';
 import { isRefusal } from '../../routing/decide.ts';
 
-/** Rejections that depend on the bound of the input. */
+/** The rejections that depend on the upper bound of the input tokens. */
 const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIONS.funds.bit;
 
 /**
- * Returns the tokenizers whose exact count may change an outcome: those of models that only the size of the input
- * rejects, and that of a choice that no fund can pay. Mostly none. A model whose window the prompt exceeds by any count is not one
- * of them.
- * @param texts of the prompt, which would be counted
+ * Returns the tokenizers whose exact count may change the outcome; usually none. These are the tokenizers of models that only the size of
+ * the input rejects, and the tokenizer of a chosen model that no fund can pay. A model whose window is too small for any possible count is
+ * skipped.
+ * @param texts the texts of the prompt that would be counted
  */
 export function decisiveTokenizers(
   outcome: Decision | Refusal,
@@ -35,7 +35,7 @@ type RejectedModel = Refusal['rejected'][number];
 
 const isRejectedByWindow = ({ rejections }: RejectedModel): boolean => (rejections & REJECTIONS.context.bit) !== 0;
 
-/** The least input tokens that a request is expected to have once its texts are counted, whatever the count is. */
+/** The fewest input tokens that a request is expected to have after its texts are counted, whatever the count is. */
 function leastInput({ inputTokens, inputTokensMax }: Facts, texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
   return Math.min(inputTokens, inputTokensMax - bytes + Math.ceil(bytes / TOKEN_BYTES_MAX));
@@ -51,19 +51,19 @@ function tokenizersOf(
 
 const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
-/** Whether only the size of the input rejects a model. */
+/** Whether a model is rejected only because of the size of the input. */
 export const isRejectedByInput = ({ rejections }: RejectedModel): boolean => (rejections & ~BY_INPUT) === 0;
 
 /**
- * Tokens that a template may write before a conversation. A bound by bytes has room for them, an exact count has none. The
- * facts include those around each message.
+ * The most tokens that a template may write before a conversation. A bound from bytes has room for them, but an exact count does not. The
+ * facts already include the tokens around each message.
  */
 const PREAMBLE_MAX = 128;
 
 /**
- * Counts the input tokens that a request cannot exceed, by tokenizer. All but its texts counts by its bytes, as in
+ * Counts the upper bound of a request's input tokens with each tokenizer. Everything except texts counts by its bytes, as in
  * `inputTokensMax`.
- * @returns null where no text could be counted in time
+ * @returns null if no text could be counted in time
  */
 export async function countInput(
   counter: TokenCounter,

@@ -8,22 +8,22 @@ import type { Gateway } from './gateway.ts';
 
 /** A recorded decision with its certificate and qualities. */
 export interface Explanation extends RecordedCertificate {
-  /** Quality by model ID. */
+  /** The quality of each model, by model ID. */
   readonly quality: Readonly<Record<string, number>>;
 }
 
-/** What the asker of an explanation may see. */
+/** What the caller of an explanation may see. */
 interface ExplanationView {
-  /** The keys whose decisions it may see, by their IDs; null for those of all keys. */
+  /** The IDs of the keys whose decisions the caller may see; null for all keys. */
   readonly keyIds: ReadonlySet<string> | null;
-  /** Whether the decision is decided again from its record. */
+  /** Whether to repeat the decision from its record. */
   readonly replays: boolean;
   /** Whether the names of variables are shown. */
   readonly namesVariables: boolean;
 }
 
 /**
- * Explains a decision to the key that asked, or to one who may see those of others.
+ * Explains a decision to the key that requested it, or to a caller who may see the decisions of other keys.
  * @param id `dec_…`
  * @throws SignalboxError `not_found`, or `internal_error` for an edited row
  */
@@ -35,13 +35,13 @@ export async function explain(
   const record = await visibleRecord(records, id, keyIds);
   const revision = await records.findRevision(record.revision);
   const { facts } = record;
-  // A wildcard's model was its only candidate, and nobody states its quality.
+  // A request that names a model of a wildcard had a single candidate, and the policy states no quality for it.
   const isListed = !facts.pinned || revision?.models.includes(facts.model);
   const models = isListed ? (revision?.models ?? []) : [];
   const found = replays
     ? await certificateOf(record, { ...records, findRevision: async () => revision }, past)
-    : withoutReplay(record, 'A key with the scope `report` reads the record and does not replay it.');
-  // The record has what the models were ranked by, unless that is what the policy declares.
+    : withoutReplay(record, 'A key with the scope `report` can read the record, but cannot replay the decision.');
+  // The record has the qualities that the models were ranked by, unless they are the qualities that the policy declares.
   const counted = record.quality && Object.fromEntries(models.map((model, at) => [model, record.quality?.[at] ?? 0]));
   const shares = found.matches || counted === null ? found.certificate?.shares : null;
   const quality = shares ?? counted ?? {};
@@ -49,7 +49,7 @@ export async function explain(
 }
 
 /**
- * Finds the record of a decision for one who may see those of some keys.
+ * Finds the record of a decision, for a caller who may see the decisions of some keys.
  * @param id `dec_…`
  * @param keyIds null for all keys
  * @throws SignalboxError `not_found`, or `internal_error` for an edited row
@@ -61,11 +61,11 @@ export async function visibleRecord(
 ): Promise<DecisionRecord> {
   const number = parseId('dec_', id);
   const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
-  // Another key must not learn that the decision exists.
+  // The error is `not_found`, so that another key cannot learn that the decision exists.
   if (record && keyIds?.has(record.keyId) !== false) return record;
   throw new SignalboxError(
     'not_found',
-    'There is no decision with this ID, or this key cannot see it. While its request runs, only the server that decided it knows the decision. If a crash ended the request, only the ledger has its charge.',
+    'There is no decision with this ID, or this key cannot see it. While a request runs, only the server that handles it knows its decision. If a crash ended the request, only the ledger has its charge.',
   );
 }
 

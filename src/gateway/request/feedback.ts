@@ -12,24 +12,24 @@ import type { RecordReader } from '../records/records.ts';
 import type { ScoreReceipt } from '../records/scores.ts';
 import type { Gateway } from './gateway.ts';
 
-/** A caller's score and its effect. */
+/** A caller's score of an answer and its effect. */
 interface Feedback extends Pick<ScoreReceipt, 'score' | 'weight' | 'label'> {
   /** `dec_…` */
   readonly decision: string;
-  /** ID of the model that answered, or was recommended. */
+  /** The ID of the model that answered, or was recommended. */
   readonly model: string;
   readonly task: string;
-  /** `learnt`: it counts in the mean of the model. `repeated`: the same score is already stored. */
+  /** `learnt`: the score counts in the mean of the model. `repeated`: the same score is already stored. */
   readonly result: 'learnt' | 'repeated';
 }
 
-/** The parts of the gateway that take feedback. */
+/** The parts of the gateway that accept feedback. */
 export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'past' | 'now'> {
   readonly records: Pick<RecordReader, 'find' | 'findRevision'>;
 }
 
 /**
- * Takes a score of an answer from the key that asked for it.
+ * Stores a score of an answer, sent by the key that requested the answer.
  * @returns once the score is durable
  * @throws SignalboxError
  */
@@ -53,7 +53,7 @@ export async function giveFeedback(
   const { isFirst, ...stored } = await orOverloaded(UNWRITTEN, () => scores.add(row));
   if (stored.score !== score) {
     const message =
-      'This decision already has a different score. A decision is scored once, and the first score stays.';
+      'This decision already has a different score. A decision can be scored once, and its first score is kept.';
     throw new SignalboxError('feedback_conflict', message, { param: 'score' });
   }
   const { weight } = stored;
@@ -64,7 +64,10 @@ export async function giveFeedback(
 const UNREAD = 'Decisions cannot be read, so the score was not stored; try again.';
 const UNWRITTEN = 'The score cannot be stored; try again.';
 
-/** @throws SignalboxError `not_found`, for another key's decision, too, and even for an admin: only the asker can score */
+/**
+ * @throws SignalboxError `not_found`, also for a decision of another key, even if the caller is an admin: only the key that requested an
+ * answer can score it
+ */
 async function ownRecord(
   records: FeedbackGateway['records'],
   decision: string,
@@ -74,14 +77,14 @@ async function ownRecord(
   const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
   if (record?.keyId === keyId) return record;
   const message =
-    'This key has made no decision with this ID. If another server decided it, it is found here when its request has ended.';
+    'This key has made no decision with this ID. If another server made the decision, this server finds it once the request has ended.';
   throw new SignalboxError('not_found', message, { param: 'decision_id' });
 }
 
-/** The time after which a score of a running answer may be sent again, ms. */
+/** The time after which the client may send the score of a running answer again, ms. */
 const RETRY_MS = 1_000;
 
-/** @throws SignalboxError for an answer that is still running, or broke off, which says nothing about its model */
+/** @throws SignalboxError for an answer that is still running, or that is incomplete and therefore says nothing about its model */
 function checkAnswered(record: DecisionRecord): void {
   if (isRunning(record)) {
     throw new SignalboxError('in_flight', 'The answer is still running. Score it when it has ended.', {
@@ -98,19 +101,20 @@ function checkAnswered(record: DecisionRecord): void {
   });
 }
 
-/** @throws SignalboxError for a decision whose record is about to be deleted */
+/** @throws SignalboxError for a decision whose record will soon be deleted */
 function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, now: number): void {
   if (now - timeOfId(id) <= days * DAY_MS) return;
   throw new SignalboxError(
     'feedback_window_over',
-    `A decision can be scored for ${days} days after its request. This one is older.`,
+    `A decision can be scored for ${days} days after its request. This decision is older.`,
     { param: 'decision_id', details: { window_days: days } },
   );
 }
 
 /**
- * The quality that a policy declares for the request: the active one, or that of the decision where the active one lacks the model.
- * @throws SignalboxError for embeddings, and for a model that neither policy declares: they have no quality
+ * Returns the quality that a policy declares for the request: the active policy, or the policy of the decision if the active policy does
+ * not have the model.
+ * @throws SignalboxError for embeddings, and for a model that neither policy declares, because their quality is unknown
  */
 async function declaredQuality(
   record: DecisionRecord,
@@ -130,11 +134,11 @@ async function declaredQuality(
     if (earlier !== null) return earlier;
   }
   const message =
-    'This decision cannot be scored: it is one of embeddings, or its policy does not declare its model, so that no quality is known.';
+    'This decision cannot be scored. It is a decision for embeddings, or its policy does not declare its model, so its quality is unknown.';
   throw new SignalboxError('learning_off', message, { param: 'decision_id' });
 }
 
-/** Null for a model that the policy does not declare. */
+/** @returns null for a model that the policy does not declare */
 function declaredBy(snapshot: PolicySnapshot, facts: TaskFacts, model: string): number | null {
   const at = snapshot.modelIndex.get(model);
   return at === undefined ? null : declaredFor(facts, snapshot, declaredByTask(snapshot))[at]!;

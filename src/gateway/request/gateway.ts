@@ -18,7 +18,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly ledger: Ledger;
   readonly funding: FundingSource;
   readonly records: Records;
-  /** Earlier policies, for deciding their decisions again. */
+  /** Earlier policies, with which recorded decisions are repeated. */
   readonly past: Pick<PastPolicies, 'find'>;
   readonly scores: Scores;
   readonly questionLengths: KeptLengths;
@@ -27,16 +27,16 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly sessions: Sessions;
   readonly counter: TokenCounter;
   readonly countPlaces: CountPlaces;
-  /** The next ID; see `core/id.ts`. */
+  /** Returns the next ID; see `core/id.ts`. */
   nextId(): number;
-  /** Milliseconds on a clock that never goes back: `performance.now`, as the deadlines of calls are on it. */
+  /** Milliseconds on a clock whose value never decreases: `performance.now`, which the deadlines of calls also use. */
   readonly clock: () => number;
-  /** The requests between the hold of their money and its settlement; the shutdown waits for them. */
+  /** The requests that have reserved money and are not yet settled. A shutdown waits for them. */
   readonly inFlight: LinkedSet<RequestContext>;
-  /** True once callers should come to another server at this port: answers close their connections. */
+  /** True once clients should move to another process on this port: answers then close their connections. */
   isLeaving: boolean;
-  /** True once they should come to a server elsewhere: this one is not ready any more, and still answers. */
+  /** True once clients should move to another server: this server then reports that it is not ready, but still answers. */
   isEnding: boolean;
-  /** True once the process has been asked to stop. */
+  /** True once the process was told to stop. */
   isDraining: boolean;
 }

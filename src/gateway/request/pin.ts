@@ -7,10 +7,10 @@ import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { withoutDroppedTools } from '../../routing/dropped-tools.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A request as models may get it under one policy. */
+/** A request in the form in which models may receive it, and the policy that applies to it until it ends. */
 export interface PinnedRequest {
   readonly request: ModelRequest;
-  /** Paths of the tools that were taken out of it. */
+  /** The paths of the tools that were removed from it. */
   readonly dropped: readonly string[];
   readonly runtime: Runtime;
 }
@@ -18,8 +18,8 @@ export interface PinnedRequest {
 const NONE: readonly string[] = [];
 
 /**
- * The step pin, the same for all that comes of a request: an answer, a quote, advice, a count of its tokens.
- * @throws SignalboxError `model_not_found` for a wildcard's ID that is not served
+ * The step "pin". It is the same for every use of a request: an answer, a quote, a recommendation, a count of its tokens.
+ * @throws SignalboxError `model_not_found` for a model ID of a wildcard that is not served
  */
 export function pinRequest(given: ModelRequest, policy: Runtime, context: RequestContext): PinnedRequest {
   const runtime = policy.snapshot.wildcards ? runtimeFor(policy, given.model) : policy;
@@ -32,11 +32,11 @@ export function pinRequest(given: ModelRequest, policy: Runtime, context: Reques
     request = withBoundedTools(kept.request, gateway);
     ({ dropped } = kept);
   }
-  // (guards on the request)
+  // A guard on requests would run here.
   return { request, dropped, runtime };
 }
 
-/** Returns the request with the policy's limit on the uses of each tool that a service runs and that the request leaves unlimited. */
+/** Limits the uses of each tool that the provider runs, if the request sets no limit. The limit comes from the policy. */
 function withBoundedTools(request: ModelRequest, { toolUsesMax }: GatewayPolicy): ModelRequest {
   const { nativeTools } = request.conversation;
   return nativeTools === undefined ? request : request.edit(boundsOf(nativeTools, toolUsesMax));

@@ -13,7 +13,7 @@ import type { Gateway } from './gateway.ts';
 import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A request as its surface has read it, with its payer and the name by which repeats of it are recognized. */
+/** A request that its surface has parsed, with its payer and the name by which repeats of the request are recognized. */
 interface FundedRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
@@ -22,18 +22,18 @@ interface FundedRequest {
   readonly named: NamedRequest | null;
 }
 
-/** The name of a request that is carried out once for it. */
+/** The name of a request. Requests with the same name are carried out once. */
 export interface NamedRequest {
   readonly claim: RequestClaim;
-  /** Whether it goes on after its caller has left. */
+  /** Whether the request continues after its caller has disconnected. */
   readonly toTheEnd: boolean;
 }
 
 /**
- * Carries a request out as far as its exchange, which takes the steps from dispatch on. `http/admission.ts` has admitted it before its
- * body arrived, and noted so in the context. `recommend` takes the same steps up to decide. Where a payment would mend an error,
+ * Carries out a request up to its exchange, which does the remaining steps from dispatch on. `http/admission.ts` admitted the request
+ * before its body arrived, and noted this in the context. `recommend` takes the same steps up to decide. If a payment would fix an error,
  * the error says how to pay.
- * @throws SignalboxError, and then nothing is held
+ * @throws SignalboxError, and then no money is held
  */
 export async function serveRequest(gateway: Gateway, funded: FundedRequest): Promise<RunningAnswer> {
   const { context, funding } = funded;
@@ -50,26 +50,26 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
       hold = await reserveFor(gateway, runnable, funded);
     } catch (cause) {
       if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
-      // The figures at its decision may be a second old. Those of the refusal are not, so it is decided once more.
+      // The decision used figures that may be a second old, but the refusal uses current ones. So the request is decided once more.
       runnable = await decideFunded(gateway, funded);
       context.step('reserve');
       hold = await reserveFor(gateway, runnable, funded);
     }
-    // Only from here on the decision is kept, and can be looked up.
+    // The decision is stored only from here on, so callers can look it up only now.
     context.decisionId = idText('dec_', runnable.decision.id);
-    // A chain takes seconds, which are not the gateway's own.
+    // A payment on a blockchain takes seconds, which do not count as the gateway's own time.
     if (hold.isSettledPayment) context.startedAt += clock() - reservedAt;
     const exchange = new Exchange(gateway, runnable, hold, new AnswerRecorder(gateway, runnable, context));
     context.attach(exchange);
     return exchange;
   } catch (cause) {
-    // Harmless where none was begun.
+    // This does nothing if no work has begun.
     context.endWork(0);
     throw await funding.mend(cause);
   }
 }
 
-/** The steps from pin to decide. A step that need not wait goes on in the same turn of the event loop. */
+/** Runs the steps from pin to decide. A step that does not need to wait runs in the same turn of the event loop. */
 function decideFunded(
   gateway: Gateway,
   { request: given, context, funding }: FundedRequest,
@@ -79,7 +79,7 @@ function decideFunded(
   const startedAt = clock();
   const { request, dropped, runtime } = pinRequest(given, leased.runtime, context);
   const terms = runtime === leased.runtime ? leased : { ...leased, runtime };
-  // (cache)
+  // A cache of answers would be read here.
   const runnableOf = ({ decision, history, questionLength }: RequestDecision): RunnableRequest => ({
     request,
     dropped,
@@ -98,8 +98,8 @@ function decideFunded(
 }
 
 /**
- * Begins the step reserve. From here on a shutdown waits for the request, until its work is ended.
- * @returns a promise where the store is asked for limits
+ * Begins the step "reserve". From here on a shutdown waits for the request, until its work has ended.
+ * @returns a promise if limits are checked in the store
  */
 function beginWork(
   gateway: Gateway,
@@ -115,7 +115,7 @@ function beginWork(
 }
 
 function enterFlight({ isDraining, inFlight }: Gateway, context: RequestContext): void {
-  // Deciding, and limits that the store counts, may have taken a while.
+  // Deciding, and limits that the store counts, may have taken time, during which a shutdown may have begun.
   if (isDraining) throw shuttingDown();
   context.enterFlight(inFlight);
 }
@@ -125,7 +125,7 @@ function reserveFor(
   { request, decision, terms, startedAt }: RunnableRequest,
   { context, funding, named }: FundedRequest,
 ): Promise<FundedHold> {
-  // A named request waits for money though its caller leaves.
+  // A named request keeps waiting for money even if its caller disconnects.
   const signal = named?.toTheEnd ? undefined : context.signal;
   const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };
   return reserve(unpaid, funding, named?.claim ?? null);

@@ -16,32 +16,31 @@ import type { Gateway } from './gateway.ts';
 import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** Advice with what a chat would set aside, and with the price of a payment where the policy takes payments. */
+/** A recommendation with the amount that a chat would reserve first, and with the price of a payment if the policy accepts payments. */
 type PricedAdvice = Advice & {
-  /** Present where the caller has budgets or a balance; null where a chat would wait for money. */
+  /** Present if the caller has budgets or a balance; null if a chat would wait for money. */
   readonly first_hold_credits?: number | null;
   readonly payment_quote?: PaymentEstimate;
 };
 
 /**
- * Recommends a model: the pipeline of a chat up to decide. A request with messages gets the decision that it would get as
- * a chat. Spends nothing.
+ * Recommends a model, with the steps of a chat up to decide. A request with messages gets the same decision as a chat. It spends nothing.
  * @throws SignalboxError
  */
 export async function recommend(gateway: Gateway, given: ModelRequest, context: RequestContext): Promise<PricedAdvice> {
   const caller = context.knownCaller;
-  // Such a chat would be refused before all else.
+  // A chat with this request would be refused before anything else is checked.
   if (given.conversation.turns.length > 0) gateway.funding.checkNamed(given, caller);
   if (gateway.isDraining) throw shuttingDown();
   const { request, runtime } = pinRequest(given, gateway.lease(), context);
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
-  // The decision that a chat of the same facts would get.
+  // The same decision as for a chat with the same facts.
   const deciding = decideRequest(gateway, request, terms, false, context, routeFacts);
   const { decision, history } = deciding instanceof Promise ? await deciding : deciding;
   const offered = { ...decision, ranked: sayableModels({ request, history, decision, runtime }) };
-  // Deciding may have taken a while, and after the shutdown nothing can be written.
+  // Deciding may have taken time, and after a shutdown nothing can be written.
   if (gateway.isDraining) throw shuttingDown();
   context.decisionId = idText('dec_', decision.id);
   const recorded = recordedOf(request, caller, snapshot, context);
@@ -61,13 +60,13 @@ export async function recommend(gateway: Gateway, given: ModelRequest, context: 
 type DecidedRequest = Pick<RunnableRequest, 'request' | 'history' | 'decision' | 'runtime'>;
 
 /**
- * The models of a decision from the first on that its request can be put into words for: a chat that fails at those before it
- * goes on to it before anything is sent.
- * @throws SignalboxError where there is none, as of that chat
+ * Returns the models of a decision, from the first model whose adapter can express the request. A chat would try the models before it,
+ * fail, and go on to that model before it sends anything.
+ * @throws SignalboxError if no adapter can express the request, as for the chat
  */
 function sayableModels(decided: DecidedRequest): Decision['ranked'] {
   const { ranked, lastResorts } = decided.decision;
-  // A query without messages is no request that could be sent.
+  // A query without messages is not a request that could be sent.
   if (decided.request.conversation.turns.length === 0) return ranked;
   const failed: FailedAttempt[] = [];
   const isSayable = (one: RankedModel): boolean => {
@@ -83,7 +82,7 @@ function sayableModels(decided: DecidedRequest): Decision['ranked'] {
   return [first, ...others];
 }
 
-/** Why an endpoint's adapter has no words for a request; null where it has. */
+/** Returns why an endpoint's adapter cannot express a request; null if it can. */
 function refusalAt(decided: DecidedRequest, ranked: RankedModel, at: number): FailedAttempt | null {
   const { runtime, request } = decided;
   const { adapter } = runtime.targets[ranked.model]![at]!;
@@ -95,7 +94,7 @@ function refusalAt(decided: DecidedRequest, ranked: RankedModel, at: number): Fa
   try {
     made = adapter.request(call);
   } catch {
-    // A defect of a plugin says nothing about the request.
+    // A defect of a plugin does not mean that the request cannot be expressed.
     return null;
   }
   if (!('kind' in made) || made.kind !== 'rejected') return null;

@@ -13,109 +13,112 @@ import type { Usage } from '../../core/usage.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
 import type { Platform } from '../money/receipt.ts';
 
-/** The last decision that was tried for a request, whether it found a model or none. */
+/** The latest decision that was tried for a request, whether or not it found a model. */
 export interface RoutingAttempt {
-  /** With the rules that applied. */
+  /** The facts of the request, with the rules that applied. */
   readonly facts: Facts;
   readonly snapshot: PolicySnapshot;
-  /** Number of models by kind of rejection, in the order of `REJECTIONS`. */
+  /** How many models were rejected for each reason, in the order of `REJECTIONS`. */
   readonly rejections: ArrayLike<number>;
 }
 
-/** The end of an exchange, for the log, metrics and traces. */
+/** The end of an exchange, as the log, metrics and traces report it. */
 export interface ExchangeResult {
   readonly outcome: DecisionOutcome;
   readonly platform: Platform;
 }
 
-/** The end of a count of a prompt by a service. */
+/** How a provider's count of a prompt ended. */
 export interface PromptCountEnd {
   readonly provider: string;
-  /** `refused`: the service does not count such a prompt. `failed`: it may count it later. */
+  /** `refused`: the provider does not count prompts of this kind. `failed`: the provider may be able to count the prompt later. */
   readonly end: 'counted' | 'refused' | 'failed';
 }
 
 /** The caller, place and rate limits of an admitted request. */
 export interface Admission {
-  /** Null for a caller without a key, until a payer has proved itself. */
+  /** Null for a caller without a key, until a payer has proved its identity. */
   readonly caller: Caller | null;
-  /** Null on routes that do not count. */
+  /** Null on routes that do not count against the gate. */
   readonly place: GatePlace | null;
   /** Null on routes that do not count, and without a key. */
   readonly quota: Quota | null;
   /**
-   * Checks a payer that has proved itself, and counts its request unless a key was counted.
-   * @returns a promise where the store is asked, which rejects as this throws
+   * Checks a payer that has proved its identity, and counts its request unless a key was already counted.
+   * @returns a promise if the store is queried; it rejects with the same errors
    * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
   acceptPayer(payer: Caller): Quota | Promise<Quota> | null;
 }
 
-/** The exchange of a request. */
+/** The exchange of a request, as far as the context uses it. */
 interface RunningWork {
   readonly recorder: { running(): DecisionRecord };
   abandon(error: SignalboxError): void;
 }
 
 /**
- * One request, from its first byte until it is answered and all that it began has ended. The edge makes it; every
- * step takes it along and notes its facts here, from which the log, metrics and the trace are written at the end.
+ * One request, from its first byte until it is answered and everything that it began has ended. The HTTP edge makes it. Every step receives
+ * it and notes facts in it, from which the log, metrics and the trace are written at the end.
  *
- * Its place in the gate, its rate limits and its trace end together, once: after `handled`, and after `endWork` where
+ * The place in the gate, the rate limits and the trace of the request end together, once: after `handled`, and also after `endWork` if
  * `beginWork` was called.
  */
 export class RequestContext implements Links<RequestContext> {
   /** `req_…` */
   readonly requestId: string;
-  /** Time of arrival, ms on the gateway's clock. */
+  /** The time of arrival, ms on the gateway's clock. */
   readonly at: number;
   readonly method: string;
   /** Null while nothing is traced. */
   readonly trace: Trace | null;
-  /** Pattern of the route, such as `/v1/decisions/:id`; `other` for a path that leads nowhere. */
+  /** The pattern of the route, such as `/v1/decisions/:id`; `other` for an unknown path. */
   readonly route: string;
-  /** The operation that its route asks of a model; null for other routes. */
+  /** The operation that a model performs for its route; null for other routes. */
   operation: Operation | null = null;
-  /** Null until the key is read, or a payer has proved itself. */
+  /** Null until the key is read, or a payer has proved its identity. */
   caller: Caller | null = null;
-  /** Who sends it as the caller without its secret, by the playground: the ID of a user or of the key; null for the caller itself. */
+  /**
+   * Who sends the request for the caller without the caller's secret, through the playground: the ID of a user or of the key. Null if the
+   * caller sends it.
+   */
   sentBy: string | null = null;
-  /** The place in the gate: on routes that do not count, only room for the body. Null where no body is read, and before admission. */
+  /** The place in the gate. On routes that do not count, it is only room for the body. Null if no body is read, and before admission. */
   place: GatePlace | null = null;
-  /** The names of its run as books and records have them. */
+  /** The names of its run (an agent's session), as the books and records store them. */
   run: RunNames = NO_RUN;
-  /** Bytes of the body, by its `content-length`; 0 for none. */
+  /** The size of the body according to its `content-length`, in bytes; 0 for none. */
   bodyBytes = 0;
-  /** Bytes of the largest body that its route accepts from its caller; 0 before admission. */
+  /** The largest body that its route accepts from its caller, in bytes; 0 before admission. */
   bodyBytesMax = 0;
-  /** Its `Idempotency-Key`; null for none. */
+  /** The value of its header `Idempotency-Key`; null for none. */
   idempotencyKey: string | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
   bodyHash: Uint8Array | null = null;
-  /** HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without an answer. */
   status = 0;
-  /** Of the error answered; null for none. The error of a broken stream is in the result. */
+  /** The code of the error that was answered; null for none. The error of a broken stream is in `result`. */
   code: ErrorCode | null = null;
   /** Null before the first decision was tried. */
   routing: RoutingAttempt | null = null;
-  /** `dec_…` once the decision is kept. A request refused for want of money leaves none. */
+  /** `dec_…` once the decision is stored. A request that is refused for lack of money stores none. */
   decisionId: string | null = null;
   /** Null until the exchange has ended. */
   result: ExchangeResult | null = null;
-  /** Charged usage of failed attempts, as their providers reported it; null for none. */
+  /** The charged usage of failed attempts, as their providers reported it; null for none. */
   failedUsage: Usage[] | null = null;
-  /** Counts of its prompt by services; null for none. */
+  /** The counts of its prompt by providers; null for none. */
   promptCounts: PromptCountEnd[] | null = null;
-  /** Whether a choice of the answer ended at the cap on its output, or for want of money. */
+  /** Whether a choice of the answer ended at the limit of its output, or for lack of money. */
   hasReachedCap = false;
-  /** Whether a kept answer was given again. */
+  /** Whether a stored answer was sent again. */
   isReplayed = false;
   isStream = false;
-  /** Start of the decision, ms on the gateway's clock; NaN before. */
+  /** When the decision began, ms on the gateway's clock; NaN before that. */
   startedAt = Number.NaN;
-  /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */
+  /** The time of the first upstream call, ms on the gateway's clock; NaN for none. */
   dispatchedAt = Number.NaN;
-  /** Time of its end, ms on the gateway's clock; NaN before. */
+  /** When the request ended, ms on the gateway's clock; NaN before that. */
   endedAt = Number.NaN;
   before: RequestContext | null = null;
   after: RequestContext | null = null;
@@ -128,16 +131,16 @@ export class RequestContext implements Links<RequestContext> {
   #isWorking = false;
   #isOver = false;
   #whenOver: (() => void) | null = null;
-  /** The requests that a shutdown waits for, while this is one of them. */
+  /** The list of requests that a shutdown waits for, while this request is in it. */
   #inFlight: LinkedSet<RequestContext> | null = null;
-  /** Null before the exchange exists and after it has ended. */
+  /** The exchange; null before it exists and after it has ended. */
   #work: RunningWork | null = null;
   #cutOff: SignalboxError | null = null;
 
   /**
    * @param origin the HTTP request
    * @param at ms on the gateway's clock
-   * @param onEnd called once, when the request is over
+   * @param onEnd called once, when the request has ended
    */
   constructor(
     origin: Pick<Request, 'method' | 'signal'>,
@@ -156,7 +159,7 @@ export class RequestContext implements Links<RequestContext> {
     this.#onEnd = onEnd;
   }
 
-  /** Aborted when the caller leaves. Made by the server when it is first read. */
+  /** Aborted when the caller disconnects. The server creates the signal when it is first read. */
   get signal(): AbortSignal {
     return this.#origin.signal;
   }
@@ -172,7 +175,7 @@ export class RequestContext implements Links<RequestContext> {
     return this.caller;
   }
 
-  /** Whether the caller left before there was an answer. */
+  /** Whether the caller disconnected before there was an answer. */
   get isUnanswered(): boolean {
     return this.status === 0 && this.code === null;
   }
@@ -196,9 +199,9 @@ export class RequestContext implements Links<RequestContext> {
     this.promptCounts.push(count);
   }
 
-  /** Takes over the place, rate limits and other holdings of the request's admission. */
+  /** Takes over the place, rate limits and other resources of the request's admission. */
   admit(admission: Admission): void {
-    // It was refused while its caller was looked up.
+    // The request was refused while its caller was looked up.
     if (this.#isOver) {
       admission.quota?.undo();
       admission.place?.leave();
@@ -211,9 +214,9 @@ export class RequestContext implements Links<RequestContext> {
   }
 
   /**
-   * Takes a payer that has proved itself. Without a key it becomes the caller, and counts against the rate limits from
-   * here on. Later calls do nothing.
-   * @returns null; a promise where the store is asked, which rejects as this throws
+   * Accepts a payer that has proved its identity. Without a key, the payer becomes the caller and counts against the rate limits from here
+   * on. Later calls do nothing.
+   * @returns null, or a promise if the store is queried; it rejects with the same errors
    * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
   acceptPayer(payer: Caller): Promise<void> | null {
@@ -229,8 +232,9 @@ export class RequestContext implements Links<RequestContext> {
   }
 
   /**
-   * Waits for the request's turn at the gate. A caller who leaves meanwhile makes room at once.
-   * @returns null where it may go on at once; otherwise rejects with SignalboxError `overloaded` where it may not
+   * Waits for the request's turn at the gate. A caller who disconnects while waiting releases the place at once.
+   * @returns null if the request may go on at once; else a promise that rejects with SignalboxError `overloaded` if the request may not go
+   * on
    */
   awaitTurn(): Promise<void> | null {
     const turn = this.place?.turn;
@@ -252,7 +256,7 @@ export class RequestContext implements Links<RequestContext> {
   /**
    * Begins work that may outlive the handler.
    * @param tokens expected tokens of input and output
-   * @returns null; a promise where the store is asked for limits, which rejects as this throws
+   * @returns null, or a promise if limits are checked in the store; it rejects with the same errors
    * @throws SignalboxError `rate_limit_exceeded`
    */
   beginWork(stream: boolean, tokens: number): Promise<void> | null {
@@ -265,7 +269,7 @@ export class RequestContext implements Links<RequestContext> {
   }
 
   /**
-   * Ends the work, and with it the wait of a shutdown. Later calls do nothing.
+   * Ends the work, so that a shutdown no longer waits for it. Later calls do nothing.
    * @param tokens used tokens of input and output
    */
   endWork(tokens: number): void {
@@ -276,26 +280,26 @@ export class RequestContext implements Links<RequestContext> {
     this.#endIfDone();
   }
 
-  /** Joins the requests that a shutdown waits for. */
+  /** Adds this request to the requests that a shutdown waits for. */
   enterFlight(inFlight: LinkedSet<RequestContext>): void {
     this.#inFlight = inFlight;
     inFlight.add(this);
   }
 
-  /** Leaves the requests that a shutdown waits for. Harmless outside of them. */
+  /** Removes this request from the requests that a shutdown waits for. Does nothing if it is not one of them. */
   leaveFlight(): void {
     this.#inFlight?.remove(this);
     this.#inFlight = null;
     this.#work = null;
   }
 
-  /** Notes the exchange of this request. Where a shutdown has cut the request off, abandons it. */
+  /** Notes the exchange of this request. If a shutdown has already cut off the request, abandons the exchange. */
   attach(work: RunningWork): void {
     this.#work = work;
     if (this.#cutOff) work.abandon(this.#cutOff);
   }
 
-  /** Makes the record of its decision while the exchange runs; null before the exchange, and once the final record is made. */
+  /** Makes the record of its decision while the exchange runs; null before the exchange, and once the final record exists. */
   runningRecord(): DecisionRecord | null {
     return this.result === null ? (this.#work?.recorder.running() ?? null) : null;
   }
@@ -307,31 +311,31 @@ export class RequestContext implements Links<RequestContext> {
   }
 
   /**
-   * Notes the end of the handler; the last call before the end counts. A request that was not admitted is over now.
-   * @param status of the answer
-   * @param code of the error answered; null for none
+   * Notes the end of the handler; the last call before the end counts. A request that was not admitted ends now.
+   * @param status the status of the answer
+   * @param code the code of the error that was answered; null for none
    */
   handled(status: number, code: ErrorCode | null): void {
-    // An error after the caller has left has no reader, and is not counted.
+    // If the caller has disconnected, nobody receives the error, so it is not counted.
     const isDeserted = code !== null && this.#isDeserted(code);
     this.status = isDeserted ? 0 : status;
-    // The code of a kept error was noted when it was found.
+    // For a stored answer, the code of its error was noted when the answer was found.
     if (isDeserted) this.code = null;
     else if (code !== null || !this.isReplayed) this.code = code;
     this.#close();
   }
 
-  /** Calls `end` once the request is over. The last call counts. */
+  /** Calls `end` once the request has ended. Only the last listener is called. */
   whenOver(end: () => void): void {
     this.#whenOver = end;
   }
 
-  /** Adds the `x-ratelimit-…` headers to those of the answer. */
+  /** Adds the `x-ratelimit-…` headers to the headers of the answer. */
   addLimitHeaders(headers: Record<string, string | number>): void {
     if (this.#quota) Object.assign(headers, this.#quota.headers());
   }
 
-  /** Whether an error came up after the caller had left. A defect stays one, and so does a refusal at admission. */
+  /** Whether an error occurred after the caller had disconnected. A defect still counts as an error, and so does a refusal at admission. */
   #isDeserted(code: ErrorCode): boolean {
     if (!this.isAdmitted || code === 'internal_error' || !this.signal.aborted) return false;
     return this.result === null || this.result.outcome.status === 'abandoned';
@@ -343,7 +347,7 @@ export class RequestContext implements Links<RequestContext> {
     this.#endIfDone();
   }
 
-  /** The one end. */
+  /** The only place where the request ends. */
   #endIfDone(): void {
     if (!this.#isHandled || this.#isWorking || this.#isOver) return;
     this.#isOver = true;
@@ -354,12 +358,12 @@ export class RequestContext implements Links<RequestContext> {
   }
 }
 
-/** Makes the record of a decision whose request is among these; null for none. */
+/** Makes the record of a decision whose request is in this list; null if there is none. */
 export function findRunning(inFlight: LinkedSet<RequestContext>, id: number): DecisionRecord | null {
   const decisionId = idText('dec_', id);
   const request = inFlight.all().find((one) => one.decisionId === decisionId);
   return request?.runningRecord() ?? null;
 }
 
-/** The selector of a request, or `pinned` for a named model. */
+/** Returns the selector of a request, or `pinned` if it names a model. */
 export const selectorOf = ({ facts }: RoutingAttempt): string => (facts.pinned ? 'pinned' : facts.model);

@@ -19,7 +19,7 @@ import type { FundedTrial } from './decide-within.ts';
 import { isRejectedByInput } from './exact-count.ts';
 import type { PromptCountEnd, RequestContext } from './request-context.ts';
 
-/** A prompt that services may count. */
+/** A prompt that providers may count. */
 interface CountablePrompt {
   readonly request: ModelRequest;
   readonly history: PromptHistory;
@@ -27,16 +27,16 @@ interface CountablePrompt {
   readonly places: CountPlaces;
 }
 
-/** A place to have it counted: an endpoint of a model, both by index. */
+/** An endpoint of a model that can count the prompt, both as indexes. */
 interface CountingPlace {
   readonly model: number;
   readonly at: number;
   readonly withinMs: number;
-  /** Ends the count when its caller leaves. */
+  /** Ends the count when its caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** Has an endpoint count the prompt that it would get, once its key has a place for a count. Never rejects. */
+/** Lets an endpoint count the prompt that it would receive, once the caller's key has a place for a count. Never rejects. */
 export async function countAtEndpoint(
   prompt: CountablePrompt,
   facts: Facts,
@@ -67,39 +67,39 @@ export async function countAtEndpoint(
   }
 }
 
-/** A time in which some count ends, ms. */
+/** The time in which one of the running counts is likely to end, ms. */
 const RETRY_MS = 1_000;
 const NO_PLACE = { tokens: null, retryAfterMs: RETRY_MS } as const;
 
 type CountingCaller = Pick<RequestContext, 'signal' | 'addPromptCount'>;
 
-/** The longest time that services may take to count a prompt before its money is held, ms. */
+/** The longest time that providers may take to count a prompt before its money is held, ms. */
 const COUNT_MS = 1_000;
 
 /**
- * Has services count one prompt with PDFs where the bound of their pages is too much for the money there is. A count costs
- * nothing. Each model is asked once, one after the other, and all within a second.
+ * Lets providers count a prompt with PDFs, if the upper bound of its pages costs more than the available money. A count costs nothing. Each
+ * model's provider is called once, one after the other, and all together within a second.
  */
 export class ServiceCounter {
   readonly #prompt: CountablePrompt;
   readonly #caller: CountingCaller;
-  /** Made for the first: few requests need one. */
+  /** Created at the first count, because few requests need one. */
   #counts: Map<number, ServiceCount | null> | null = null;
   #endsAt: number | null = null;
-  /** The shortest time until a count that failed may succeed, ms; null where none failed. */
+  /** The shortest time until a failed count may succeed, ms; null if none failed. */
   #retryAfterMs: number | null = null;
 
-  /** @param caller ends the counts when it leaves, and notes how they ended */
+  /** @param caller ends the counts when it disconnects, and notes how they ended */
   constructor(prompt: CountablePrompt, caller: CountingCaller) {
     this.#prompt = prompt;
     this.#caller = caller;
   }
 
   /**
-   * Returns the facts of a decision by counts of services: of the model that would be chosen if each file had one page, and of
-   * the next only while money for none is found.
-   * @param decideBy decides the request by other facts
-   * @returns the same facts where no count would help, or none was made in time
+   * Returns the facts of a decision with the counts of providers. It counts for the model that would be chosen if each file had one page,
+   * and for the next model only while the funds cover none.
+   * @param decideBy decides the request with other facts
+   * @returns the same facts if no count would help, or none was made in time
    */
   async factsFor(facts: Facts, decideBy: (facts: Facts) => FundedTrial): Promise<Facts> {
     const { runtime } = this.#prompt;
@@ -107,7 +107,7 @@ export class ServiceCounter {
     let counted = facts;
     for (;;) {
       const { outcome, shortage } = decideBy({ ...facts, serviceCounts: { ...hoped, ...counted.serviceCounts } });
-      // Without money for the shortest prompt of its kind there is no use in asking.
+      // If even the shortest prompt of this kind cannot be paid, a count cannot help.
       if (isRefusal(outcome) || shortage !== null) return counted;
       const [choice] = outcome.ranked;
       const { id } = runtime.snapshot.models[choice.model]!;
@@ -121,8 +121,8 @@ export class ServiceCounter {
   }
 
   /**
-   * Returns the error in place of a refusal: a prompt that could not be counted now may fit.
-   * @returns null where no count failed
+   * Returns the error to answer instead of a refusal, because a prompt that could not be counted now may fit later.
+   * @returns null if no count failed
    */
   get failure(): SignalboxError | null {
     return this.#retryAfterMs === null
@@ -139,7 +139,7 @@ export class ServiceCounter {
     return count;
   }
 
-  /** Has each provider of a model count, for any of them may answer; the greatest bound stands for all. */
+  /** Lets each provider of a model count, because any of them may answer; the greatest bound applies to all. */
   async #ask({ model: index, endpoints }: RankedModel, facts: Facts): Promise<ServiceCount | null> {
     const { snapshot, targets } = this.#prompt.runtime;
     const model = snapshot.models[index]!;
@@ -158,7 +158,7 @@ export class ServiceCounter {
     return made.length < counts.length ? null : made.reduce((most, one) => (boundOf(one) > boundOf(most) ? one : most));
   }
 
-  /** Reads one count, and notes when one that failed may be tried again. */
+  /** Reads one count. For a failed count, notes when it may be tried again. */
   #read(counted: TokenCount, margin: CountMargin | null): ServiceCount | null {
     if (counted.tokens === null) {
       const { retryAfterMs } = counted;
@@ -176,30 +176,30 @@ function endOf(counted: TokenCount): PromptCountEnd['end'] {
 }
 
 const UNCOUNTED =
-  'The most that the PDFs of this request may cost is more than the money there is, and the provider could not count them now. Try again.';
+  'The PDFs of this request may cost more than the available funds, and the provider could not count their tokens now. Try again.';
 
 const boundOf = ({ tokens, margin }: ServiceCount): number => tokens + margin;
 
-/** The margin of an endpoint that counts prompts; null where its count bounds nothing, or it has none. */
+/** Returns the margin of error of an endpoint that counts prompts; null if its count is not a bound, or it does not count. */
 function marginAt({ adapter }: UpstreamTarget): CountMargin | null {
   const margin = adapter.kind === 'wire' ? adapter.tokenCount?.margin : undefined;
-  // A plugin may state anything.
+  // A plugin may return any value, so negative margins are ignored.
   return margin && margin.tokens >= 0 && margin.share >= 0 ? margin : null;
 }
 
-/** The counts that may come at best, by ID of the models whose services count: each PDF has one page. */
+/** Returns the lowest possible counts, by ID of the models whose providers count: each PDF has one page. */
 function hopedCounts(facts: Facts, { snapshot, targets }: Runtime): NonNullable<Facts['serviceCounts']> {
   const least = { ...facts, pages: facts.pdfs };
   const counting = snapshot.models.filter((_, index) => targets[index]!.every((target) => marginAt(target) !== null));
   return Object.fromEntries(counting.map((model) => [model.id, { tokens: expectedInput(least, model), margin: 0 }]));
 }
 
-/** Whether a decision found no model, or no money for one. */
+/** Whether a decision found no model, or the funds cover none. */
 export const isRefused = ({ outcome, shortage }: FundedTrial): boolean => shortage !== null || isRefusal(outcome);
 
 /**
- * Whether all that a model reads stands in the request. The server behind an address may give its service another file for the
- * answer than for the count, and an upload may change. A part that only its dialect can say may name either.
+ * Whether the request itself contains everything that a model reads. A server may return different files at the same address for the count
+ * and for the answer, and an upload may change. A content part that only its dialect can express may refer to either.
  */
 export const standsInRequest = ({ conversation }: Pick<ModelRequest, 'conversation'>): boolean =>
   conversation.turns.every(({ parts }) => parts.every(isInline));
@@ -219,7 +219,7 @@ function isInline(part: ContentPart): boolean {
 
 const isData = (url: string): boolean => /^data:/i.test(url);
 
-/** Whether the bound of a prompt has its request refused, its output capped, or the request wait for money. */
+/** Whether a request is refused, its output limited, or the request delayed, because of the upper bound of its prompt. */
 export function isHeldBack(
   { outcome, shortage, funds }: FundedTrial,
   request: ModelRequest,

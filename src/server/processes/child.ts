@@ -1,22 +1,22 @@
 import { type MessageToChild, type MessageToParent, messageToChild } from './messages.ts';
 
-/** A server as its parent uses it. */
+/** The functions of a server that its parent process calls. */
 interface ServingProcess {
   readonly address: string;
   /** Makes the page of metrics. */
   metrics(): string;
   reload(): void;
-  /** Has callers find the other processes, then stops. */
+  /** Makes clients move to the other processes, then stops. */
   leave(): void;
-  /** Stops; does nothing where it has begun to. */
+  /** Stops the server. Does nothing if it is already stopping. */
   stop(): void;
-  /** Ends at once. */
+  /** Ends the process at once. */
   end(): void;
 }
 
-/** The parent of this process, which is told that it waits or serves, and asks things of it from then on. */
+/** The parent of this process. The child reports to it that it waits or serves; after that, the parent sends it commands. */
 export interface Parent {
-  /** All places for servers at the database are taken, and this process waits for one. */
+  /** Reports that all places for servers at the database are taken, and that this process waits for a place. */
   waiting(): void;
   serving(server: ServingProcess): void;
 }
@@ -25,13 +25,13 @@ export interface Parent {
 export interface ParentChannel {
   send(message: MessageToParent): void;
   onMessage(listener: (message: unknown) => void): void;
-  /** The parent has ended. */
+  /** Calls the listener when the parent has ended. */
   onEnd(listener: () => void): void;
 }
 
-/** @param exit ends this process at once, if its parent ends before it serves */
+/** @param exit ends this process at once if the parent ends before this process serves */
 export function parentOver({ send, onMessage, onEnd }: ParentChannel, exit: () => void): Parent {
-  // Without a parent it would share the port with the processes of the next start.
+  // If the parent ends, this process must stop, because it would share the port with the processes of the next start.
   let stop = exit;
   onEnd(() => stop());
   return {

@@ -11,17 +11,17 @@ import { UsageError } from '../../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../../store/durable-file.ts';
 import { reasonOf } from '../../store/reason.ts';
 
-/** How a command on a data folder reaches the parent of the processes that serve it. */
+/** How a command on a data folder reaches the parent of the processes that use the folder. */
 const Door = Type.Object({
   pid: Type.Integer(),
-  /** On the loopback. */
+  /** A port on the loopback address. */
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-  /** Proves that the one who answers has written the file, and the one who asks has read it. */
+  /** A shared secret. It proves that the answering process wrote the file, and that the calling process read it. */
   token: Type.String(),
 });
 type Door = Static<typeof Door>;
 
-/** A line of the answer to a restart: a sentence on a step, or the last line. */
+/** One line of the answer to a restart: a sentence about a step, or the last line. */
 const Step = Type.Union([
   Type.Object({ said: Type.String() }),
   Type.Object({ done: Type.Literal(true) }),
@@ -37,8 +37,8 @@ const HOST = '127.0.0.1';
 const doorFile = (home: string): string => join(home, 'processes', 'parent.json');
 
 /**
- * Lets commands restart the processes that serve a data folder.
- * @returns how to stop
+ * Opens a port through which commands restart the processes of a data folder.
+ * @returns closes the port
  */
 export async function openDoor(
   home: string,
@@ -49,7 +49,7 @@ export async function openDoor(
   const server = Bun.serve({
     hostname: HOST,
     port: 0,
-    // A drain may take an hour.
+    // There is no idle timeout, because a drain may take an hour.
     idleTimeout: 0,
     fetch(request) {
       const given = Buffer.from(request.headers.get('authorization') ?? '');
@@ -78,8 +78,8 @@ async function* linesOf(sentences: AsyncIterable<string>): AsyncGenerator<string
 }
 
 /**
- * Restarts the processes that serve a data folder, one after the other. Yields a sentence on each step. Throws UsageError where that cannot
- * be, or ends halfway.
+ * Restarts the processes of a data folder, one after the other. Yields a sentence on each step.
+ * @throws UsageError if the restart is impossible or ends halfway
  */
 export async function* restartAt(home: string): AsyncGenerator<string> {
   const answer = await answerOf(doorOf(home), home);
@@ -111,7 +111,9 @@ function textOfDoor(home: string): string | null {
 const noServer = (home: string): UsageError =>
   new UsageError(`No server with --processes runs on the data folder ${resolve(home)}.`);
 
-/** The answer of the parent, which says by it that it has written the file: another one at its port would refuse. */
+/**
+ * Sends the request to the parent. An answer proves that the parent wrote the file: another program on this port would not know the token.
+ */
 function answerOf({ port, token }: Door, home: string): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const asking: ClientRequest = ask(

@@ -4,36 +4,39 @@ import type { Log } from '../../host/telemetry/log.ts';
 import { Member, type StartProcess } from './member.ts';
 import type { ProcessPage } from './metrics-page.ts';
 
-/** After a process that served for so long, the next one is started at once. */
+/** If a process served for so long before it ended, its successor starts at once, ms. */
 const STEADY_MS = 60_000;
-/** The pause before another start, ms; it doubles. There is none after the first end of a process that served. */
+/**
+ * The pause before a start is tried again, ms. It doubles with each failure. There is no pause after a process that served ends for the
+ * first time.
+ */
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
-/** A process that is asked for metrics and stands still is left out, ms. */
+/** If a process does not return its metrics within this time, the page omits them, ms. */
 const METRICS_MS = 2_000;
-/** Beyond its drain, for all else that a process does at its end, ms. */
+/** The time in addition to the drain for everything else that a process does at its end, ms. */
 const END_MS = 30_000;
-/** A process that ends at once gives its place at the database back before, ms. */
+/** The time that a process which ends at once has to release its place at the database, ms. */
 const RELEASE_MS = 1_000;
 
 interface FleetParts {
   readonly count: number;
   readonly drainMs: number;
   readonly start: StartProcess;
-  /** Numbers whose folders have settlements, which a process of that number books. */
+  /** The numbers of data folders that still have settlements in their spools. A process with that number books them. */
   readonly waiting: () => Promise<readonly number[]>;
-  /** Whether a process of another parent still has the folder of a number. */
+  /** Whether a process of another parent still uses the data folder of this number. */
   readonly isTaken: (number: number) => boolean;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
   readonly timers: Timers;
   readonly log: Log;
 }
 
-/** The time until the next process of a number is started. */
+/** The pause until the next process of a number is started. */
 interface Pause {
   readonly timer: Timer;
-  /** As of the next process. */
+  /** How many processes of this number failed in a row, counted for the next process. */
   readonly failures: number;
 }
 
@@ -42,16 +45,16 @@ const pauseAfter = (failures: number): number =>
 
 const stopping = (): UsageError => new UsageError('The server is stopping.');
 
-/** The processes that serve at one port: it keeps their number, and replaces them. State: processes. */
+/** The processes that share one port. It keeps their number constant, and replaces them at a restart. State: processes. */
 export class Fleet {
-  /** Resolves once all serve at the same time. */
+  /** Resolves once all processes serve at the same time. */
   readonly allServe: Promise<void>;
   readonly #parts: FleetParts;
   readonly #noteAllServe: () => void;
-  /** The processes that run. A number is here or in `#pauses`. */
+  /** The running processes. Each number is either in this map or in `#pauses`. */
   readonly #members = new Map<number, Member>();
   readonly #pauses = new Map<number, Pause>();
-  /** As it was found last. */
+  /** The numbers with unbooked settlements, as of the latest read. */
   #waiting: readonly number[] = [];
   #isStopping = false;
   #isRestarting = false;
@@ -62,8 +65,10 @@ export class Fleet {
   }
 
   /**
-   * Resolves with true once the first process serves, with false if it is stopped before. The first one starts alone: it makes the
-   * tables and the first key. The others follow, and are started again until they serve. Throws UsageError if the first one fails.
+   * Starts the processes. The first process starts alone, because it creates the tables and the first key. The others follow, and are
+   * started again until they serve.
+   * @returns true once the first process serves; false if the fleet is stopped before that
+   * @throws UsageError if the first process fails
    */
   async start(): Promise<boolean> {
     this.#waiting = await this.#parts.waiting();
@@ -76,15 +81,16 @@ export class Fleet {
   }
 
   /**
-   * Replaces one process after the other, each once its successor serves; one that has ended is started again without its pause.
-   * Yields a sentence on each step. Throws UsageError; then the rest goes on as it was.
-   * @param left aborts once nobody listens any more
+   * Replaces one process after the other, each as soon as its successor serves. A process that has ended is started again without its
+   * pause. Yields a sentence on each step.
+   * @param left aborts once the command that requested the restart no longer listens
+   * @throws UsageError; the processes that were not yet replaced then go on
    */
   async *restart(left?: AbortSignal): AsyncGenerator<string> {
-    if (this.#isRestarting) throw new UsageError('A restart is under way already.');
+    if (this.#isRestarting) throw new UsageError('A restart is already in progress.');
     this.#isRestarting = true;
     let successor: Member | null = null;
-    // It would be one too many.
+    // Without this, the fleet would have one process too many.
     left?.addEventListener('abort', () => void (successor?.hasServed || successor?.kill()));
     try {
       this.#waiting = await this.#parts.waiting();
@@ -93,7 +99,7 @@ export class Fleet {
       const running = [...before.keys()].sort((a, b) => a - b);
       for (const number of [...this.#pauses.keys(), ...running]) {
         const old = this.#members.get(number);
-        // It was started after this restart began.
+        // This process was started after the restart began, so it is new enough.
         if (old && old !== before.get(number)) continue;
         if (left?.aborted) return;
         if (this.#isStopping) throw stopping();
@@ -113,14 +119,14 @@ export class Fleet {
     }
   }
 
-  /** Has every process read its policy and its secrets again. */
+  /** Makes every process read its policy and its secrets again. */
   reload(): void {
     for (const member of this.#members.values()) member.send({ kind: 'reload' });
   }
 
   /**
-   * Stops all; at a second call without waiting for requests, and those that do not serve yet by force. Resolves with the greatest exit code of the
-   * others.
+   * Stops all processes. A second call does not wait for requests, and kills processes that do not serve yet. Resolves with the greatest
+   * exit code of the processes that were not killed.
    */
   async stop(): Promise<number> {
     for (const { timer } of this.#pauses.values()) timer.close();
@@ -138,7 +144,7 @@ export class Fleet {
     return Math.max(0, ...(await Promise.all(serving.map(({ exited }) => exited))));
   }
 
-  /** The pages of metrics of those that answer in time. */
+  /** Returns the metrics pages of the processes that answer in time. */
   async pages(): Promise<ProcessPage[]> {
     const serving = [...this.#members.values()].filter(({ hasServed }) => hasServed);
     const asked = serving.map(async (member) => {
@@ -148,14 +154,14 @@ export class Fleet {
     return (await Promise.all(asked)).flat();
   }
 
-  /** Starts one that is not tried again. */
+  /** Starts a process that is not started again if it fails. */
   #launch(): Member {
     const member = this.#add(this.#freeNumber());
     member.isLeaving = true;
     return member;
   }
 
-  /** Resolves with false if it could not start, or all stop. */
+  /** Resolves with false if the process could not start, or if all processes are stopping. */
   async #serves(member: Member): Promise<boolean> {
     if ((await member.serving) === null || this.#isStopping) return false;
     member.isLeaving = false;
@@ -165,7 +171,7 @@ export class Fleet {
   #notStarted({ problem }: Member): UsageError {
     if (this.#isStopping) return stopping();
     const why = problem === null ? '; its error is in the log.' : `: ${problem}`;
-    return new UsageError(`The new process could not start${why} The others go on.`);
+    return new UsageError(`The new process could not start${why} The other processes keep running.`);
   }
 
   #freeNumber(): number {
@@ -183,7 +189,7 @@ export class Fleet {
     return member;
   }
 
-  /** Starts the process of a number that pauses. */
+  /** Starts the process of a number without waiting for the end of its pause. */
   #startNow(number: number): Member {
     const pause = this.#pauses.get(number);
     pause?.timer.close();
@@ -191,7 +197,7 @@ export class Fleet {
     return this.#add(number, pause?.failures);
   }
 
-  /** Starts another process where one ends by itself. */
+  /** Starts another process if one ends without having been stopped. */
   async #watch(member: Member): Promise<void> {
     const { clock, timers, log } = this.#parts;
     const { number, pid, failures } = member;
@@ -206,7 +212,8 @@ export class Fleet {
     if (member.isLeaving || this.#isStopping) return;
     const { hasServed, problem } = member;
     const before = clock() - since >= STEADY_MS ? 0 : failures;
-    // A process that served is missed at once; one that did not serve is unlikely to do so at once.
+    // A process that served is replaced at once, because its absence reduces capacity. A process that never served is unlikely to succeed
+    // at once.
     const pauseMs = pauseAfter(hasServed ? before : before + 1);
     const event = hasServed
       ? 'a process has ended and is started again'
@@ -222,7 +229,7 @@ export class Fleet {
     if (isFull && this.#pauses.size === 0) this.#noteAllServe();
   }
 
-  /** Ends what a number has: a process, or the pause before its next start. */
+  /** Ends the process of a number, or its pause before the next start. */
   async #retire(number: number): Promise<void> {
     this.#pauses.get(number)?.timer.close();
     this.#pauses.delete(number);
@@ -240,12 +247,12 @@ export class Fleet {
     member.kill();
   }
 
-  /** Resolves once it has ended, by force where it takes too long. */
+  /** Resolves once the process has ended. If it takes too long, it is killed. */
   async #leave(member: Member): Promise<void> {
     const { drainMs, timers, log } = this.#parts;
     member.isLeaving = true;
     member.send({ kind: 'leave' });
-    // It waits for its requests, and then ends the rest of them.
+    // The process first waits for its requests, and then ends the requests that remain. Each step may take `drainMs`.
     const code = await within(timers, 2 * drainMs + END_MS, member.exited, null);
     if (code !== null) return;
     log.error('a process did not end and was killed', { process: member.number });

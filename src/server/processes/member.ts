@@ -1,35 +1,35 @@
 import { messageOf } from '../../core/thrown.ts';
 import { type MessageToChild, type MessageToParent, messageToParent } from './messages.ts';
 
-/** A process that was started, as the system gives it. */
+/** A started process, as the operating system reports it. */
 interface StartedProcess {
-  /** Null where the system could not start it. */
+  /** The process ID; null if the system could not start the process. */
   readonly pid: number | null;
   /** Resolves with its exit code. */
   readonly exited: Promise<number>;
-  /** The last line of its standard error; null without any. */
+  /** The last line that the process wrote to its standard error; null if it wrote none. */
   problem(): string | null;
   send(message: MessageToChild): void;
   kill(): void;
 }
 
-/** Starts a process with a number; the listener gets its messages. Throws where the system refuses to start one. */
+/** Starts the process of a number; `onMessage` receives its messages. Throws if the system refuses to start a process. */
 export type StartProcess = (number: number, onMessage: (message: unknown) => void) => StartedProcess;
 
-/** One process of several, from its start to its end. State: process. */
+/** One of several processes, from its start to its end. State: process. */
 export class Member {
   readonly number: number;
-  /** Resolves with its address, or with null where it ends before it serves. */
+  /** Resolves with the process's address, or with null if it ends before it serves. */
   readonly serving: Promise<string | null>;
-  /** Resolves with true once it waits for a place at the database, with false where it serves or ends without. */
+  /** Resolves with true if the process waits for a place at the database; with false once it serves or ends without having waited. */
   readonly waits: Promise<boolean>;
   readonly exited: Promise<number>;
-  /** How many of its number have ended before it, one soon after the other. */
+  /** How many processes of this number ended shortly before this process, one soon after the other. */
   readonly failures: number;
-  /** Whether its end is wanted, or is told to who waits for it. */
+  /** Whether its end is intended, or is reported to the caller who waits for this process. */
   isLeaving = false;
   hasEnded = false;
-  /** Whether it hears what it is asked. */
+  /** Whether the process has served, so that it handles messages. */
   hasServed = false;
   readonly #started: StartedProcess;
   readonly #pages = new Map<number, (page: string | null) => void>();
@@ -59,17 +59,17 @@ export class Member {
     return this.#started.pid;
   }
 
-  /** Why it could not start; null once it has served, or where it did not say. */
+  /** Why the process could not start; null once it has served, or if it gave no reason. */
   get problem(): string | null {
     return this.hasServed ? null : this.#started.problem();
   }
 
-  /** Does nothing once it has ended. */
+  /** Sends a message. Does nothing once the process has ended. */
   send(message: MessageToChild): void {
     try {
       this.#started.send(message);
     } catch {
-      // Its end is told by `exited`.
+      // A process that has ended cannot receive messages; `exited` reports its end.
     }
   }
 
@@ -77,7 +77,7 @@ export class Member {
     this.#started.kill();
   }
 
-  /** Asks for its page of metrics. Resolves with null where it ends before. */
+  /** Requests the process's metrics page. Resolves with null if the process ends first. */
   metrics(): Promise<string | null> {
     const id = ++this.#asked;
     const { promise, resolve } = Promise.withResolvers<string | null>();
@@ -97,7 +97,7 @@ export class Member {
   }
 }
 
-/** A process that the system refuses to start is one that ends at once. */
+/** If the system refuses to start a process, returns a process that has already ended. */
 function startedBy(start: StartProcess, number: number, onMessage: (message: unknown) => void): StartedProcess {
   try {
     return start(number, onMessage);

@@ -1,24 +1,24 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SchemaCheck } from '../../core/schema-check.ts';
 
-/** What a parent and its processes say to each other. */
+/** The messages between a parent and its processes. */
 
 const ToParent = Type.Union([
-  /** All places for servers at the database are taken, and the process waits for one. */
+  /** All places for servers at the database are taken, and this process waits for a place. */
   Type.Object({ kind: Type.Literal('waiting') }),
-  /** The process serves. */
+  /** This process serves at the address. */
   Type.Object({ kind: Type.Literal('serving'), address: Type.String() }),
-  /** The page of metrics that was asked for. */
+  /** The metrics page that the parent requested. */
   Type.Object({ kind: Type.Literal('metrics'), id: Type.Integer(), page: Type.String() }),
 ]);
 export type MessageToParent = Static<typeof ToParent>;
 
 const ToChild = Type.Union([
-  /** Have callers find the other processes, then stop. */
+  /** Make clients move to the other processes, then stop. */
   Type.Object({ kind: Type.Literal('leave') }),
-  /** Stop as SIGTERM asks. */
+  /** Stop, as after SIGTERM. */
   Type.Object({ kind: Type.Literal('stop') }),
-  /** End as its second signal asks. */
+  /** End at once, as after a second signal. */
   Type.Object({ kind: Type.Literal('end') }),
   Type.Object({ kind: Type.Literal('reload') }),
   Type.Object({ kind: Type.Literal('metrics'), id: Type.Integer() }),

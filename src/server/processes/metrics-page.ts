@@ -1,4 +1,4 @@
-/** The page of metrics of one process. */
+/** The metrics page of one process. */
 export interface ProcessPage {
   /** The value of the label `instance`. */
   readonly instance: string;
@@ -11,8 +11,8 @@ interface MergedFamily {
 }
 
 /**
- * Makes one page of those of several processes: each family once, each sample with the label `instance`.
- * @param isOfAll whether a family tells the same at every process: it is taken from the first, without the label
+ * Merges the metrics pages of several processes into one page: each family once, each sample with the label `instance`.
+ * @param isOfAll whether a family has the same value in every process: it is copied from the first process, without the label
  */
 export function mergedPage(pages: readonly ProcessPage[], isOfAll: (family: string) => boolean): string {
   const families = new Map<string, MergedFamily>();
@@ -33,7 +33,7 @@ export function mergedPage(pages: readonly ProcessPage[], isOfAll: (family: stri
   return [...families.values()].map(({ head, samples }) => `${[...head, ...samples].join('\n')}\n`).join('\n');
 }
 
-/** The name of a metric ends at the brace of its labels, or at the space before its value. */
+/** The name of a metric ends at the brace that opens its labels, or at the space before its value. */
 function labelled(line: string, instance: string): string {
   const end = line.search(/[{ ]/);
   const label = `instance="${instance}"`;

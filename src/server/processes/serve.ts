@@ -17,7 +17,10 @@ import { Fleet } from './fleet.ts';
 import type { StartProcess } from './member.ts';
 import { mergedPage } from './metrics-page.ts';
 
-/** Serves by several processes at one port, and keeps them up, until it is asked to stop. Throws UsageError where they cannot start. */
+/**
+ * Serves with several processes that share one port, and restarts processes that end, until it is stopped.
+ * @throws UsageError if the processes cannot start
+ */
 export async function serveProcesses(
   options: ServeOptions & { readonly processes: number },
   host: Host,
@@ -33,13 +36,13 @@ export async function serveProcesses(
     ...options,
     policies: unpackPolicies(options.policies, home) ?? options.policies,
     port: await takePort(options.host, options.port),
-    // The lines go through a pipe; without colours they are as for people.
+    // The lines of the processes go through a pipe. They use the format for people, without colours.
     log: options.log === 'auto' && host.out.isTerminal ? ('pretty' as const) : options.log,
   };
   const start = processStarter((number) => [...program, ...processArguments(shared, number)], sink, host);
   const { clock, timers } = host;
   const waiting = () => unbookedIn(options);
-  // Of a parent that was killed, processes may end only now.
+  // If an earlier parent was killed, its processes may still be ending.
   const isTaken = (number: number) => isFolderLocked(processFolder(home, number));
   const fleet = new Fleet({ count: processes, drainMs, start, waiting, isTaken, clock, timers, log });
   const metrics = options.metrics ? await serveMetrics(options, fleet) : null;
@@ -64,7 +67,10 @@ export async function serveProcesses(
   log.info('all processes serve', { address, processes, metrics: metrics && urlOf(options.host, metrics.port ?? 0) });
 }
 
-/** Finds out that nobody listens on a port, and which one where any will do. Processes that share it would not notice another server. */
+/**
+ * Checks that no server listens on a port, and chooses a free port for port 0. Processes that share a port would not notice another server
+ * on it.
+ */
 async function takePort(hostname: string, port: number): Promise<number> {
   try {
     const found = Bun.listen({ hostname, port, socket: { data() {} } });
@@ -76,12 +82,17 @@ async function takePort(hostname: string, port: number): Promise<number> {
   }
 }
 
-/** The most of a line of a standard error that is kept, characters. */
+/** The most characters of a line of the standard error that are kept. */
 const PROBLEM_MAX = 1_000;
-/** A program that a plugin started may keep the standard error of its process open: it is waited for no longer, ms. */
+/**
+ * How long to wait for the last line of a process's standard error, ms. A program that a plugin started may keep the standard error open.
+ */
 const LAST_LINE_MS = 1_000;
 
-/** Starts processes whose lines go to the log of this one, whole: a pipe would mix those of several. So do their standard errors. */
+/**
+ * Starts processes and copies their log lines to the log of this process as complete lines. If they shared one pipe, their lines could mix.
+ * Their standard errors are copied in the same way.
+ */
 const processStarter =
   (
     commandOf: (number: number) => string[],
@@ -117,7 +128,7 @@ async function passLines(from: AsyncIterable<Uint8Array>, write: (lines: string)
   if (rest !== '') write(`${rest}\n`);
 }
 
-/** The last line that is not blank, without the name of the program; null without any. */
+/** Returns the last line that is not blank, without the name of the program; null if there is none. */
 function lastLine(lines: string): string | null {
   const line = lines
     .trimEnd()
@@ -128,7 +139,10 @@ function lastLine(lines: string): string | null {
   return line ? line.slice(0, PROBLEM_MAX) : null;
 }
 
-/** The numbers of processes whose folders have settlements that the database lacks: of a process that was killed meanwhile. */
+/**
+ * Returns the numbers of the processes whose data folders have settlements that the database lacks, because the process was killed before
+ * it booked them.
+ */
 async function unbookedIn({ home, database }: ServeOptions): Promise<number[]> {
   const found = processFolders(home).map(async ([number, data]) => {
     const spool = spoolOf(data);
@@ -143,7 +157,7 @@ async function serveMetrics({ host: hostname, metricsPort: port }: ServeOptions,
       ...{ hostname, port },
       async fetch({ url, method }) {
         const at = URL.parse(url);
-        // The Host header is not a valid host.
+        // 421 if the Host header is not a valid host.
         if (!at) return new Response(null, { status: 421 });
         if (at.pathname !== '/metrics') return new Response(null, { status: 404 });
         if (method !== 'GET') return new Response(null, { status: 405, headers: { allow: 'GET' } });

@@ -60,7 +60,7 @@ test('every failed attempt is given in words, and the upstream’s name of a mod
     'Every attempt at a provider failed. `a`: its provider does not know the model; `b`: could not connect to its provider.',
   );
   expect(failureText(attempts[0]!, 'a-upstream')).toBe('its provider does not know the model `a-upstream`');
-  expect(failureText(unsayable)).toBe('it cannot take this request, and nothing was sent');
+  expect(failureText(unsayable)).toBe('it cannot accept this request, and nothing was sent');
 });
 
 describe('what a service said of a request that went out as it came', () => {

@@ -231,7 +231,9 @@ describe('a decision of the past', () => {
     ]);
     expect((await certificateOf({ ...record, estimate: null }, records, past())).matches).toBe(false);
     const cut = { ...record, estimate: { ...estimate, quality: Float64Array.of(0.6) } };
-    expect((await certificateOf(cut, records, past())).reason).toBe('Its record does not match its policy revision.');
+    expect((await certificateOf(cut, records, past())).reason).toBe(
+      'The record of this decision does not match its policy revision.',
+    );
   });
 
   test('draws the same model again', async () => {
@@ -282,10 +284,14 @@ describe('where it cannot be made again, it says why:', () => {
     const policy = await load(models('a', 'b'));
     const record = await decide(policy);
     expect(await reasonFor({ ...record, readingsNumber: null })).toBe(
-      'It was made by a version that did not keep readings.',
+      'An earlier version of Signalbox, which did not store readings, made this decision.',
     );
-    expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy revision is no longer kept.');
-    expect(await reasonFor({ ...record, readingsNumber: 12345 })).toContain('readings that it used are no longer kept');
+    expect(await reasonFor({ ...record, revision: 'gone' })).toBe(
+      'The policy revision of this decision is no longer stored.',
+    );
+    expect(await reasonFor({ ...record, readingsNumber: 12345 })).toContain(
+      'readings that this decision used are no longer stored',
+    );
     await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
     expect(await reasonFor(record)).toContain('An earlier version');
     // While it is in force it is there.
@@ -301,7 +307,7 @@ describe('where it cannot be made again, it says why:', () => {
     expect(await find({ source: '{' })).toContain('cannot be rebuilt');
     expect(await find({ surroundings: { unset: ['TEST_UPSTREAM_KEY'], plugins: [] } })).toContain('no provider');
     const pinned = { ...record, facts: { ...record.facts, model: 'gone', pinned: true } };
-    expect(await reasonFor(pinned)).toBe('Its record does not match its policy revision.');
+    expect(await reasonFor(pinned)).toBe('The record of this decision does not match its policy revision.');
   });
 
   test('a plugin whose code has changed, or that is gone', async () => {

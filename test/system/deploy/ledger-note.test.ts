@@ -55,17 +55,22 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       const away = join(newFolder(), 'signalbox.db');
       renameSync(database(data), away);
       const gone = await refusal(data);
-      expect(gone).toMatch(/signalbox\.db is missing, but this folder served the ledger [0-9a-f]{8}\./);
+      expect(gone).toMatch(/signalbox\.db is missing, but this data folder belongs to the ledger [0-9a-f]{8}\./);
       expect(gone).toEndWith(
         `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${noteOf(data)}.\n`,
       );
       copyFileSync(database(other), database(data));
-      expect(await refusal(data)).toMatch(/is the ledger [0-9a-f]{8}, but this folder served the ledger [0-9a-f]{8}\./);
+      expect(await refusal(data)).toMatch(
+        /is the ledger [0-9a-f]{8}, but this data folder belongs to the ledger [0-9a-f]{8}\./,
+      );
       // A command that only reads does so, and says whose books these are.
       const audit = await runHere(['ledger', 'audit', '--data', data]);
-      expect([audit.code, audit.err]).toEqual([2, expect.stringContaining('but this folder served the ledger')]);
+      expect([audit.code, audit.err]).toEqual([
+        2,
+        expect.stringContaining('but this data folder belongs to the ledger'),
+      ]);
       writeFileSync(database(data), '');
-      expect(await refusal(data)).toContain('has no ledger, but this folder served the ledger');
+      expect(await refusal(data)).toContain('has no ledger, but this data folder belongs to the ledger');
 
       copyFileSync(away, database(data));
       const box = await start(data);
@@ -78,7 +83,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       for (const text of ['', JSON.stringify({ ...noted, spool: { ...spool, entries: -1 } })]) {
         writeFileSync(noteOf(other), text);
         expect(await refusal(other)).toContain(
-          'ledger.id is damaged. It notes whether signalbox.db and settlements.spool',
+          'ledger.id is damaged. Signalbox uses it to check that signalbox.db and settlements.spool',
         );
       }
       // Before the spool was noted.
@@ -102,10 +107,10 @@ describe('a start is refused in one sentence, and goes on once the files are bac
         return found;
       };
       const first = await served(data, 'SIGKILL');
-      expect(await withoutLog()).toContain('has no ledger, but this folder served the ledger');
+      expect(await withoutLog()).toContain('has no ledger, but this data folder belongs to the ledger');
       expect(await served(data, 'SIGTERM')).toBeGreaterThan(first);
       await served(data, 'SIGKILL');
-      expect(await withoutLog()).toMatch(/ends at entry \d+ of its journal, but entry \d+ was booked/);
+      expect(await withoutLog()).toMatch(/ends at entry \d+ of its journal, but entry \d+ was already written/);
     },
     PATIENCE,
   );

@@ -224,7 +224,7 @@ describe('on a terminal', () => {
       const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
       const { child, shown } = await onTerminal(newPath(), env);
       expect(shown()).toMatch(
-        /Models from +openai \(\d+ models, 1 wildcard\), ollama \(\d models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not started +ollama at 127\.0\.0\.1:9: nothing listens there yet\s+Not in use +\d+ providers; /,
+        /Models from +openai \(\d+ models, 1 wildcard\), ollama \(\d models\)\s+No model yet +lm-studio; declare its models.+\s+Not running +ollama at 127\.0\.0\.1:9; start it to use its models\s+Not in use +\d+ providers; /,
       );
       child.terminal!.write('\x03');
       expect(await child.exited).toBe(0);
@@ -241,7 +241,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
   };
   const cases: readonly [string, () => readonly string[], RegExp, Readonly<Record<string, string>>?][] = [
     ['an unknown flag', () => serve('--prot', '1'), /Unknown option '--prot'/],
-    ['an address of another machine', () => serve('--host', '192.0.2.1'), /this machine has no such address/],
+    ['an address of another machine', () => serve('--host', '192.0.2.1'), /this machine does not have this address/],
     ['an address that is none', () => serve('--host', '999.1.1.1'), /no such address/],
     [
       'a data folder below a file',

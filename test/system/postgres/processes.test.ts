@@ -116,7 +116,7 @@ test.if(isDeep)('A restart whose successor cannot start says so, and the others 
     "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
   );
   const { code, err } = await restart();
-  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The others go on.') });
+  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The other processes keep running.') });
   await query("DELETE FROM signalbox_schema WHERE program = '100.0.0'");
   const key = await keyOf('others');
   for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });

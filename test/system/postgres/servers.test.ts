@@ -42,7 +42,7 @@ test('A server whose database is an older copy says so and grants nothing; ledge
   await run(`DELETE FROM journal WHERE seq = ${entry}`);
   await quietFor(300, 'a note of less', () => noted() !== entry);
   const words = new RegExp(
-    `ends at entry \\d+ of its journal, but entry ${entry} was booked: a standby that took over, or a backup, lacks the entries between\\.`,
+    `ends at entry \\d+ of its journal, but entry ${entry} was already written: a standby that took over, or a restored backup, lacks the later entries\\.`,
   );
   expect(await server.run('ledger', 'audit')).toMatchObject({ code: 2, err: expect.stringMatching(words) });
   await waitFor(async () => {

@@ -1,15 +1,15 @@
 import { MICROCREDITS } from '../../../core/credits.ts';
 import { counter, histogram } from '../../../host/telemetry/counts.ts';
 
-/** A selector, and the endpoint that answered for it. */
+/** The labels of a lane: a selector, and the endpoint that answered for it. */
 export const LANE_LABELS = ['selector', 'model', 'provider', 'upstream'];
 
-/** The families that chats are counted in. */
+/** The metric families that count chats. */
 export type ChatFamilies = ReturnType<typeof chatFamilies>;
 
 const LABELS = ['operation', ...LANE_LABELS];
 
-/** Times in seconds. */
+/** The families of times, in seconds. */
 const timesOf = (seriesMax: number) => ({
   duration: histogram(
     {
@@ -38,8 +38,8 @@ const timesOf = (seriesMax: number) => ({
 });
 
 /**
- * @param seriesMax greatest number of series of a family by lane
- * @param keyedMax greatest number of series of a family by lane and label of keys
+ * @param seriesMax the most series of a family by lane
+ * @param keyedMax the most series of a family by lane and label of keys
  */
 export function chatFamilies(seriesMax: number, keyedMax: number) {
   const countOf = (name: string, help: string, label: string, per?: number) =>
@@ -50,7 +50,7 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
     chats: keyed('signalbox_chats_total', 'Finished chat requests, by outcome.'),
     ...timesOf(seriesMax),
     tokens: countOf('signalbox_tokens_total', 'Tokens charged, over all attempts.', 'kind'),
-    // Sums of microcredits, which are exact.
+    // Sums are kept in microcredits, because integers are exact.
     spent: keyed('signalbox_credits_spent_total', 'Credits charged.', MICROCREDITS),
     saved: countOf('signalbox_credits_saved_total', 'Credits below the baseline.', 'outcome', MICROCREDITS),
     overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),

@@ -10,7 +10,7 @@ import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts
 import { KeyLabels, PAIRS_MAX } from './key-labels.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
-/** The bound of lanes of an operation. Later ones share one, whose fixed words stay exact. */
+/** The most lanes of an operation. Further lanes share one lane; the labels with a fixed set of values stay exact. */
 const LANES_MAX = 400;
 /** The number of outcomes of a chat; there are fewer kinds of tokens. */
 const SERIES_A_LANE = 8;
@@ -18,19 +18,19 @@ const SERIES_A_LANE = 8;
 type ChatOutcome = DecisionOutcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
 
 export interface ChatMetrics {
-  /** Counts a request that is over, on any route. */
+  /** Counts a request that has ended, on any route. */
   count(request: RequestContext): void;
   readonly families: readonly Family[];
 }
 
-/** The greatest number of series of a family by lane: each operation has lanes, and one for the rest. */
+/** The most series of a family by lane: each operation has its lanes, and one lane for the rest. */
 const SERIES_MAX = OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE;
-/** Each lane has one without a label, one for the rest of the values, and its pairs. */
+/** Each lane has a series without a label, a series for the remaining values, and a series for each of its pairs. */
 const KEYED_MAX = 2 * SERIES_MAX + PAIRS_MAX * SERIES_A_LANE;
 
 /**
- * Metrics on outcomes, costs and rejections of requests for a model. The number of series is bounded for any policy.
- * @param keyLabel returns the name of the label of keys that the policy in force chooses; null for none
+ * Makes the metrics of outcomes, costs and rejections of requests for a model. The number of series is bounded for any policy.
+ * @param keyLabel returns the key label that the active policy chooses; null for none
  */
 export function createChatMetrics(keyLabel: () => string | null = () => null): ChatMetrics {
   const families = chatFamilies(SERIES_MAX, KEYED_MAX);
@@ -68,7 +68,7 @@ function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext)
   const selector = routing ? selectorOf(routing) : '';
   const answered = result && hasAnswered(result.outcome) ? result.outcome.attempts.at(-1) : undefined;
   if (!answered) return lanes.at(selector, '', '', '');
-  // Callers choose the IDs of wildcards, so their series are those of the pattern.
+  // Callers choose the model IDs of wildcards, so the wildcard's pattern is the label.
   const pattern = routing?.snapshot.models[0]?.pattern;
   const { model, provider, upstream } = answered;
   return pattern === undefined
@@ -76,11 +76,11 @@ function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext)
     : lanes.at(selector, pattern, provider, '*');
 }
 
-/** Whether the last attempt has shown content to the caller. */
+/** Whether the last attempt has sent content to the caller. */
 function hasAnswered({ status, attempts }: DecisionOutcome): boolean {
   if (status !== 'abandoned') return status !== 'failed';
   const last = attempts.at(-1);
-  // An attempt that failed in the batch of its first content did not show it.
+  // An attempt that failed in the batch with its first content did not send this content.
   return last !== undefined && last.failure === null && last.firstPartMs !== null;
 }
 
@@ -92,7 +92,7 @@ function outcomeOf({ result, isReplayed, isUnanswered, status, code }: RequestCo
   return (code ? ERRORS[code].status : status) >= 500 ? 'unavailable' : 'refused';
 }
 
-/** Counts changes of the endpoint or model; consecutive attempts at one endpoint are retries. */
+/** Counts changes of the endpoint or model. Consecutive attempts at one endpoint are retries and do not count. */
 function countFailovers(failovers: LabelledCounter, attempts: readonly AttemptRecord[]): void {
   for (let i = 1; i < attempts.length; i++) {
     const failed = attempts[i - 1]!;
@@ -112,7 +112,7 @@ const outcomeFigures = ({ duration, saved, overspent }: ChatFamilies, names: rea
   overspent: overspent.at(...names),
 });
 
-/** Tokens by kind: figures of a usage contain each other, and no token is counted twice. */
+/** The tokens of each kind. Some figures of a usage include others; here every token is counted once. */
 const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
   input: tokens.at(...names, 'input'),
   cached: tokens.at(...names, 'input_cached'),
@@ -121,7 +121,7 @@ const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
   reasoning: tokens.at(...names, 'output_reasoning'),
 });
 
-/** The counts and Credits of a lane's chats by keys with one value of the chosen label. Each series is looked up once. */
+/** The counts and Credits of a lane's chats by keys with one value of the chosen label. Each series is looked up only once. */
 class KeyedCells {
   readonly #families: ChatFamilies;
   readonly #names: readonly string[];
@@ -146,7 +146,7 @@ class KeyedCells {
   }
 }
 
-/** The figures of the chats that one endpoint answered for one selector. Each series is looked up once. */
+/** The figures of the chats that one endpoint answered for one selector. Each series is looked up only once. */
 class Lane {
   readonly #families: ChatFamilies;
   readonly #keyLabels: KeyLabels;
@@ -164,7 +164,7 @@ class Lane {
     this.#unlabelled = new KeyedCells(families, names, '');
   }
 
-  /** Returns the cells of a value; those of the rest where no more pairs are told apart. */
+  /** Returns the cells of a value, or the shared cells once the number of pairs has reached its limit. */
   of(value: string): KeyedCells {
     if (value === '') return this.#unlabelled;
     const known = this.#labelled.get(value);
@@ -182,7 +182,7 @@ class Lane {
 
   /**
    * Counts an executed request.
-   * @param failedUsage usage of failed attempts; its Credits are part of those charged
+   * @param failedUsage the usage of failed attempts; its Credits are included in the charged Credits
    */
   count({ status, totalMs, saved, usage }: DecisionOutcome, failedUsage: readonly Usage[] | null): void {
     this.#figures[status] ??= outcomeFigures(this.#families, [...this.#names, status]);

@@ -1,13 +1,12 @@
 import type { Log } from '../../../host/telemetry/log.ts';
 import type { RequestReporter } from './observer.ts';
 
-/** Pairs of a key and a field that are logged at most. */
+/** The most pairs of a key and a field that are logged. */
 const PAIRS_MAX = 1_000;
 
 /**
- * Returns the reporter that logs each field of another API that was left out, once for each key, with the field to send in
- * its place. State: observer.
- * @param byRoute pattern of a route → fields of other APIs → what to send there
+ * Returns a reporter that logs each ignored field of another API, once for each key, with the field to send instead. State: observer.
+ * @param byRoute pattern of a route → fields of other APIs → what to send instead
  */
 export function logForeignFields(
   log: Pick<Log, 'warn'>,

@@ -1,14 +1,14 @@
 import type { Caller } from '../../../core/caller.ts';
 import { OTHER } from '../../../host/telemetry/counts.ts';
 
-/** Values that are told apart; the rest share one. */
+/** The most values with a series of their own; further values share one series. */
 const VALUES_MAX = 200;
-/** Pairs of a lane and a value that are told apart, so that many models with many values stay bounded. */
+/** The most pairs of a lane and a value with a series of their own, so that many models with many values stay bounded. */
 export const PAIRS_MAX = 4_000;
 
 /**
- * The values of the label of keys that the policy in force chooses. They are those of keys, which operators make; nothing that a
- * caller sends is one. State: metrics.
+ * The values of the key label that the active policy chooses. Operators set these values on keys; nothing that a caller sends becomes a
+ * value. State: metrics.
  */
 export class KeyLabels {
   readonly #nameOf: () => string | null;
@@ -20,7 +20,7 @@ export class KeyLabels {
     this.#nameOf = nameOf;
   }
 
-  /** Returns the value for a caller; empty where the policy chooses no label, and for a key without it. */
+  /** Returns the value for a caller; empty if the policy chooses no label, and for a key without the label. */
   of(caller: Caller | null): string {
     const name = this.#nameOf();
     if (name === null || caller === null || !Object.hasOwn(caller.labels, name)) return '';
@@ -31,7 +31,7 @@ export class KeyLabels {
     return value;
   }
 
-  /** Whether one more pair of a lane and a value may be told apart. If so, counts it. */
+  /** Whether another pair of a lane and a value may have a series of its own. If it may, the pair is counted. */
   hasRoom(): boolean {
     if (this.#pairs >= PAIRS_MAX) return false;
     this.#pairs++;

@@ -12,9 +12,10 @@ interface RequestLine {
 }
 
 /**
- * Makes the log line of a request that is over. It has names and figures only; of the caller's own words none but the names of its session and agent, which are bounded.
+ * Makes the log line of a request that has ended. The line has names and figures only. Of the caller's text it has only the names of the
+ * session and the agent, whose length is bounded.
  * @param now ms on the gateway's clock
- * @param suppressed number of similar requests without a line before this one
+ * @param suppressed how many similar requests before this one have no line
  */
 export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
   const message = request.operation ?? 'request';
@@ -29,7 +30,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
   return {
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
-    // A command over the socket of the data folder has no key.
+    // A command that arrives through the socket of the data folder has no key.
     key: request.keyId || undefined,
     sent_by: request.sentBy ?? undefined,
     method: operation === null ? request.method : undefined,
@@ -66,29 +67,29 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
   };
 }
 
-/** The outcome of a chat without an exchange; a refused one has its error instead. */
+/** Returns the outcome of a chat without an exchange. A refused chat has an error instead. */
 function outcomeOf({ isReplayed, isUnanswered }: RequestContext): 'replayed' | 'abandoned' | undefined {
   if (isReplayed) return 'replayed';
   return isUnanswered ? 'abandoned' : undefined;
 }
 
-/** Failures of the gateway or upstream are warnings; mistakes of callers are not. */
+/** Failures of the gateway or of an upstream are warnings; mistakes of callers are not. */
 function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
   const ended = result?.outcome.status;
   return status >= 500 || ended === 'failed' || ended === 'broken' ? 'warn' : 'info';
 }
 
-/** Whether a request gets no line: one on an open route, such as a probe, that worked. */
+/** Whether a request has no log line. This holds for successful requests on open routes, such as health checks. */
 const isSilent = ({ route, status, operation }: RequestContext): boolean =>
   status < 500 && operation === null && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
-/** `provider/upstream` of the last attempt. */
+/** @returns `provider/upstream` of the last attempt */
 function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {
   const last = attempts[attempts.length - 1];
   return last && `${last.provider}/${last.upstream}`;
 }
 
-/** `provider/model:kind` for each failed attempt, separated by spaces; undefined for none. */
+/** @returns `provider/model:kind` for each failed attempt, separated by spaces; undefined for none */
 function failuresOf({ attempts }: DecisionOutcome): string | undefined {
   let words: string | undefined;
   for (const { provider, model, failure } of attempts) {
@@ -99,7 +100,7 @@ function failuresOf({ attempts }: DecisionOutcome): string | undefined {
   return words;
 }
 
-/** Returns the reporter that writes one line a request. */
+/** Returns a reporter that writes one line for each request. */
 export function logRequests(log: Log): RequestReporter {
   const strangers = strangersLimit();
   return (request, now) => {

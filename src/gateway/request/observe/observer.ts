@@ -4,7 +4,7 @@ import { RequestContext } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
 import { isTurnedAway, strangersLimit } from './strangers.ts';
 
-/** Reports a request that is over: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
+/** Reports a request that has ended: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
 export type RequestReporter = (request: RequestContext, now: number) => void;
 
 interface ObserverOptions {
@@ -12,23 +12,23 @@ interface ObserverOptions {
   readonly trace: ((headers: Headers) => Trace) | null;
   readonly reporters: readonly RequestReporter[];
   readonly log: Log;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
   nextId(): number;
-  /** Resolves once all settlements so far outlive this process: the last step of a trace. Never rejects. */
+  /** Resolves once all settlements until now are durable, which is the last step of a trace. Never rejects. */
   written(): Promise<unknown>;
 }
 
 /**
- * Makes the contexts of requests and has each reported at its end. Requests that end in one turn of the event loop are reported
- * together behind it: the code of a report is then warm for all but the first. Nothing here throws: a report must not fail a
+ * Makes the contexts of requests, and reports each request at its end. Requests that end in one turn of the event loop are reported
+ * together after that turn, because reports in a batch run faster than single ones. Nothing here throws, because a report must not fail a
  * request. State: observer.
  */
 export class Observer {
   readonly #options: ObserverOptions;
-  /** Bounds the traces of strangers: any caller can ask for a sampled one, and the queue for the collector is short. */
+  /** Limits the traces of unknown callers: anyone can request a sampled trace, and the queue for the collector is short. */
   readonly #strangers = strangersLimit();
-  /** Requests that have ended in this turn. */
+  /** The requests that have ended in this turn of the event loop. */
   #ended: RequestContext[] = [];
   #hasFailed = false;
 
@@ -38,8 +38,8 @@ export class Observer {
 
   /**
    * Makes the context of a request that has just arrived.
-   * @param route pattern of its route
-   * @param isTraced whether it may be traced; false for probes
+   * @param route the pattern of the request's route
+   * @param isTraced whether the request may be traced; false for health checks
    */
   open(request: Request, route: string, isTraced: boolean): RequestContext {
     const { nextId, clock, trace } = this.#options;
@@ -61,7 +61,7 @@ export class Observer {
     for (const report of reporters) for (const request of ended) this.#try(report, request);
   };
 
-  /** One reporter's defect must not keep the others from reporting. */
+  /** A defect of one reporter must not keep the other reporters from reporting. */
   #try(report: RequestReporter, request: RequestContext): void {
     try {
       report(request, request.endedAt);
@@ -77,7 +77,7 @@ export class Observer {
     if (request.caller === null && isTurnedAway(request) && this.#strangers(now) === null) return;
     const { trace, result } = request;
     const span = requestSpan(request);
-    // The last step ends when the charge is on the disk.
+    // The trace's last step ends when the charge is on the disk.
     if (result) void this.#options.written().then(() => trace?.end(span));
     else trace?.end(span);
   };

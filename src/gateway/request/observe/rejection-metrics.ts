@@ -8,12 +8,12 @@ import type { RoutingAttempt } from '../request-context.ts';
 const KINDS = Object.keys(REJECTIONS);
 const CONSTRAINT = KINDS.indexOf('constraint');
 
-/** A constraint of a policy with the models that it rejects. */
+/** A constraint of a policy and the models that it rejects. */
 interface ConstraintFigures {
   readonly tally: CounterCell;
-  /** By index of the model, 1 for a model that it allows at none of its endpoints. */
+  /** By index of the model: 1 for a model that the constraint allows at none of its endpoints. */
   readonly against: Uint8Array;
-  /** The number of such models. */
+  /** The number of models that the constraint rejects. */
   readonly models: number;
 }
 
@@ -22,7 +22,7 @@ interface RejectionMetrics {
   readonly families: readonly Family[];
 }
 
-/** Metrics on the reasons for which models were taken off shortlists. */
+/** Makes the metrics of the reasons why models were removed from shortlists. */
 export function createRejectionMetrics(): RejectionMetrics {
   const { at, family } = counter({
     name: 'signalbox_rejections_total',
@@ -46,14 +46,14 @@ export function createRejectionMetrics(): RejectionMetrics {
         tally.value += pinned === undefined ? models : against[pinned]!;
       }
       if (rejections[CONSTRAINT] === 0) return;
-      // The others fell to a ceiling of cost or time on the request, which has no name.
+      // The other models were rejected by the request's own limit on cost or time, which has no name.
       const unexplained = rejections[CONSTRAINT]! - namedOf(figures, constraints, pinned);
       if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;
     },
   };
 }
 
-/** Number of models that any of these constraints rejects, each counted once. */
+/** Returns how many models at least one of these constraints rejects. */
 function namedOf(
   all: readonly ConstraintFigures[],
   constraints: readonly number[],

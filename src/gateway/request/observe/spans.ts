@@ -1,7 +1,7 @@
 import type { SpanAttributes, SpanResult } from '../../../host/telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
 
-/** The registered methods. Any other is the caller's own word. */
+/** The registered HTTP methods. Any other method is text that the caller chose, and is not reported. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE']);
 const OTHER = 'other';
 
@@ -32,7 +32,9 @@ export function requestSpan(request: RequestContext): SpanResult {
   };
 }
 
-/** By OpenTelemetry's rules a caller's mistake is no error of the server. A broken stream is one in spite of its 200. */
+/**
+ * By OpenTelemetry's rules, a mistake of the caller is not an error of the server. A broken stream is an error although its status is 200.
+ */
 function errorOf({ status, code, result }: RequestContext): string | null {
   if (result) {
     const { status: outcome, error } = result.outcome;
